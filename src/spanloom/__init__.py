@@ -1,0 +1,1 @@
+"""Spanloom: one model for every kind of text annotation, as labelled spans and relations."""

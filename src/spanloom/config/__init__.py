@@ -1,0 +1,1 @@
+"""The recipe's frame, and YAML that knows its line numbers."""

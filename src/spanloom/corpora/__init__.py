@@ -1,0 +1,1 @@
+"""Folders of documents: splits, reading, and what a model can reach in them."""

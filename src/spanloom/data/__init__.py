@@ -1,0 +1,1 @@
+"""Documents to tensors: pieces, windows, candidates, batches."""

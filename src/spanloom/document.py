@@ -1,0 +1,276 @@
+"""A text and the annotation that stands off from it. Immutable; character offsets; no torch.
+
+Offsets are code points, bounds are ``[start, end)``. Annotations carry ids that are unique in their
+document; relations, events, attributes, normalisations, notes and equivalences refer to ids, across
+layers too. ``==`` compares everything but scores; ``content`` compares apart from ids and order.
+
+An absent layer means "not annotated"; an empty one means "nothing there".
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spanloom.errors import DocumentError, LayerError
+
+Fragment = tuple[int, int]
+MAIN = "main"  # the layer of annotations whose source names none
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A labelled piece of text: one or more fragments, in the order the annotator gave them."""
+
+    id: str
+    label: str
+    fragments: tuple[Fragment, ...]
+    score: float | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse backward, negative or overlapping fragments; zero width is allowed."""
+        if not self.fragments:
+            raise DocumentError(f"span {self.id!r} has no fragment")
+        last = -1
+        for start, end in sorted(self.fragments):
+            if not 0 <= start <= end:
+                raise DocumentError(
+                    f"span {self.id!r} needs 0 <= start <= end, got {start}..{end}"
+                )
+            if start < last:
+                raise DocumentError(f"span {self.id!r} has fragments that overlap at {start}")
+            last = end
+
+    @property
+    def start(self) -> int:
+        """First character."""
+        return min(start for start, _ in self.fragments)
+
+    @property
+    def end(self) -> int:
+        """One past the last character."""
+        return max(end for _, end in self.fragments)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A labelled arrow from ``head`` to ``tail`` (ids); ``roles`` is how brat names the two ends."""
+
+    id: str
+    label: str
+    head: str
+    tail: str
+    roles: tuple[str, str] = ("Arg1", "Arg2")
+    score: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of an event: ``role`` as written (``Theme2``), ``target`` a span or event id."""
+
+    role: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A trigger span (id) with labelled arguments."""
+
+    id: str
+    label: str
+    trigger: str
+    arguments: tuple[Argument, ...] = ()
+    score: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A property of any annotation: ``value`` is None where it is simply present."""
+
+    id: str
+    label: str
+    target: str
+    value: str | None = None
+    score: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """A link from an annotation to ``key`` in an outside ``resource``; ``text`` is its name there."""
+
+    id: str
+    label: str
+    target: str
+    resource: str
+    key: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Free text about an annotation, or about anything ``target`` may name."""
+
+    id: str
+    label: str
+    target: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """A set of annotations (ids) that mean the same."""
+
+    id: str
+    label: str
+    members: tuple[str, ...]
+
+
+Annotation = Span | Relation | Event | Attribute | Normalization | Note | Equivalence
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The annotations of one kind of analysis, each tuple in the order of its source."""
+
+    name: str
+    spans: tuple[Span, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    events: tuple[Event, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    normalizations: tuple[Normalization, ...] = ()
+    notes: tuple[Note, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+
+    def annotations(self) -> Iterator[Annotation]:
+        """All of them, spans first."""
+        yield from self.spans
+        yield from self.relations
+        yield from self.events
+        yield from self.attributes
+        yield from self.normalizations
+        yield from self.notes
+        yield from self.equivalences
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One raw line of the file a document came from, without its line end.
+
+    ``made`` is the annotation as it was read, None for a line that made none; ``file`` is the
+    suffix of the file it stood in; ``end`` the line end as it stood ("" at the end of a file).
+    """
+
+    raw: str
+    made: Annotation | None = None
+    file: str = ".ann"
+    end: str = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What writing a document back unchanged needs: raw lines, and how offsets are counted.
+
+    ``offsets`` is the unit in the file: ``points`` (code points, the rule), ``crlf-as-one``,
+    ``utf16``, ``bytes``, ``bom`` (code points, a byte order mark counted).
+    """
+
+    lines: tuple[SourceLine, ...] = ()
+    offsets: str = "points"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text with its named layers. ``name`` is its path inside its corpus, without a suffix."""
+
+    text: str
+    layers: tuple[Layer, ...] = ()
+    name: str = ""
+    meta: tuple[tuple[str, str], ...] = ()
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse two layers of one name, two annotations of one id, spans outside the text."""
+        names = [layer.name for layer in self.layers]
+        if len(set(names)) < len(names):
+            raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")
+        seen: set[str] = set()
+        for layer in self.layers:
+            for annotation in layer.annotations():
+                if annotation.id in seen:
+                    raise DocumentError(f"{self.name}: two annotations have the id {annotation.id!r}")
+                seen.add(annotation.id)
+            for span in layer.spans:
+                if span.end > len(self.text):
+                    raise DocumentError(
+                        f"{self.name}: span {span.id!r} ends at {span.end}, "
+                        f"the text has {len(self.text)} characters"
+                    )
+
+    def has(self, layer: str) -> bool:
+        """Whether that layer was annotated at all."""
+        return any(each.name == layer for each in self.layers)
+
+    def __getitem__(self, layer: str) -> Layer:
+        """Return the layer of that name; raises ``LayerError`` where there is none."""
+        for each in self.layers:
+            if each.name == layer:
+                return each
+        raise LayerError(self.name or "document", layer, (each.name for each in self.layers))
+
+    def bare(self, keep: Iterable[str] = ()) -> "Document":
+        """Return the same text with no layers but those named, and without its source."""
+        kept = set(keep)
+        layers = tuple(layer for layer in self.layers if layer.name in kept)
+        return replace(self, layers=layers, source=None)
+
+    def with_layer(self, layer: Layer) -> "Document":
+        """Return the document with that layer added, or put in the place of its namesake."""
+        others = tuple(each for each in self.layers if each.name != layer.name)
+        return replace(self, layers=(*others, layer))
+
+    def cover(self, span: Span) -> str:
+        """Return the text of a span, its fragments joined by one space, as brat writes it."""
+        return " ".join(self.text[start:end] for start, end in span.fragments)
+
+    def annotations(self) -> dict[str, Annotation]:
+        """Every annotation by id."""
+        return {each.id: each for layer in self.layers for each in layer.annotations()}
+
+
+def content(document: Document) -> tuple[Any, ...]:
+    """Return what a document says apart from ids, order and source, so that it can be compared.
+
+    A reference is replaced by what it refers to; an event that (directly or not) refers to itself
+    is cut at the second visit, so cyclic events are safe.
+    """
+    known = document.annotations()
+
+    def meaning(target: str, above: tuple[str, ...] = ()) -> Any:
+        each = known.get(target)
+        if each is None or target in above:
+            return ("?", "cycle" if each else target)
+        inner = (*above, target)
+        match each:
+            case Span():
+                return ("span", each.label, tuple(sorted(each.fragments)))
+            case Relation():
+                ends = meaning(each.head, inner), meaning(each.tail, inner)
+                return ("relation", each.label, each.roles, *ends)
+            case Event():
+                filled = sorted(repr((a.role, meaning(a.target, inner))) for a in each.arguments)
+                return ("event", each.label, meaning(each.trigger, inner), tuple(filled))
+            case Attribute():
+                return ("attribute", each.label, each.value, meaning(each.target, inner))
+            case Normalization():
+                what = each.label, each.resource, each.key, each.text
+                return ("normalization", *what, meaning(each.target, inner))
+            case Note():
+                return ("note", each.label, each.text, meaning(each.target, inner))
+            case Equivalence():
+                members = sorted(repr(meaning(m, inner)) for m in each.members)
+                return ("equivalence", each.label, tuple(members))
+
+    layers = sorted(
+        (layer.name, tuple(sorted(repr(meaning(each.id)) for each in layer.annotations())))
+        for layer in document.layers
+    )
+    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers))

@@ -1,0 +1,1 @@
+"""Embedders: words in, one vector a word out."""

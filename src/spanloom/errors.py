@@ -1,0 +1,79 @@
+"""Every error this package raises on purpose.
+
+* SpanloomError             base of all; its text is one line that a user can act on
+  + DocumentError           annotations contradict each other or their text
+  + LayerError              a document lacks a layer that was asked for; carries the layers there are
+  + FormatError             an input file breaks its format; carries path and line
+  + RecipeError             a recipe cannot be used; carries path and line
+  + DataError               a corpus folder lacks what a command needs (no documents, no such split)
+  + NameNotFound            no task, embedder, format… of that name; carries the names there are
+  + StorageError            a file or folder could not be written whole
+  + ModelError              a model folder is incomplete, altered or hostile; nothing in it was run
+  + TrainingError           training cannot start or go on (a diverged loss, a foreign checkpoint)
+
+A message says where, what was expected, what came, and the choices.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class SpanloomError(Exception):
+    """Base of every error a caller may want to catch."""
+
+
+class DocumentError(SpanloomError):
+    """Annotations contradict each other or their text."""
+
+
+class LayerError(SpanloomError):
+    """A document lacks a layer that was asked for."""
+
+    def __init__(self, document: str, layer: str, known: Iterable[str]) -> None:
+        choices = ", ".join(known) or "none"
+        super().__init__(f"{document}: no layer {layer!r}; layers there: {choices}")
+
+
+class FormatError(SpanloomError):
+    """A line of an input file breaks its format."""
+
+    def __init__(self, path: str, line: int | None, problem: str) -> None:
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {problem}")
+        self.path, self.line, self.problem = path, line, problem
+
+
+class RecipeError(SpanloomError):
+    """A recipe cannot be used."""
+
+    def __init__(self, path: str, line: int | None, problem: str) -> None:
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {problem}")
+        self.path, self.line, self.problem = path, line, problem
+
+
+class DataError(SpanloomError):
+    """A corpus lacks what a command needs."""
+
+
+class NameNotFound(SpanloomError):
+    """Nothing of that kind has the given name; the nearest name is suggested."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        choices = sorted(known)
+        near = difflib.get_close_matches(name, choices, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"no {kind} {name!r}{hint} (known: {', '.join(choices) or 'none'})")
+        self.kind, self.name, self.known = kind, name, choices
+
+
+class StorageError(SpanloomError):
+    """A file or folder could not be written whole; what was there before is untouched."""
+
+
+class ModelError(SpanloomError):
+    """A model folder is incomplete, altered or hostile; nothing in it was run."""
+
+
+class TrainingError(SpanloomError):
+    """Training cannot start or go on."""

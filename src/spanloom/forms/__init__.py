@@ -1,0 +1,1 @@
+"""What annotations mean for models, apart from documents: no torch, no files."""

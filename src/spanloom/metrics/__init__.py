@@ -1,0 +1,1 @@
+"""How good: document against document, no torch."""

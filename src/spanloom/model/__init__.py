@@ -1,0 +1,1 @@
+"""Trunk, levels and heads put together; saved, loaded, and used on text."""

@@ -1,0 +1,1 @@
+"""Documents drawn as HTML, SVG and text tables."""

@@ -1,0 +1,1 @@
+"""Search over scores: no parameters, no documents."""

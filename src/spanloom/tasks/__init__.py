@@ -1,0 +1,1 @@
+"""What labels mean: one file a kind of task, no parameters."""

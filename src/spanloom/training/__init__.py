@@ -1,0 +1,1 @@
+"""The loop, its stages, optimisers and checkpoints."""
