@@ -1,0 +1,93 @@
+"""How sure a score is: resampling documents with replacement (Efron and Tibshirani 1993, ch. 13).
+
+Documents, not items, are drawn, because items of one document are not independent. All results are
+a function of the counts and the seed. Scores are micro F1 of the drawn documents.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spanloom.errors import DataError
+from spanloom.metrics.counts import Counts
+
+Scores = NDArray[np.float64]
+CELLS = 4_000_000  # draws held in memory at once, so that 100,000 documents fit as well
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Both ends of an interval that holds the score with the given probability."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+
+def interval(
+    counts: Sequence[Counts], *, seed: int = 0, resamples: int = 1000, level: float = 0.95
+) -> Interval:
+    """Return the percentile interval of F1 over one ``Counts`` a document.
+
+    Without documents it is 0..0. Raises ``DataError`` where ``resamples`` < 1 or ``level`` is not
+    between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise DataError(f"bootstrap: level must be between 0 and 1, got {level}")
+    (scores,) = _draw([counts], seed, resamples)
+    tail = (1 - level) / 2
+    low, high = np.quantile(scores, [tail, 1 - tail])
+    return Interval(float(low), float(high), level)
+
+
+def paired(
+    first: Sequence[Counts], second: Sequence[Counts], *, seed: int = 0, resamples: int = 10_000
+) -> float:
+    """Return the two-sided p-value of the difference in F1 of two systems on the same documents.
+
+    The share of resamples whose difference lies at least as far from the observed one as that lies
+    from zero (Berg-Kirkpatrick et al. 2012, section 2), with the observed one counted in, so that
+    p is never 0. Raises ``DataError`` where the two lists differ in length or are empty.
+    """
+    if len(first) != len(second) or not first:
+        raise DataError(
+            f"paired bootstrap: expected counts of the same documents, "
+            f"got {len(first)} and {len(second)}"
+        )
+    observed = float(_f1(_rows(first).sum(0)) - _f1(_rows(second).sum(0)))
+    a, b = _draw([first, second], seed, resamples)
+    far = np.abs(a - b - observed) >= abs(observed) - 1e-12
+    return float((far.sum() + 1) / (resamples + 1))
+
+
+def _draw(systems: Sequence[Sequence[Counts]], seed: int, resamples: int) -> list[Scores]:
+    """F1 of every resample for each system; the same documents are drawn for all of them."""
+    if resamples < 1:
+        raise DataError(f"bootstrap: expected at least 1 resample, got {resamples}")
+    rows = [_rows(counts) for counts in systems]
+    size = len(rows[0])
+    if not size:
+        return [np.zeros(resamples) for _ in rows]
+    generator = np.random.default_rng(seed)
+    block = max(1, CELLS // size)
+    parts: list[list[Scores]] = [[] for _ in rows]
+    for start in range(0, resamples, block):
+        draws = min(block, resamples - start)
+        times = generator.multinomial(size, np.full(size, 1 / size), size=draws)
+        for part, table in zip(parts, rows, strict=True):
+            part.append(_f1(times @ table))
+    return [np.concatenate(part) for part in parts]
+
+
+def _rows(counts: Sequence[Counts]) -> NDArray[np.int64]:
+    """One row a document: hits, predicted, gold."""
+    rows = [(each.hits, each.predicted, each.gold) for each in counts]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def _f1(sums: NDArray[np.int64]) -> Scores:
+    """F1 of rows of (hits, predicted, gold); 0.0 where there is neither gold nor prediction."""
+    both = sums[..., 1] + sums[..., 2]
+    return np.where(both > 0, 2.0 * sums[..., 0] / np.maximum(both, 1), 0.0)
