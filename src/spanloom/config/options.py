@@ -1,0 +1,88 @@
+"""From a mapping of a recipe to a typed value; what is wrong with it is told with its line."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from spanloom.config.yaml import Where
+from spanloom.errors import RecipeError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Options(BaseModel):
+    """Base of every typed part of a recipe: frozen, no key but its fields, finite numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def options(model: type[M], raw: Mapping[str, Any], where: Where, beside: Iterable[str] = ()) -> M:
+    """Check ``raw`` against ``model`` and return the typed value.
+
+    ``where`` is the place of the mapping in its recipe; ``beside`` are keys of the same mapping
+    that someone else reads (known when a key is misspelt). Raises ``RecipeError``: path, line, key,
+    what was expected, what came, the nearest known key; the first of several problems and how many
+    more there are.
+    """
+    try:
+        return model.model_validate(dict(raw))
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        rest = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise _told(model, problems[0], where, beside, rest) from error
+
+
+def model_at(kind: Any, keys: Iterable[str | int]) -> type[BaseModel] | None:
+    """Return the model that ``keys`` lead to from a model or an annotation, if there is one."""
+    rest = tuple(keys)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if not rest:
+            return kind
+        field = kind.model_fields.get(str(rest[0]))
+        return model_at(field.annotation, rest[1:]) if field else None
+    inner = rest[1:] if get_origin(kind) in (list, tuple, dict) else rest
+    found = (model_at(each, inner) for each in get_args(kind) if len(inner) == len(rest) or rest)
+    return next((each for each in found if each), None)
+
+
+def fields(model: type[BaseModel] | None) -> set[str]:
+    """Return the keys a model has in a recipe; ``options`` gathers keys and is none itself."""
+    return set(model.model_fields) - {"options"} if model else set()
+
+
+def nearest(key: str, known: Iterable[str]) -> str:
+    """Return the end of an error: which of ``known`` is nearest to ``key``, and all of them."""
+    choices = sorted(known)
+    near = difflib.get_close_matches(key, choices, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint} (known: {', '.join(choices) or 'none'})"
+
+
+def _told(
+    model: type[BaseModel], problem: ErrorDetails, where: Where, beside: Iterable[str], rest: str
+) -> RecipeError:
+    """One pydantic problem as this package tells it."""
+    *above, last = keys = problem["loc"] or ("",)
+    if problem["type"] == "extra_forbidden":
+        owner = model_at(model, above)
+        known = fields(owner) | (set() if above else set(beside))
+        return where.at(*keys).error(f"unknown key{nearest(str(last), known)}{rest}")
+    if problem["type"] == "missing":
+        return where.at(*above).error(f"the key {last!r} is missing{rest}")
+    shown = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
+    return where.at(*shown).error(f"{_expected(problem)}, got {problem['input']!r:.60}{rest}")
+
+
+def _expected(problem: ErrorDetails) -> str:
+    """What pydantic would have taken, in this package's words."""
+    if problem["type"] in ("model_type", "dict_type"):
+        return "expected a mapping (key: value)"
+    if problem["type"] in ("tuple_type", "list_type"):
+        return "expected a list"
+    if problem["type"] == "string_pattern_mismatch":
+        return f"expected a text that matches {problem['ctx']['pattern']}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return message.replace("Input should", "expected to", 1).replace("expected to be", "expected")

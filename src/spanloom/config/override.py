@@ -1,0 +1,63 @@
+"""One setting from the command line, put into a recipe before it is checked."""
+
+import copy
+from typing import Any
+
+from pydantic import BaseModel
+
+from spanloom.config import yaml
+from spanloom.config.options import fields, model_at, nearest
+from spanloom.config.yaml import Keys, Loaded, Where
+from spanloom.errors import RecipeError
+
+
+def override(frame: type[BaseModel], loaded: Loaded, setting: str) -> Loaded:
+    """Return the loaded file with one value changed, as ``stages.0.epochs=3`` says.
+
+    The value is YAML. A mapping on the way that is absent is added where ``frame`` has a field of
+    that name; any other unknown key raises ``RecipeError`` with the nearest known one.
+    """
+    path, sign, text = setting.partition("=")
+    name = f"--set {setting}"
+    if not sign or not all(path.split(".")):
+        raise RecipeError(name, None, "expected KEY.KEY=VALUE, such as stages.0.epochs=3")
+    data = copy.deepcopy(loaded.data)
+    node: Any = data
+    keys: Keys = ()
+    *above, last = path.split(".")
+    for key in above:
+        step = _step(frame, node, keys, key, name)
+        node, keys = node[step], (*keys, step)
+    step = _key(node, keys, last, name)
+    node[step] = yaml.loads(text, name).data
+    return Loaded(data, _moved(loaded.where, (*keys, step), name))
+
+
+def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) -> str | int:
+    """The key that leads one mapping or list further down, which is added if it may be."""
+    step = _key(node, keys, key, name)
+    if isinstance(step, int) or step in node:
+        return step
+    known = fields(model_at(frame, keys))
+    if step not in known:
+        raise Where(name, keys=(*keys, key)).error(f"unknown key{nearest(key, known | set(node))}")
+    node[step] = {}
+    return step
+
+
+def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
+    """The key as its mapping or list takes it; raises ``RecipeError`` where it cannot."""
+    where = Where(name, keys=keys)
+    if isinstance(node, dict):
+        return key
+    if not isinstance(node, list):
+        raise where.error(f"expected a mapping or a list, got {node!r:.60}")
+    if not key.isascii() or not key.isdigit() or int(key) >= len(node):
+        raise where.error(f"expected an index from 0 to {len(node) - 1}, got {key!r}")
+    return int(key)
+
+
+def _moved(where: Where, keys: Keys, name: str) -> Where:
+    """The places of the file, but for what the setting replaced."""
+    kept = {key: place for key, place in where.places.items() if key[: len(keys)] != keys}
+    return Where(where.file, kept | {keys: (name, None)})

@@ -1,0 +1,227 @@
+"""A recipe: which parts, levels, tasks and stages make a model. Typed here is the frame alone.
+
+What belongs to one kind of embedder, level or task stays a plain mapping (``options``), which the
+file that owns the kind checks with its own model: ``options(Model, spec.options, recipe.at(...))``.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr
+
+from spanloom.config import yaml
+from spanloom.config.options import Options, nearest, options
+from spanloom.config.override import override
+from spanloom.config.yaml import Loaded, Where
+
+TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
+
+Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
+Raw = dict[str, Any]
+
+
+class PartSpec(Options):
+    """One embedder: ``name`` is its file in ``encoders/``.
+
+    ``options`` holds every key of the mapping as it stands, the one that names the embedder too
+    (``{transformer: minilm, dropout: 0.1}``): its value is the embedder's main option.
+    """
+
+    name: Name
+    options: Raw = {}
+
+
+class LevelSpec(Options):
+    """A contextual layer between the trunk and the heads."""
+
+    name: Name = Field(description="what tasks and higher levels call it")
+    reads: tuple[Name, ...] = Field(
+        default=(TRUNK,),
+        min_length=1,
+        description="what it reads, joined: trunk or levels above in this list",
+    )
+    scope: Literal["sentence", "window"] = Field(
+        default="window", description="sentence | window: how far it sees"
+    )
+    options: Raw = {}
+
+
+class TaskSpec(Options):
+    """What is learnt from one layer of one corpus."""
+
+    data: str = Field(min_length=1, description="a corpus name or a folder")
+    kind: Name = Field(description="the kind of task: a file name in tasks/")
+    level: Name = Field(default=TRUNK, description="the level its heads read, or trunk")
+    layer: str = Field(
+        default="main", min_length=1, description="the layer of the documents it learns"
+    )
+    options: Raw = {}
+
+
+class WordsSpec(Options):
+    """How raw text becomes words and sentences."""
+
+    splitter: Literal["spacy", "fine"] = Field(
+        default="fine", description="spacy | fine (also where letters, digits and punctuation meet)"
+    )
+    sentences: Literal["line", "rule"] = Field(
+        default="line", description="line (each line is one) | rule (by punctuation)"
+    )
+
+
+class Rates(Options):
+    """Learning rates at their highest."""
+
+    trunk: float = Field(default=3e-4, ge=0, description="of the embedders; 0 freezes them")
+    rest: float = Field(default=2e-3, gt=0, description="of levels and heads")
+
+
+class StageSpec(Options):
+    """One stretch of training; the optimiser is fresh in each."""
+
+    tasks: tuple[Name, ...] = Field(min_length=1, description="the tasks it trains")
+    sampler: Literal["proportional"] = Field(
+        default="proportional", description="proportional: tasks take turns by their size"
+    )
+    epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
+    lr: Rates = Field(default=Rates(), description="highest learning rates")
+    batch: int = Field(default=768, ge=1, description="words in a batch")
+    accumulate: int = Field(default=1, ge=1, description="batches summed before each update")
+    optimiser: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
+    weight_decay: float = Field(default=0.01, ge=0, description="pull of weights towards 0")
+    warmup: float = Field(
+        default=0.1, ge=0, le=1, description="part of the updates in which rates rise"
+    )
+    schedule: Literal["linear", "plateau"] = Field(
+        default="linear", description="linear (fall to 0) | plateau (halve when dev stops rising)"
+    )
+    clip: float | None = Field(default=1.0, gt=0, description="longest gradient; null: any")
+    average: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="decay of a running average of weights, as 0.999; null: none",
+    )
+    patience: int | None = Field(
+        default=None,
+        ge=1,
+        description="stop after so many epochs without a better dev score; null: never",
+    )
+    metric: str | None = Field(
+        default=None,
+        description="the dev score that decides, as TASK.spans.f1; null: mean of all tasks",
+    )
+    evaluate_every: float = Field(default=1.0, gt=0, description="epochs between dev scores")
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        default="auto", description="auto (bf16 where the device has it) | fp32 | bf16"
+    )
+
+
+class Recipe(Options):
+    """All that makes a model, but the data."""
+
+    trunk: tuple[PartSpec, ...] = Field(
+        min_length=1, description="what turns words into vectors: one embedder, or several joined"
+    )
+    levels: tuple[LevelSpec, ...] = Field(
+        default=(), description="contextual layers, bottom to top"
+    )
+    tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
+    words: WordsSpec = Field(default=WordsSpec(), description="how raw text is split")
+    stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
+    sharing: Literal["heads"] = Field(
+        default="heads", description="heads: tasks share all but their heads"
+    )
+    seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
+    window: int = Field(default=256, ge=8, description="word pieces encoded at once")
+    collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
+    _where: Where = PrivateAttr(default_factory=Where)
+
+    def at(self, *keys: str | int) -> Where:
+        """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
+        return self._where.at(*keys)
+
+
+def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
+    """Read a recipe file, changed by settings such as ``stages.0.epochs=3``; ``RecipeError``."""
+    return _read(yaml.load(path), settings)
+
+
+def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Recipe:
+    """Read a recipe from a string; ``name`` stands for the file in errors (``RecipeError``)."""
+    return _read(yaml.loads(text, name), settings)
+
+
+def dumps(recipe: Recipe) -> str:
+    """Write a recipe as YAML with every key, so that later defaults do not change it."""
+    return yaml.dump(plain(recipe))
+
+
+def plain(recipe: Recipe) -> Raw:
+    """Return the recipe as the plain mappings and lists of its YAML."""
+    data = recipe.model_dump()
+    data["trunk"] = [part["options"] for part in data["trunk"]]
+    for spec in (*data["levels"], *data["tasks"].values()):
+        spec.update(spec.pop("options"))
+    if not recipe.collected:
+        del data["collected"]
+    return data
+
+
+def _read(loaded: Loaded, settings: Iterable[str]) -> Recipe:
+    """Check a loaded file and return it typed, each part knowing its line."""
+    for setting in settings:
+        loaded = override(Recipe, loaded, setting)
+    if not isinstance(loaded.data, dict):
+        raise loaded.where.error("expected a mapping with the keys trunk, tasks and stages")
+    raw = dict(loaded.data)
+    if isinstance(raw.get("trunk"), list):
+        raw["trunk"] = [_part(each) for each in raw["trunk"]]
+    if isinstance(raw.get("levels"), list):
+        raw["levels"] = [_nested(LevelSpec, each) for each in raw["levels"]]
+    if isinstance(raw.get("tasks"), dict):
+        raw["tasks"] = {name: _nested(TaskSpec, each) for name, each in raw["tasks"].items()}
+    recipe = options(Recipe, raw, loaded.where)
+    recipe._where = loaded.where
+    _check_names(recipe)
+    return recipe
+
+
+def _part(raw: Any) -> Any:
+    """An embedder's mapping as ``PartSpec`` holds it: the first key names the embedder."""
+    return {"name": next(iter(raw), ""), "options": raw} if isinstance(raw, dict) else raw
+
+
+def _nested(model: type[Options], raw: Any) -> Any:
+    """A mapping whose keys beyond the frame are moved into ``options``."""
+    if not isinstance(raw, dict):
+        return raw  # the check that follows tells what was expected
+    frame = model.model_fields.keys() - {"options"}
+    nested = {key: value for key, value in raw.items() if key in frame}
+    return nested | {"options": {k: v for k, v in raw.items() if k not in frame}}
+
+
+def _check_names(recipe: Recipe) -> None:
+    """Raise ``RecipeError`` where a name refers to nothing, or two levels have one."""
+    known = [TRUNK]
+    for index, level in enumerate(recipe.levels):
+        for read in level.reads:
+            _known(read, known, recipe.at("levels", index, "reads"), "level below")
+        if level.name in known:
+            raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
+        known.append(level.name)
+    for name, task in recipe.tasks.items():
+        _known(task.level, known, recipe.at("tasks", name, "level"), "level")
+    for index, stage in enumerate(recipe.stages):
+        for task_name in stage.tasks:
+            _known(task_name, recipe.tasks, recipe.at("stages", index, "tasks"), "task")
+        if stage.metric:
+            where = recipe.at("stages", index, "metric")
+            _known(stage.metric.split(".")[0], stage.tasks, where, "task of this stage")
+
+
+def _known(name: str, known: Iterable[str], where: Where, kind: str) -> None:
+    """Raise ``RecipeError`` unless ``name`` is among ``known``."""
+    if name not in known:
+        raise where.error(f"no {kind} {name!r}{nearest(name, known)}")
