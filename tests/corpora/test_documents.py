@@ -1,0 +1,66 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.corpora.documents import fingerprint, hold_out
+from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.errors import DataError
+
+DOCUMENTS = [Document(f"text {i}", name=f"d{i}") for i in range(20)]
+ONE = Document("ab", (Layer(MAIN, (Span("T1", "A", ((0, 1),)),)),), "x")
+
+
+@given(st.permutations(DOCUMENTS), st.floats(0.01, 0.99), st.integers(0, 9))
+def test_hold_out_depends_on_names_and_seed_only(documents, fraction, seed):
+    kept, held = hold_out(documents, seed=seed, fraction=fraction)
+    assert (kept, held) == hold_out(DOCUMENTS, seed=seed, fraction=fraction)
+    assert len(held) == min(19, max(1, round(20 * fraction)))
+    assert sorted(each.name for each in kept + held) == sorted(each.name for each in DOCUMENTS)
+    assert [each.name for each in held] == sorted(each.name for each in held)
+
+
+def test_hold_out_differs_by_seed_and_refuses_what_it_cannot_do():
+    assert hold_out(DOCUMENTS, seed=1) != hold_out(DOCUMENTS, seed=2)
+    with pytest.raises(DataError, match="at least 2 documents, got 1"):
+        hold_out(DOCUMENTS[:1], seed=1)
+    with pytest.raises(DataError, match="between 0 and 1, got 1"):
+        hold_out(DOCUMENTS, seed=1, fraction=1)
+
+
+@given(st.permutations(DOCUMENTS))
+def test_fingerprint_ignores_the_order_of_documents(documents):
+    assert fingerprint(documents) == fingerprint(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ONE, text="ac"),
+        replace(ONE, name="y"),
+        replace(ONE, meta=(("a", "b"),)),
+        replace(ONE, layers=()),
+        replace(ONE, layers=(Layer(MAIN),)),
+        replace(ONE, layers=(Layer(MAIN, (Span("T1", "B", ((0, 1),)),)),)),
+        replace(ONE, layers=(Layer(MAIN, (Span("T1", "A", ((0, 2),)),)),)),
+    ],
+)
+def test_fingerprint_sees_every_change(other):
+    assert fingerprint([other]) != fingerprint([ONE])
+    assert fingerprint([ONE, other]) != fingerprint([ONE])
+    assert fingerprint([ONE, ONE]) != fingerprint([ONE])
+
+
+def test_fingerprint_is_the_same_in_another_process():
+    code = (
+        "from spanloom.corpora.documents import fingerprint\n"
+        "from spanloom.document import Document\n"
+        "print(fingerprint([Document('text', name='a')]))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert found.strip() == fingerprint([Document("text", name="a")])

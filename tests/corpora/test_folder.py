@@ -1,0 +1,65 @@
+import re
+
+import pytest
+
+from spanloom.corpora.folder import place, splits
+from spanloom.errors import DataError
+
+
+def make(root, *names):
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("", encoding="utf-8")
+
+
+@pytest.mark.parametrize("dev", ["dev", "valid", "validation", "development", "val"])
+def test_split_folders_under_any_of_their_names(tmp_path, dev):
+    make(tmp_path, "test/a.txt", f"{dev}/b.txt", "train/c.txt", "notes/d.md", "README.txt")
+    assert splits(tmp_path) == {
+        **{"train": tmp_path / "train", "dev": tmp_path / dev},
+        **{"test": tmp_path / "test"},
+    }
+    assert list(splits(tmp_path)) == ["train", "dev", "test"]
+
+
+def test_json_lines_as_splits_and_as_a_whole_corpus(tmp_path):
+    make(tmp_path, "train.jsonl", "validation.jsonl")
+    found = {"train": tmp_path / "train.jsonl", "dev": tmp_path / "validation.jsonl"}
+    assert splits(tmp_path) == found
+    assert splits(tmp_path / "train.jsonl") == {"all": tmp_path / "train.jsonl"}
+
+
+def test_a_flat_or_nested_folder_is_the_split_all(tmp_path):
+    make(tmp_path, "part/deep/a.txt")
+    assert splits(tmp_path) == {"all": tmp_path}
+    assert place(tmp_path, "all") == tmp_path
+
+
+def test_a_folder_without_documents_names_what_was_looked_for(tmp_path):
+    make(tmp_path, "notes.md", ".hidden/a.txt")
+    message = f"{re.escape(str(tmp_path))}: no documents; looked for train/, dev/, test/ and"
+    with pytest.raises(DataError, match=message):
+        splits(tmp_path)
+    with pytest.raises(DataError, match="expected a corpus folder"):
+        splits(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="expected a corpus folder"):
+        splits(tmp_path / "notes.md")
+
+
+def test_two_names_of_one_split_are_refused(tmp_path):
+    make(tmp_path, "dev/a.txt", "valid/a.txt")
+    with pytest.raises(DataError, match="expected one of dev, valid; got both"):
+        splits(tmp_path)
+
+
+def test_documents_beside_the_splits_are_not_left_out_silently(tmp_path):
+    make(tmp_path, "train/a.txt", "b.txt", "b.ann")
+    with pytest.raises(DataError, match=r"b\.ann: lies beside the splits train"):
+        splits(tmp_path)
+
+
+def test_an_unknown_split_names_those_there_are(tmp_path):
+    make(tmp_path, "train/a.txt", "test/b.txt")
+    with pytest.raises(DataError, match=r"no split 'dev' \(splits there: train, test\)"):
+        place(tmp_path, "dev")
