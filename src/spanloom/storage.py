@@ -58,8 +58,8 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     """
     staging = _beside(target, f"staging-{_unique()}")
     with _reported(target):
-        _sweep(target)
         recover(target)
+        _sweep(target)
         _check_target(target, replace=replace)
     with ExitStack() as undo:
         with _reported(target):
@@ -226,18 +226,19 @@ def _swap(staging: Path, target: Path, *, replace: bool) -> None:
             os.rename(staging, target)
             undo.pop_all()
         _flush(target.parent)
-    shutil.rmtree(aside, ignore_errors=True)  # what stays is swept at the next write
+    _sweep(target)
 
 
 def _sweep(target: Path) -> None:
-    """Delete what dead writers of ``target`` left."""
-    for path in _leftovers(target, "staging"):
-        with suppress(FileNotFoundError), _locked(path, wait=False) as alone:
-            if alone:
-                shutil.rmtree(path, ignore_errors=True)
+    """Delete what ``target`` replaced, and what dead writers of it left."""
     with _locked(target.parent):
         if target.exists():
             for path in _leftovers(target, "old"):
+                # first no longer an old one: half deleted, it must never be put back
+                os.rename(path, _beside(target, f"staging-{_unique()}"))
+    for path in _leftovers(target, "staging"):
+        with suppress(FileNotFoundError, NotADirectoryError), _locked(path, wait=False) as alone:
+            if alone:
                 shutil.rmtree(path, ignore_errors=True)
 
 
