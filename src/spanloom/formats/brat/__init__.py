@@ -1,0 +1,1 @@
+"""brat standoff: NAME.txt with its NAME.ann read and written back unchanged, annotation.conf."""
