@@ -57,9 +57,9 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     no folder of another origin is ever deleted. Raises ``StorageError``.
     """
     staging = _beside(target, f"staging-{_unique()}")
+    _sweep(target)
     with _reported(target):
         recover(target)
-        _sweep(target)
         _check_target(target, replace=replace)
     with ExitStack() as undo:
         with _reported(target):
@@ -70,6 +70,7 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
             write_file(staging / MANIFEST, _manifest(staging))
             _flush_tree(staging)
             _swap(staging, target, replace=replace)
+    _sweep(target)  # only now: until its lock ends, no sweep takes what was just replaced
 
 
 def recover(target: Path) -> None:
@@ -226,20 +227,20 @@ def _swap(staging: Path, target: Path, *, replace: bool) -> None:
             os.rename(staging, target)
             undo.pop_all()
         _flush(target.parent)
-    _sweep(target)
 
 
 def _sweep(target: Path) -> None:
-    """Delete what ``target`` replaced, and what dead writers of it left."""
-    with _locked(target.parent):
+    """Delete what ``target`` replaced, and what dead writers of it left; what resists may stay."""
+    with suppress(OSError), _locked(target.parent):
         if target.exists():
             for path in _leftovers(target, "old"):
                 # first no longer an old one: half deleted, it must never be put back
                 os.rename(path, _beside(target, f"staging-{_unique()}"))
-    for path in _leftovers(target, "staging"):
-        with suppress(FileNotFoundError, NotADirectoryError), _locked(path, wait=False) as alone:
-            if alone:
-                shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        for path in _leftovers(target, "staging"):
+            with suppress(OSError), _locked(path, wait=False) as alone:
+                if alone:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _leftovers(target: Path, kind: str) -> list[Path]:
@@ -266,9 +267,9 @@ def _reported(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        problem = error.strerror or str(error)
-        about = f" ({error.filename})" if error.errno == errno.ENOENT and error.filename else ""
-        raise StorageError(f"{path}: could not be written: {problem}{about}") from error
+        lost = error.errno == errno.ENOENT and not path.parent.is_dir()
+        problem = f"no folder {path.parent}" if lost else error.strerror or str(error)
+        raise StorageError(f"{path}: could not be written: {problem}") from error
 
 
 @contextmanager
@@ -311,11 +312,12 @@ def _made_alone(path: Path) -> Iterator[None]:
     """Make a folder and hold its lock, so that no sweep takes it for a leftover."""
     while True:
         path.mkdir(exist_ok=True)
-        handle = os.open(path, os.O_RDONLY)
-        _lock(handle, wait=True)
-        if _is_at(handle, path):
-            break
-        os.close(handle)  # a sweep came between the two lines
+        with suppress(FileNotFoundError):  # a sweep may come between any two of these lines
+            handle = os.open(path, os.O_RDONLY)
+            _lock(handle, wait=True)
+            if _is_at(handle, path):
+                break
+            os.close(handle)
     try:
         yield
     finally:

@@ -134,6 +134,7 @@ class Recipe(Options):
         default="heads", description="heads: tasks share all but their heads"
     )
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
+    dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")
     collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
     _where: Where = PrivateAttr(default_factory=Where)

@@ -138,7 +138,7 @@ for _class in (_Loader, _Dumper):
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
     """A string on one line, whatever it holds, so that a comment can follow it."""
-    style = '"' if "\n" in value else None
+    style = '"' if re.search("[\n\r\x85\u2028\u2029]", value) else None
     return dumper.represent_scalar(_TAG + "str", value, style=style)
 
 
