@@ -30,7 +30,9 @@ def options(model: type[M], raw: Mapping[str, Any], where: Where, beside: Iterab
     try:
         return model.model_validate(dict(raw))
     except ValidationError as error:
+        # a misspelt key first: it explains the one that is missing
         problems = error.errors(include_url=False)
+        problems.sort(key=lambda each: each["type"] != "extra_forbidden")
         rest = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise _told(model, problems[0], where, beside, rest) from error
 

@@ -1,0 +1,215 @@
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError
+
+from spanloom.config import recipe as recipes
+from spanloom.config.commented import commented
+from spanloom.config.options import Options, options
+from spanloom.config.recipe import PartSpec, Rates, Recipe, StageSpec, TaskSpec, dumps, load, loads
+from spanloom.errors import RecipeError
+
+TEXT = """\
+trunk:
+- {transformer: minilm, layers: mix, dropout: 0.1}
+- casing: 16
+levels: [{name: context, rnn: lstm, size: 256}]
+tasks:
+  wlp: {data: wlp, kind: relations, level: context, width: 8}
+  dep:
+    data: ewt
+    kind: dependency
+words: {splitter: fine, sentences: line}
+stages:
+- {tasks: [wlp, dep], epochs: 8, lr: {trunk: 3e-4, rest: 2e-3}}
+- tasks: [wlp]
+  metric: wlp.relations.f1
+seed: 1
+"""
+NAME = st.text("abcé_-09", min_size=1, max_size=5)
+VALUE = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5) | st.just(3e-4)
+RAW = st.dictionaries(NAME.map("x".__add__), VALUE | st.lists(VALUE, max_size=2), max_size=2)
+
+
+@st.composite
+def any_recipe(draw):
+    """A recipe made in Python, its options and names drawn."""
+    names = draw(st.lists(NAME, min_size=1, max_size=3, unique=True))
+    tasks = {name: TaskSpec(data="d", kind=draw(NAME), options=draw(RAW)) for name in names}
+    stage = StageSpec(
+        tasks=draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)),
+        epochs=draw(st.floats(0.1, 99)),
+        lr=Rates(trunk=draw(st.floats(0, 1))),
+        patience=draw(st.none() | st.integers(1, 9)),
+    )
+    name = draw(NAME)
+    part = PartSpec(name=name, options={name: draw(VALUE), **draw(RAW)})
+    return Recipe(trunk=[part], tasks=tasks, stages=[stage], collected=draw(RAW))
+
+
+def test_the_example_reads_as_it_says():
+    recipe = loads(TEXT)
+    assert recipe.trunk[0].name == "transformer"
+    assert recipe.trunk[0].options == {"transformer": "minilm", "layers": "mix", "dropout": 0.1}
+    assert recipe.trunk[1] == PartSpec(name="casing", options={"casing": 16})
+    assert recipe.levels[0].reads == ("trunk",)
+    assert recipe.levels[0].options == {"rnn": "lstm", "size": 256}
+    assert recipe.tasks["wlp"].options == {"width": 8}
+    assert (recipe.tasks["dep"].level, recipe.tasks["dep"].layer) == ("trunk", "main")
+    assert recipe.stages[0].lr == Rates(trunk=0.0003, rest=0.002)
+    assert recipe.stages[1].epochs == StageSpec(tasks=["wlp"]).epochs
+
+
+@settings(max_examples=30)
+@given(any_recipe())
+def test_commented_and_dumped_recipes_load_back_equal(recipe):
+    assert loads(commented(recipe)) == recipe
+    assert loads(dumps(recipe)) == recipe
+    assert list(loads(dumps(recipe)).tasks) == list(recipe.tasks)
+    assert dumps(loads(dumps(recipe))) == dumps(recipe)
+
+
+def test_commented_explains_every_key_of_the_frame():
+    notes = {("tasks", "wlp", "width"): "longest span in words"}
+    lines = commented(loads(TEXT), notes).splitlines()
+    bare = {line.split(":")[0].strip() for line in lines if "  # " not in line}
+    assert bare == {"- transformer", "layers", "dropout", "- casing", "rnn", "size", "wlp", "dep"}
+    assert "    width: 8  # longest span in words" in lines
+    assert all(len(line) <= 100 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("seed: 1", "sead: 1", "r.yaml:15: sead: unknown key; did you mean 'seed'?"),
+        ("epochs: 8", "epoch: 8", "r.yaml:12: stages.0.epoch: unknown key; did you mean 'epochs'?"),
+        ("rest: 2e-3", "rset: 1", "r.yaml:12: stages.0.lr.rset: unknown key; .* 'rest'"),
+        ("splitter", "spliter", "r.yaml:10: words.spliter: unknown key; .* 'splitter'"),
+        ("epochs: 8", "epochs: 0", "r.yaml:12: stages.0.epochs: expected greater than 0, got 0"),
+        ("epochs: 8", "epochs: .inf", "stages.0.epochs: expected a finite number, got inf"),
+        ("epochs: 8", "epochs: soon", "stages.0.epochs: expected a valid number.*, got 'soon'"),
+        ("epochs: 8", "batch: 1.5", "stages.0.batch: expected a valid integer.*, got 1.5"),
+        ("epochs: 8", "optimiser: sgd", "expected 'adamw' or 'adam', got 'sgd'"),
+        ("- tasks: [wlp]\n  metric", "- metric", "r.yaml:13: stages.1: the key 'tasks' is missing"),
+        ("tasks: [wlp]\n", "tasks: wlp\n", "r.yaml:13: stages.1.tasks: expected a list, got 'wlp'"),
+        ("tasks: [wlp]\n", "tasks: [wpl]\n", "r.yaml:13: stages.1.tasks: no task 'wpl'; .* 'wlp'"),
+        ("metric: wlp", "metric: dep", "r.yaml:14: stages.1.metric: no task of this stage 'dep'"),
+        ("level: context", "level: contxt", "r.yaml:6: tasks.wlp.level: no level 'contxt'; did"),
+        ("size: 256", "reads: [context]", "r.yaml:4: levels.0.reads: no level below 'context'"),
+        ("name: context", "name: trunk", "r.yaml:4: levels.0.name: 'trunk' is taken"),
+        ("    data: ewt\n", "", "r.yaml:7: tasks.dep: the key 'data' is missing"),
+        ("wlp: {data", "w.lp: {data", "r.yaml:6: tasks.w.lp: expected a text that matches"),
+        ("- casing: 16", "- casing", "r.yaml:3: trunk.1: expected a mapping"),
+        ("- casing: 16", "- {}", "r.yaml:3: trunk.1.name: expected a text"),
+        ("words: {splitter: fine, sentences: line}", "words: fine", "r.yaml:10: words: expected a"),
+        ("seed: 1", "stages: []", "r.yaml:15: key 'stages' stands twice"),
+        (TEXT, "", "r.yaml: expected a mapping with the keys trunk"),
+        (TEXT, "[]", "r.yaml: expected a mapping with the keys trunk"),
+        (TEXT, "a: 1", r"r.yaml:1: a: unknown key .* \(and 3 more\)"),
+    ],
+)
+def test_what_is_wrong_is_told_with_line_and_choices(old, new, told):
+    assert old in TEXT
+    with pytest.raises(RecipeError) as error:
+        loads(TEXT.replace(old, new, 1), "r.yaml")
+    message = str(error.value)
+    assert re.search(told, message), message
+    assert "\n" not in message
+
+
+class Casing(Options):
+    casing: int = Field(ge=1)
+    dropout: float = 0.0
+
+
+def test_the_owner_of_a_kind_checks_its_options_at_their_line():
+    def read(new):
+        recipe = loads(TEXT.replace("- casing: 16", f"- casing: 16\n  {new}"), "r.yaml")
+        return options(Casing, recipe.trunk[1].options, recipe.at("trunk", 1))
+
+    assert read("dropout: 0.5") == Casing(casing=16, dropout=0.5)
+    with pytest.raises(RecipeError, match="r.yaml:4: trunk.1.dropuot: unknown key; .* 'dropout'"):
+        read("dropuot: 0.5")
+    with pytest.raises(RecipeError, match="r.yaml:4: trunk.1.dropout: expected a valid number"):
+        read("dropout: [1]")
+
+
+def test_keys_read_elsewhere_are_suggested_too():
+    recipe = loads(TEXT.replace("level: context", "levle: context"), "r.yaml")
+    task = recipe.tasks["wlp"]
+    with pytest.raises(
+        RecipeError, match=r"r.yaml:6: tasks.wlp.levle: .* 'level'\? \(known: casing, data"
+    ):
+        options(Casing, task.options, recipe.at("tasks", "wlp"), TaskSpec.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("setting", "get", "value"),
+    [
+        ("stages.0.epochs=3", lambda r: r.stages[0].epochs, 3.0),
+        ("stages.1.lr.trunk=1e-5", lambda r: r.stages[1].lr, Rates(trunk=1e-5)),
+        ("words.splitter=spacy", lambda r: r.words.splitter, "spacy"),
+        ("tasks.wlp.width=3", lambda r: r.tasks["wlp"].options, {"width": 3}),
+        ("trunk.1.casing=a=b", lambda r: r.trunk[1].options, {"casing": "a=b"}),
+        ("levels.0.reads=[trunk, trunk]", lambda r: r.levels[0].reads, ("trunk",) * 2),
+        ("tasks.new={data: x, kind: y}", lambda r: r.tasks["new"].kind, "y"),
+    ],
+)
+def test_a_setting_changes_one_value(tmp_path, setting, get, value):
+    path = tmp_path / "r.yaml"
+    path.write_text(TEXT)
+    changed, before = load(path, [setting]), load(path)
+    assert get(changed) == value
+    assert load(path, [setting, setting]) == changed != before
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("stages.0.epochs=x", "--set stages.0.epochs=x: stages.0.epochs: expected a valid number"),
+        ("stages.2.epochs=3", "stages: expected an index from 0 to 1, got '2'"),
+        ("stages.-1.epochs=3", "stages: expected an index from 0 to 1, got '-1'"),
+        ("stages.0.epoch=3", "stages.0.epoch: unknown key; did you mean 'epochs'"),
+        ("stages.0.lrs.trunk=3", "stages.0.lrs: unknown key; did you mean 'lr'"),
+        ("tasks.wpl.level=trunk", "tasks.wpl: unknown key; did you mean 'wlp'"),
+        ("tasks.wlp.widht.x=1", "tasks.wlp.widht: unknown key; did you mean 'width'"),
+        ("sed.x=1", "sed: unknown key; did you mean 'seed'"),
+        ("seed.x=1", "seed: expected a mapping or a list, got 1"),
+        ("seed", "expected KEY.KEY=VALUE"),
+        ("=3", "expected KEY.KEY=VALUE"),
+        ("stages..epochs=3", "expected KEY.KEY=VALUE"),
+        ("seed=[", "not valid YAML"),
+        ("tasks=3", "--set tasks=3: tasks: expected a mapping"),
+    ],
+)
+def test_a_wrong_setting_is_told_as_such(setting, told):
+    with pytest.raises(RecipeError) as error:
+        loads(TEXT, "r.yaml", [setting])
+    assert told in str(error.value)
+    assert str(error.value).startswith(f"--set {setting}")
+
+
+def test_recipes_are_frozen_and_equal_apart_from_their_place():
+    recipe = loads(TEXT, "a.yaml")
+    assert recipe == loads("\n" + TEXT, "b.yaml")
+    assert recipe != loads(TEXT.replace("seed: 1", "seed: 2"))
+    with pytest.raises(ValidationError):
+        recipe.seed = 2
+    assert recipe.at("seed").place() == ("a.yaml", 15)
+
+
+def test_reading_a_recipe_needs_no_heavy_import():
+    script = "import sys, spanloom.config.recipe, spanloom.config.commented;print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not {"torch", "transformers", "spacy", "numpy", "typer"} & set(done.stdout.split())
+
+
+def test_the_frame_describes_every_key():
+    for model in (recipes.Recipe, recipes.StageSpec, recipes.Rates, recipes.WordsSpec):
+        assert all(field.description for field in model.model_fields.values()), model
