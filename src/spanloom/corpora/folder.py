@@ -6,10 +6,16 @@ corpus/…                               documents without splits: the split "al
 corpus.jsonl                           the split "all"
 """
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.formats import jsonl
+from spanloom.formats.brat import folder
+from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
 SPLITS = {
@@ -17,6 +23,18 @@ SPLITS = {
     "dev": ("dev", "valid", "validation", "development", "val"),
     "test": ("test",),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents of one split, sorted by name, and what was wrong with their files.
+
+    ``root`` is the folder their names start from; None for documents that were made, not read.
+    """
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...] = ()
+    root: Path | None = None
 
 
 def splits(path: Path) -> dict[str, Path]:
@@ -71,3 +89,32 @@ def place(path: Path, split: str) -> Path:
     if split not in known:
         raise DataError(f"{path}: no split {split!r} (splits there: {', '.join(known)})")
     return known[split]
+
+
+def read(path: Path, split: str) -> Corpus:
+    """Read one split of a corpus; names of documents start from the split's own folder.
+
+    Raises ``DataError`` where the split is missing or empty or two documents have one name, and
+    ``FormatError`` for files that cannot be read at all; lines that make no sense are problems.
+    """
+    root = place(path, split)
+    if root.is_file():
+        return _corpus(jsonl.read(root), (), root)
+    readings = list(folder.read_all(root))
+    documents = [reading.document for reading in readings]
+    for lines in sorted(root.glob("*.jsonl")):
+        documents.extend(jsonl.read(lines))
+    problems = list(folder.collect(root).problems)
+    problems += [problem for reading in readings for problem in reading.problems]
+    return _corpus(documents, problems, root)
+
+
+def _corpus(documents: Iterable[Document], problems: Iterable[Problem], root: Path) -> Corpus:
+    """Sort by name; refuse none at all and names that occur twice."""
+    ordered = tuple(sorted(documents, key=lambda each: each.name))
+    if not ordered:
+        raise DataError(f"{root}: no documents; looked for *.txt (with .ann) and *.jsonl")
+    name, times = Counter(each.name for each in ordered).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"{root}: expected one document {name!r}, got {times}")
+    return Corpus(ordered, tuple(problems), root)

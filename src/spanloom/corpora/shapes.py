@@ -5,7 +5,7 @@ neither holds the other; equal ones do not cross.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 Interval = tuple[int, int]
@@ -22,16 +22,31 @@ def nested(intervals: Iterable[Interval]) -> int:
 
 def crossings(intervals: Iterable[Interval]) -> list[tuple[Interval, Interval]]:
     """Return the pairs of distinct intervals that cross, in O(n log n + pairs) comparisons."""
-    found: list[tuple[Interval, Interval]] = []
-    # Open intervals sorted by end. Those that end before the new one starts are gone for good;
-    # those that end inside the new one cross it: they began before it, the longer of two first.
+    return [
+        ((other_start, other_end), new)
+        for new, active, size in _sweep(intervals)
+        for other_end, other_start in active[:size]
+    ]
+
+
+def crossing_pairs(intervals: Iterable[Interval]) -> int:
+    """Count the pairs of distinct intervals that cross, in O(n log n) comparisons."""
+    return sum(size for _, _, size in _sweep(intervals))
+
+
+def _sweep(
+    intervals: Iterable[Interval],
+) -> Iterator[tuple[Interval, Sequence[tuple[int, int]], int]]:
+    """Give each interval, the open ones as (end, start), and how many first of those it crosses.
+
+    Open ones that end before the new one starts are gone for good; those that end inside the new
+    one cross it, because they began before it: of two that start together the longer comes first.
+    """
     active: list[tuple[int, int]] = []
     for start, end in sorted(set(intervals), key=lambda each: (each[0], -each[1])):
         del active[: bisect_left(active, (start + 1, -1))]
-        inside = active[: bisect_left(active, (end, -1))]
-        found += [((other_start, other_end), (start, end)) for other_end, other_start in inside]
+        yield (start, end), active, bisect_left(active, (end, -1))
         insort(active, (end, start))
-    return found
 
 
 def disjoint(intervals: Iterable[Interval]) -> set[Interval]:

@@ -1,0 +1,40 @@
+import pytest
+
+from spanloom.corpora.folder import read
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.formats import jsonl
+
+
+def test_brat_documents_come_sorted_with_their_problems(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / "train" / "sub").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "train" / "sub" / f"{name}.txt").write_text("Ada met Bob.", encoding="utf-8")
+    ann = "T1\tPerson 0 3\tAda\nnonsense\n"
+    (tmp_path / "train" / "sub" / "a.ann").write_text(ann, encoding="utf-8")
+    corpus = read(tmp_path, "train")
+    assert [each.name for each in corpus.documents] == ["sub/a", "sub/b"]
+    assert [each.has("main") for each in corpus.documents] == [True, False]
+    assert [str(each).split(" ")[0] for each in corpus.problems] == ["sub/a.ann:2:"]
+    assert corpus.root == tmp_path / "train"
+
+
+def test_json_lines_are_read_whole_and_from_a_folder(tmp_path):
+    documents = [Document("one", name="b"), Document("two", name="a")]
+    jsonl.write(tmp_path / "dev.jsonl", documents)
+    assert [each.name for each in read(tmp_path, "dev").documents] == ["a", "b"]
+    (tmp_path / "flat").mkdir()
+    jsonl.write(tmp_path / "flat" / "x.jsonl", documents)
+    (tmp_path / "flat" / "c.txt").write_text("three", encoding="utf-8")
+    assert [each.text for each in read(tmp_path / "flat", "all").documents] == [
+        *("two", "one", "three")
+    ]
+
+
+def test_empty_splits_and_names_that_occur_twice_are_refused(tmp_path):
+    (tmp_path / "test").mkdir()
+    with pytest.raises(DataError, match=r"test: no documents; looked for \*\.txt"):
+        read(tmp_path, "test")
+    jsonl.write(tmp_path / "test" / "x.jsonl", [Document("one", name="a")] * 2)
+    with pytest.raises(DataError, match="expected one document 'a', got 2"):
+        read(tmp_path, "test")
