@@ -1,0 +1,240 @@
+"""JSON lines: one document a line, with everything but its source; scores too.
+
+::
+
+    {"name": "a", "text": "Ada met Bob.", "layers": [{"name": "main",
+     "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], "score": 0.9}], …}]}
+
+What is empty or None is left out; anything else in a line is an error.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from spanloom.document import (
+    Annotation,
+    Argument,
+    Attribute,
+    Document,
+    Equivalence,
+    Event,
+    Layer,
+    Normalization,
+    Note,
+    Relation,
+    Span,
+)
+from spanloom.errors import DocumentError, FormatError
+from spanloom.storage import write_file
+
+_KINDS: dict[str, type[Annotation]] = {
+    "spans": Span,
+    "relations": Relation,
+    "events": Event,
+    "attributes": Attribute,
+    "normalizations": Normalization,
+    "notes": Note,
+    "equivalences": Equivalence,
+}
+
+
+def dumps(documents: Iterable[Document]) -> str:
+    """Return the lines; raises ``DocumentError`` for a score that is no finite number."""
+    return "".join(_line(document) + "\n" for document in documents)
+
+
+def loads(text: str, *, path: str = "<string>") -> Iterator[Document]:
+    """Yield the document of every line that is not blank; raises ``FormatError`` with the line."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _document(line, path, number)
+
+
+def write(path: Path, documents: Iterable[Document]) -> None:
+    """Write a file, whole or not at all; raises ``StorageError``, and what ``dumps`` raises."""
+    write_file(path, dumps(documents).encode())
+
+
+def read(path: Path) -> Iterator[Document]:
+    """Yield the documents of a file, line by line; raises ``FormatError``."""
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                text = _decoded(line, str(path), number)
+                if text.strip():
+                    yield _document(text, str(path), number)
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+
+
+def _decoded(line: bytes, path: str, number: int) -> str:
+    """Return the text of a line."""
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start} of the line (0x{line[error.start]:02x}) is not utf-8"
+        raise FormatError(path, number, problem) from error
+
+
+def _line(document: Document) -> str:
+    """Return one document as one line."""
+    whole: dict[str, Any] = {"name": document.name, "text": document.text}
+    if document.meta:
+        whole["meta"] = document.meta
+    whole["layers"] = [_layer_out(layer) for layer in document.layers]
+    try:
+        line = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+        if "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line):
+            return json.dumps(whole, allow_nan=False)  # half a character has no UTF-8
+    except ValueError as error:
+        raise DocumentError(
+            f"{document.name or 'document'}: a score is no finite number"
+        ) from error
+    return line
+
+
+def _layer_out(layer: Layer) -> dict[str, Any]:
+    """Return a layer, its empty kinds left out."""
+    kinds = {kind: [_out(each) for each in getattr(layer, kind)] for kind in _KINDS}
+    return {"name": layer.name, **{kind: found for kind, found in kinds.items() if found}}
+
+
+def _out(annotation: Annotation) -> dict[str, Any]:
+    """Return an annotation, what has its default value left out."""
+    said = {}
+    for each in fields(annotation):
+        value = getattr(annotation, each.name)
+        if value != each.default:
+            said[each.name] = value
+    if isinstance(annotation, Event) and annotation.arguments:
+        said["arguments"] = [(each.role, each.target) for each in annotation.arguments]
+    return said
+
+
+def _document(line: str, path: str, number: int) -> Document:
+    """Return the document of one line."""
+    try:
+        whole = _object(json.loads(line, parse_constant=_refuse, object_pairs_hook=_once))
+        _only(whole, ("name", "text", "meta", "layers"))
+        return Document(
+            _string(whole.get("text")),
+            tuple(_layer_in(each) for each in _list(whole.get("layers", []))),
+            _string(whole.get("name", "")),
+            tuple(_pair(each) for each in _list(whole.get("meta", []))),
+        )
+    except RecursionError as error:
+        raise FormatError(path, number, "nested too deeply") from error
+    except (ValueError, TypeError, OverflowError, DocumentError) as error:
+        raise FormatError(path, number, f"not a document: {error}") from error
+
+
+def _layer_in(value: Any) -> Layer:
+    """Return a layer."""
+    said = _object(value)
+    _only(said, ("name", *_KINDS))
+    kinds = {
+        kind: tuple(_annotation(made, each) for each in _list(said.get(kind, [])))
+        for kind, made in _KINDS.items()
+    }
+    return Layer(_string(said.get("name")), **kinds)
+
+
+def _annotation(made: type[Annotation], value: Any) -> Any:
+    """Return an annotation of that kind."""
+    said = _object(value)
+    _only(said, [each.name for each in fields(made)])
+    return made(**{name: _READERS[name](each) for name, each in said.items()})
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return a JSON object."""
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {value!r:.60}")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object whose keys differ."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _only(said: dict[str, Any], known: Iterable[str]) -> None:
+    """Refuse a key that is not known."""
+    names = list(known)
+    for key in said:
+        if key not in names:
+            raise ValueError(f"unknown key {key!r:.60}; known: {', '.join(names)}")
+
+
+def _list(value: Any) -> list[Any]:
+    """Return a JSON list."""
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list, got {value!r:.60}")
+    return value
+
+
+def _string(value: Any) -> str:
+    """Return a string."""
+    if not isinstance(value, str):
+        raise ValueError(f"expected a string, got {value!r:.60}")
+    return value
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    """Return strings."""
+    return tuple(_string(each) for each in _list(value))
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    """Return two strings."""
+    if len(_list(value)) != 2:
+        raise ValueError(f"expected two strings, got {value!r:.60}")
+    return _string(value[0]), _string(value[1])
+
+
+def _fragments(value: Any) -> tuple[tuple[int, int], ...]:
+    """Return pairs of whole numbers."""
+    for each in _list(value):
+        if len(_list(each)) != 2 or any(type(number) is not int for number in each):
+            raise ValueError(f"expected [start, end] in whole numbers, got {each!r:.60}")
+    return tuple((start, end) for start, end in value)
+
+
+def _score(value: Any) -> float | None:
+    """Return a finite number or None."""
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"expected a finite score, got {value!r:.60}")
+    return float(value)
+
+
+def _refuse(constant: str) -> Any:
+    """Refuse NaN and the infinities."""
+    raise ValueError(f"{constant} is no number")
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "id": _string,
+    "label": _string,
+    "fragments": _fragments,
+    "score": _score,
+    "head": _string,
+    "tail": _string,
+    "roles": _pair,
+    "trigger": _string,
+    "arguments": lambda value: tuple(Argument(*_pair(each)) for each in _list(value)),
+    "target": _string,
+    "value": lambda value: None if value is None else _string(value),
+    "resource": _string,
+    "key": _string,
+    "text": _string,
+    "members": _strings,
+}
