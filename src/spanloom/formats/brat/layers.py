@@ -1,6 +1,6 @@
 """Which layer an annotation belongs to, and which equivalences are one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from spanloom.document import (
     MAIN,
@@ -17,6 +17,7 @@ from spanloom.document import (
 from spanloom.formats.brat.draft import Draft
 from spanloom.formats.brat.lines import Said
 from spanloom.formats.brat.references import references
+from spanloom.formats.brat.spelling import write_type
 
 
 def layer_from(name: str, made: Iterable[Annotation]) -> Layer:
@@ -95,3 +96,15 @@ def _tops(keys: dict[int, list[tuple[str, str, str]]]) -> dict[int, int]:
             one, other = top(first.setdefault(key, index)), top(index)
             above[max(one, other)] = min(one, other)
     return {index: top(index) for index in keys}
+
+
+def type_of(annotation: Annotation, layer_of: Mapping[str, str]) -> str:
+    """Return the brat type of an annotation; ``layer_of`` names the layer of every id.
+
+    What follows its target names its layer only where it is another one.
+    """
+    own = layer_of[annotation.id]
+    usual = MAIN
+    if isinstance(annotation, Attribute | Normalization | Note):
+        usual = layer_of.get(annotation.target, MAIN)
+    return write_type(annotation.label, None if own == usual else own)

@@ -24,11 +24,11 @@ from spanloom.document import (
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import sidecar
 from spanloom.formats.brat.ids import fresh_ids
-from spanloom.formats.brat.layers import layer_from
+from spanloom.formats.brat.layers import layer_from, type_of
 from spanloom.formats.brat.lines import ID, owner
 from spanloom.formats.brat.offsets import Unit
 from spanloom.formats.brat.references import needs, references, renamed
-from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text, write_type
+from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
 
 _KINDS: dict[type[Annotation], tuple[int, str]] = {  # place in a new file, letters of the id
     Span: (0, "T"),
@@ -116,12 +116,7 @@ class _Page:
 
     def line(self, annotation: Annotation) -> str:
         """Return the line of an annotation."""
-        own = self._layer[annotation.id]
-        label = annotation.label
-        if isinstance(annotation, Attribute | Normalization | Note):
-            kind = write_type(label, None if self._above(annotation) == own else own)
-        else:
-            kind = write_type(label, None if own == MAIN else own)
+        kind = type_of(annotation, self._layer)
         if isinstance(annotation, Span):
             return self._span_line(annotation, kind)
         return _line(annotation, kind)
