@@ -65,7 +65,7 @@ class LayerReport:
 
 @dataclass(slots=True)
 class SplitReport:
-    """One split. ``seen`` are sentences that stand in train too, word for word."""
+    """One split. ``seen`` are sentences that stand in train too, word for word; 0 for train."""
 
     documents: int = 0
     sentences: int = 0
@@ -144,7 +144,8 @@ class _Judge:
 
     def split(self, corpus: Corpus) -> SplitReport:
         """Report on one split; train's sentences are remembered for the others."""
-        report = SplitReport(problems=[str(problem) for problem in corpus.problems])
+        start = "" if corpus.root is None else f"{corpus.root}/"
+        report = SplitReport(problems=[f"{start}{problem}" for problem in corpus.problems])
         for document in corpus.documents:
             words = self.reach.split(document.text)
             report.documents += 1
