@@ -33,9 +33,7 @@ class Span:
         last = -1
         for start, end in sorted(self.fragments):
             if not 0 <= start <= end:
-                raise DocumentError(
-                    f"span {self.id!r} needs 0 <= start <= end, got {start}..{end}"
-                )
+                raise DocumentError(f"span {self.id!r} needs 0 <= start <= end, got {start}..{end}")
             if start < last:
                 raise DocumentError(f"span {self.id!r} has fragments that overlap at {start}")
             last = end
@@ -196,7 +194,9 @@ class Document:
         for layer in self.layers:
             for annotation in layer.annotations():
                 if annotation.id in seen:
-                    raise DocumentError(f"{self.name}: two annotations have the id {annotation.id!r}")
+                    raise DocumentError(
+                        f"{self.name}: two annotations have the id {annotation.id!r}"
+                    )
                 seen.add(annotation.id)
             for span in layer.spans:
                 if span.end > len(self.text):

@@ -14,8 +14,9 @@ span comes back as its event, and a name that is both a role and a relation foll
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 from spanloom.forms.circles import on_circles
@@ -160,18 +161,22 @@ def project(layer: Layer, scheme: EventScheme | None = None) -> Projection:
 
 
 def restore(
-    spans: Sequence[Span], relations: Sequence[Relation], scheme: EventScheme, name: str = MAIN
+    spans: Sequence[Span],
+    relations: Sequence[Relation],
+    scheme: EventScheme,
+    name: str = MAIN,
+    fresh: Callable[[str], str] | None = None,
 ) -> Layer:
     """Return a layer in which spans with a trigger label have one event each.
 
     Relations that the scheme calls arguments become its arguments, in the order given; the others
     stay. An end with an event is written as that event, as brat's own page does. Events are named
-    E1, E2, … past the ids in use, and take their trigger's score.
+    E1, E2, … past the ids in use (or as ``fresh("E")`` says), and take their trigger's score.
     """
     triggers = [span for span in spans if span.label in scheme.trigger_labels]
     labels = {span.id: span.label for span in spans}
-    used = {*labels, *(relation.id for relation in relations)}
-    named = dict(zip((span.id for span in triggers), _fresh(used, len(triggers)), strict=True))
+    made = fresh or _counter({*labels, *(relation.id for relation in relations)})
+    named = {span.id: made("E") for span in triggers}
     stay: list[Relation] = []
     filled: dict[str, list[Argument]] = defaultdict(list)
     numbers: Counter[tuple[str, str]] = Counter()
@@ -191,15 +196,12 @@ def restore(
     return Layer(name, tuple(spans), tuple(stay), tuple(events))
 
 
-def _fresh(used: set[str], size: int) -> list[str]:
-    """``size`` event ids that are not in use."""
-    ids: list[str] = []
-    number = 0
-    while len(ids) < size:
-        number += 1
-        if f"E{number}" not in used:
-            ids.append(f"E{number}")
-    return ids
+def _counter(used: set[str]) -> Callable[[str], str]:
+    """Count up from 1 past the ids that are in use."""
+    numbers = count(1)
+    return lambda prefix: next(
+        name for name in (f"{prefix}{number}" for number in numbers) if name not in used
+    )
 
 
 def losses(layer: Layer, scheme: EventScheme) -> EventLosses:

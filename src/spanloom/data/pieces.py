@@ -1,0 +1,53 @@
+"""Words to word pieces, for any tokenizer of the Hugging Face ``tokenizers`` library."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tokenizers import Tokenizer
+
+_CACHED_WORDS = 200_000
+_CACHED_LENGTH = 64  # characters; longer words are rarely seen twice
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A tokenizer and the special pieces around a text.
+
+    Each word is cut by itself, so no piece ever belongs to two words and words seen before cost one
+    look-up. A word the tokenizer makes nothing of (a control character) gets ``unknown``.
+    """
+
+    tokenizer: Tokenizer
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    padding: int
+    unknown: int
+    _seen: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __call__(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the piece ids of each word, never empty."""
+        new = list(dict.fromkeys(word for word in words if word not in self._seen))
+        cut = dict(zip(new, self._cut(new), strict=True)) if new else {}
+        found = [cut[word] if word in cut else self._seen[word] for word in words]
+        if len(self._seen) + len(cut) > _CACHED_WORDS:
+            self._seen.clear()
+        self._seen.update((w, ids) for w, ids in cut.items() if len(w) <= _CACHED_LENGTH)
+        return found
+
+    def _cut(self, words: list[str]) -> list[tuple[int, ...]]:
+        encodings = self.tokenizer.encode_batch(
+            [[word] for word in words], is_pretokenized=True, add_special_tokens=False
+        )
+        return [tuple(encoding.ids) or (self.unknown,) for encoding in encodings]
+
+
+def pieces(tokenizer: Tokenizer, *, padding: int, unknown: int) -> Pieces:
+    """Find out by itself which special pieces the tokenizer puts before and after a text."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    bare = tokenizer.encode("a", add_special_tokens=False).ids
+    full = tokenizer.encode("a", add_special_tokens=True).ids
+    starts = range(len(full) - len(bare) + 1)
+    start = next((i for i in starts if full[i : i + len(bare)] == bare), 0)
+    end = start + len(bare)
+    return Pieces(tokenizer, tuple(full[:start]), tuple(full[end:]), padding, unknown)

@@ -1,0 +1,132 @@
+"""A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from pydantic import Field
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+
+from spanloom.config.options import Options as _Options
+from spanloom.nn.dropout import Dropout
+from spanloom.tensors import Batch
+
+
+class Options(_Options):
+    """``transformer: minilm``, a hub id, or a local folder."""
+
+    transformer: str = Field("minilm", description="minilm, a hub id, or a local folder")
+    layers: Literal["mix", "last"] = Field(
+        "mix", description="learnt mix of all layers, or the last"
+    )
+    pooling: Literal["mean", "first"] = Field("mean", description="a word's vector from its pieces")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout between its sub-layers")
+    embeddings: Literal["tuned", "frozen"] = Field(
+        "tuned",
+        description="tuned | frozen: word piece vectors stay as they were; steps are faster",
+    )
+    attention_dropout: float = Field(
+        0.0, ge=0, lt=1, description="dropout of attention weights: a quarter of a step's time"
+    )
+
+
+class LayerMix(nn.Module):
+    """A softmax-weighted mean of all layers, scaled (Peters et al. 2018, equation 1)."""
+
+    def __init__(self, layers: int) -> None:
+        """All layers start with the same weight."""
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: tuple[Float[Tensor, "*rows dim"], ...]) -> Float[Tensor, "*rows dim"]:
+        """Mix one tensor a layer."""
+        weights = self.weights.softmax(0) * self.scale
+        mixed = layers[0].float() * weights[0]
+        for weight, layer in zip(weights[1:], layers[1:], strict=True):
+            mixed = mixed + layer.float() * weight
+        return mixed
+
+
+class LastLayer(nn.Module):
+    """The top layer alone."""
+
+    def forward(self, layers: tuple[Float[Tensor, "*rows dim"], ...]) -> Float[Tensor, "*rows dim"]:
+        """Return the last of them."""
+        return layers[-1].float()
+
+
+class Transformer(nn.Module):
+    """Encode windows, take each piece from its best window, pool pieces to words."""
+
+    def __init__(self, encoder: PreTrainedModel, layers: nn.Module, *, first: bool) -> None:
+        """``layers`` makes one tensor of all layers; ``first`` takes a word's first piece alone."""
+        super().__init__()
+        self.encoder = encoder
+        self.layers = layers
+        self.first = first
+        self.dim = int(encoder.config.hidden_size)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
+        """Return one vector a word."""
+        output = self.encoder(
+            input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True
+        )
+        mixed = self.layers(output.hidden_states).flatten(0, 1)
+        return self._pool(mixed.index_select(0, batch.piece_row), batch)
+
+    def _pool(self, pieces: Float[Tensor, "piece dim"], batch: Batch) -> Float[Tensor, "word dim"]:
+        n = len(batch.words)
+        counts = torch.bincount(batch.piece_word, minlength=n)
+        if self.first:
+            return pieces.index_select(0, counts.cumsum(0) - counts)
+        sums = pieces.new_zeros(n, pieces.shape[1]).index_add(0, batch.piece_word, pieces)
+        return sums / counts[:, None]
+
+
+def build(options: Options, encoder: PreTrainedModel) -> Transformer:
+    """Put the parts together around an encoder that was loaded or made elsewhere."""
+    layers = encoder.config.num_hidden_layers + 1
+    mix = LayerMix(layers) if options.layers == "mix" else LastLayer()
+    if options.embeddings == "frozen":
+        encoder.get_input_embeddings().requires_grad_(False)
+    return Transformer(encoder, mix, first=options.pooling == "first")
+
+
+def pretrained(folder: str, options: Options) -> PreTrainedModel:
+    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained."""
+    config = _configured(AutoConfig.from_pretrained(folder, trust_remote_code=False), options)
+    loaded = AutoModel.from_pretrained(
+        folder, config=config, dtype=torch.float32, trust_remote_code=False
+    )
+    return _prepare(loaded)
+
+
+def untrained(folder: str, options: Options) -> PreTrainedModel:
+    """Make an encoder of the shape that the folder's ``config.json`` describes."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return _prepare(AutoModel.from_config(_configured(config, options), trust_remote_code=False))
+
+
+def _configured(config: PretrainedConfig, options: Options) -> PretrainedConfig:
+    """Set the dropout rates, whatever the architecture calls them."""
+    for key in ("hidden_dropout_prob", "dropout", "hidden_dropout"):
+        if hasattr(config, key):
+            setattr(config, key, options.dropout)
+    for key in ("attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, key):
+            setattr(config, key, options.attention_dropout)
+    return config
+
+
+def _prepare(encoder: PreTrainedModel) -> PreTrainedModel:
+    """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
+    encoder.set_attn_implementation("eager")
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    for module in list(encoder.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Dropout):
+                setattr(module, name, Dropout(child.p))
+    return encoder.train()

@@ -1,0 +1,94 @@
+"""Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and what lies between."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from spanloom.nn.mlp import Readout
+from spanloom.nn.rows import take
+from spanloom.nn.spans import SpanLinear, pool
+
+_EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # words between two spans: where a new bucket begins
+
+
+class PairScorer(nn.Module):
+    """Label scores of ordered pairs of spans; column 0 is NEG_REL.
+
+    ``types`` are span label probabilities, which say what the two ends are. The distance is signed:
+    words between the spans, negative where the head stands right of the tail. ``between`` is the
+    mean of the words from one span to the other.
+    """
+
+    def __init__(
+        self, dim: int, *, types: int, labels: int, widths: int, size: int, dropout: float
+    ) -> None:
+        """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted."""
+        super().__init__()
+        self.head = SpanLinear(dim, size, widths)
+        self.tail = SpanLinear(dim, size, widths)
+        self.head_type = nn.Linear(types, size, bias=False)
+        self.tail_type = nn.Linear(types, size, bias=False)
+        self.product = nn.Linear(size, size, bias=False)
+        self.between = nn.Linear(dim, size, bias=False)
+        self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
+        nn.init.normal_(self.distance.weight, std=0.02)
+        self.readout = Readout(size, labels, dropout)
+        self.register_buffer("edges", torch.tensor(_EDGES), persistent=False)
+
+    def ends(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        bounds: Int[Tensor, "span 2"],
+        types: Float[Tensor, "span type"],
+    ) -> tuple[Float[Tensor, "span size"], Float[Tensor, "span size"]]:
+        """Return each span's vector as a head and as a tail: computed once a span, not a pair."""
+        head = self.head(words, weights, bounds) + self.head_type(types).float()
+        tail = self.tail(words, weights, bounds) + self.tail_type(types).float()
+        return head, tail
+
+    def forward(
+        self,
+        heads: Float[Tensor, "span size"],
+        tails: Float[Tensor, "span size"],
+        between: Float[Tensor, "word size"],
+        bounds: Int[Tensor, "span 2"],
+        pairs: Int[Tensor, "pair 2"],
+    ) -> Float[Tensor, "pair label"]:
+        """``pairs`` are rows ``(head, tail)`` of ``bounds``; ``between`` is ``context(words)``."""
+        head, tail = take(heads, pairs[:, 0]), take(tails, pairs[:, 1])
+        gap, distance = self._gap(bounds, pairs)
+        first = head + tail + self.product(head * tail).float() + self.distance(distance)
+        first = first + pool(between, between.new_ones(len(between), 1), gap)
+        scores: Tensor = self.readout(first)
+        return scores.float()
+
+    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"]:
+        """Return what each word says when it stands between two spans."""
+        return self.between(words).float()
+
+    def _gap(
+        self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]
+    ) -> tuple[Int[Tensor, "pair 2"], Int[Tensor, " pair"]]:
+        """Return the words between the two spans (empty where they touch) and a signed bucket."""
+        (a, b), (c, d) = bounds[pairs[:, 0]].unbind(-1), bounds[pairs[:, 1]].unbind(-1)
+        right = c >= b
+        left = a >= d
+        start = torch.where(right, b, torch.where(left, d, a))
+        end = torch.where(right, c, torch.where(left, a, a))
+        bucket = 1 + torch.bucketize(end - start, self.edges, right=True)
+        signed = torch.where(right, bucket, torch.where(left, -bucket, 0))
+        return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
+
+
+def square(
+    group: Int[Tensor, " span"],
+) -> Int[Tensor, "pair 2"]:
+    """List all ordered pairs of different rows of one group; ``group`` is sorted."""
+    _, counts = torch.unique_consecutive(group, return_counts=True)
+    first = (counts.cumsum(0) - counts).repeat_interleave(counts)
+    size = counts.repeat_interleave(counts)
+    head = torch.arange(len(group), device=group.device).repeat_interleave(size)
+    start = (size.cumsum(0) - size).repeat_interleave(size)
+    tail = first.repeat_interleave(size) + torch.arange(len(head), device=group.device) - start
+    return torch.stack([head, tail], dim=1)[head != tail]

@@ -1,0 +1,192 @@
+"""The span-relation head (SpanRel, section 3): label spans, keep some, label pairs of the kept."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from spanloom.nn.dropout import Dropout
+from spanloom.nn.candidates import candidates, rows
+from spanloom.nn.pairs import PairScorer, square
+from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.tensors import Loss, SpanTargets
+
+_CHUNK = 65_536  # candidates or pairs scored at a time when nothing is learnt
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """How many spans of a sentence take part in pairs: ``ratio`` times its words, or ``fixed``."""
+
+    ratio: float = 0.5
+    fixed: int | None = None
+
+    def budget(self, lengths: Int[Tensor, " sentence"]) -> Int[Tensor, " sentence"]:
+        """Return K for each sentence, at least 1."""
+        if self.fixed is not None:
+            return torch.full_like(lengths, self.fixed)
+        return (lengths * self.ratio).ceil().long().clamp(min=1)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the head reads of a batch: word vectors, attention weights, sentences."""
+
+    words: Float[Tensor, "word dim"]
+    weights: Float[Tensor, "word 1"]
+    sentences: Int[Tensor, "sentence 2"]
+
+
+class SpanRelation(nn.Module):
+    """Span scores, pruning, pair scores, and the pairwise loss over all of them."""
+
+    def __init__(
+        self,
+        attention: SpanAttention,
+        spans: SpanScorer,
+        pairs: PairScorer | None,
+        *,
+        width: int,
+        prune: Prune,
+        confusing: float | None,
+        dropout: float,
+    ) -> None:
+        """``confusing`` keeps that many times n of the hardest negatives in the span loss."""
+        super().__init__()
+        self.attention, self.spans, self.pairs = attention, spans, pairs
+        self.width, self.prune, self.confusing = width, prune, confusing
+        self.dropout = Dropout(dropout)
+
+    def view(self, words: Float[Tensor, "word dim"], sentences: Int[Tensor, "sentence 2"]) -> View:
+        """Compute what span and pair scores share."""
+        words = self.dropout(words)
+        return View(words, self.attention(words), sentences)
+
+    def candidates(self, sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "span 2"]:
+        """List the spans that can be predicted."""
+        return candidates(sentences, self.width)
+
+    def score_spans(self, view: View, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span label"]:
+        """Score candidates; in chunks where no gradient is kept, so that memory stays bounded."""
+        parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
+        return torch.cat([self.spans(view.words, view.weights, part) for part in parts])
+
+    def score_pairs(
+        self,
+        view: View,
+        bounds: Int[Tensor, "kept 2"],
+        types: Float[Tensor, "kept type"],
+        pairs: Int[Tensor, "pair 2"],
+    ) -> Float[Tensor, "pair label"]:
+        """Score ordered pairs of the spans in ``bounds``, in chunks where no gradient is kept."""
+        assert self.pairs is not None, "a head without pairs was asked for pairs"
+        heads, tails = self.pairs.ends(view.words, view.weights, bounds, types)
+        between = self.pairs.context(view.words)
+        parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
+        return torch.cat([self.pairs(heads, tails, between, bounds, part) for part in parts])
+
+    def loss(self, view: View, gold: SpanTargets, *, given: bool) -> dict[str, Loss]:
+        """Return the summed cross-entropies of spans and of pairs, over all sentences.
+
+        With ``given`` the spans are gold input: they are not learnt, and only they form pairs.
+        """
+        if given:
+            types = F.one_hot(gold.labels, self.spans.readout.labels.out_features).float()
+            ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
+            return {"pairs": self._pair_loss(view, gold, gold.bounds, types, ends)}
+        bounds = self.candidates(view.sentences)
+        row = rows(gold.bounds, view.sentences, self.width)
+        scores = self.score_spans(view, bounds)
+        target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
+        target[row[row >= 0]] = gold.labels[row >= 0]
+        losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}
+        if self.pairs is not None:
+            kept = self.keep(scores, bounds, view.sentences) | (target > 0)
+            place = torch.where(kept, kept.cumsum(0) - 1, -1)
+            ends = torch.where(row >= 0, place[row], -1)
+            types = scores[kept].softmax(-1)
+            losses["pairs"] = self._pair_loss(view, gold, bounds[kept], types, ends)
+        return losses
+
+    def keep(
+        self,
+        scores: Float[Tensor, "span label"],
+        bounds: Int[Tensor, "span 2"],
+        sentences: Int[Tensor, "sentence 2"],
+        ratio: float | None = None,
+    ) -> Bool[Tensor, " span"]:
+        """Keep the K spans of each sentence that are least probably "none"."""
+        prune = self.prune if ratio is None else Prune(ratio)
+        budget = prune.budget(sentences[:, 1] - sentences[:, 0])
+        return least_none(scores, sentence_of(bounds, sentences), budget)
+
+    def _span_loss(
+        self,
+        scores: Float[Tensor, "span label"],
+        target: Int[Tensor, " span"],
+        sentences: Int[Tensor, "sentence 2"],
+        bounds: Int[Tensor, "span 2"],
+    ) -> Loss:
+        if self.confusing is not None:
+            hard = self.keep(scores, bounds, sentences, self.confusing) | (target > 0)
+            scores, target = scores[hard], target[hard]
+        return Loss(F.cross_entropy(scores, target, reduction="sum"), len(sentences))
+
+    def _pair_loss(
+        self,
+        view: View,
+        gold: SpanTargets,
+        bounds: Int[Tensor, "kept 2"],
+        types: Float[Tensor, "kept type"],
+        ends: Int[Tensor, " gold"],
+    ) -> Loss:
+        """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
+        pairs = square(sentence_of(bounds, view.sentences))
+        total = view.words.sum() * 0
+        if len(pairs):
+            scores = self.score_pairs(view, bounds, types, pairs)
+            target = _pair_targets(pairs, gold.pairs, ends)
+            total = F.cross_entropy(scores, target, reduction="sum")
+        return Loss(total, len(view.sentences))
+
+
+def sentence_of(
+    bounds: Int[Tensor, "span 2"], sentences: Int[Tensor, "sentence 2"]
+) -> Int[Tensor, " span"]:
+    """Return the row of the sentence each span starts in."""
+    return torch.searchsorted(sentences[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
+
+
+def least_none(
+    scores: Float[Tensor, "span label"],
+    group: Int[Tensor, " span"],
+    budget: Int[Tensor, " sentence"],
+) -> Bool[Tensor, " span"]:
+    """Keep, in each group, the ``budget`` rows of the lowest probability of label 0."""
+    none = scores.detach().float().log_softmax(-1)[:, 0]
+    order = none.argsort(stable=True)
+    order = order[group[order].argsort(stable=True)]
+    sizes = torch.bincount(group, minlength=len(budget))
+    first = (sizes.cumsum(0) - sizes)[group[order]]
+    rank = torch.arange(len(order), device=order.device) - first
+    kept = torch.zeros(len(group), dtype=torch.bool, device=group.device)
+    kept[order] = rank < budget[group[order]]
+    return kept
+
+
+def _pair_targets(
+    pairs: Int[Tensor, "pair 2"], gold: Int[Tensor, "relation 3"], ends: Int[Tensor, " gold"]
+) -> Int[Tensor, " pair"]:
+    """Labels of the pairs; ``pairs`` are in ascending order, so each gold one is found by search."""
+    size = int(pairs.max()) + 1
+    head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
+    there = (head >= 0) & (tail >= 0)
+    code = (head * size + tail)[there]
+    known = pairs[:, 0] * size + pairs[:, 1]
+    place = torch.searchsorted(known, code).clamp(max=len(known) - 1)
+    hit = known[place] == code
+    target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)
+    target[place[hit]] = gold[:, 2][there][hit]
+    return target

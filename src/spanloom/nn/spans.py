@@ -1,0 +1,86 @@
+"""Span representations and scores (SpanRel, section 3, equations 3 and 4), factorised.
+
+A span is ``z = [content; u_start; u_end; width]``, content being a self-attention average over its
+words. The first layer of every perceptron over ``z`` is linear, so it is applied to words once, and
+a span only adds four rows: its start's, its end's, a difference of prefix sums, its width's.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from spanloom.nn.mlp import Readout
+from spanloom.nn.rows import take
+
+_CLAMP = 10.0  # attention scores; e^-20 is still exact in the prefix sums' double precision
+
+
+class SpanAttention(nn.Module):
+    """One unnormalised attention weight a word, shared by all that reads spans."""
+
+    def __init__(self, dim: int) -> None:
+        """``dim`` is the words' vector size."""
+        super().__init__()
+        self.score = nn.Linear(dim, 1)
+
+    def forward(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word 1"]:
+        """Return positive weights."""
+        return self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
+
+
+class SpanLinear(nn.Module):
+    """A linear layer over ``z``, computed without ever building ``z``."""
+
+    def __init__(self, dim: int, size: int, widths: int) -> None:
+        """``widths`` is the widest span with a width vector of its own; wider ones share it."""
+        super().__init__()
+        self.words = nn.Linear(dim, 3 * size)
+        self.width = nn.Embedding(widths, size)
+        nn.init.normal_(self.width.weight, std=0.02)
+
+    def forward(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        bounds: Int[Tensor, "span 2"],
+    ) -> Float[Tensor, "span size"]:
+        """``bounds`` are ``[start, end)`` rows of ``words``, never empty."""
+        start, end = bounds.unbind(-1)
+        starts, ends, contents = self.words(words).float().chunk(3, dim=-1)
+        width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
+        pooled = pool(contents, weights, bounds)
+        return take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
+
+
+def pool(
+    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
+) -> Float[Tensor, "n dim"]:
+    """Weighted mean of ``values`` over each ``[start, end)``; zero where that is empty.
+
+    Double precision, because a difference of prefix sums cancels.
+    """
+    rows = torch.cat([values * weights, weights], dim=-1).double()
+    sums = torch.cat([rows.new_zeros(1, rows.shape[1]), rows.cumsum(0)])
+    inside = take(sums, bounds[:, 1]) - take(sums, bounds[:, 0])
+    total = inside[:, -1:]
+    return (inside[:, :-1] / total.masked_fill(total == 0, 1.0)).float()
+
+
+class SpanScorer(nn.Module):
+    """Label scores of candidate spans; column 0 is NEG_SPAN."""
+
+    def __init__(self, dim: int, *, labels: int, widths: int, size: int, dropout: float) -> None:
+        """``labels`` counts NEG_SPAN too."""
+        super().__init__()
+        self.first = SpanLinear(dim, size, widths)
+        self.readout = Readout(size, labels, dropout)
+
+    def forward(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        bounds: Int[Tensor, "span 2"],
+    ) -> Float[Tensor, "span label"]:
+        """Return unnormalised scores."""
+        scores: Tensor = self.readout(self.first(words, weights, bounds))
+        return scores.float()

@@ -1,0 +1,44 @@
+"""Named entities and their like: labelled spans, flat or nested as the data needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.tasks._base import Kind
+from spanloom.tasks._span_relation import (
+    SpanOptions,
+    SpanRelationTask,
+    collect_inventory,
+    inventory,
+)
+from spanloom.words import Bounds
+
+_SAMPLE = Document(
+    "Ada Lovelace met Bob in London .\nShe wrote .",
+    (
+        Layer(
+            MAIN,
+            (
+                Span("T1", "person", ((0, 12),)),
+                Span("T2", "person", ((17, 20),)),
+                Span("T3", "place", ((24, 30),)),
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+def _collect(
+    options: SpanOptions, train: Sequence[tuple[Layer, Sequence[Bounds]]]
+) -> dict[str, Any]:
+    return collect_inventory(options, train, relations=False).to_dict()
+
+
+def _make(
+    name: str, layer: str, options: SpanOptions, collected: Mapping[str, Any]
+) -> SpanRelationTask:
+    return SpanRelationTask(name, layer, options, inventory(collected))
+
+
+KIND = Kind(SpanOptions, _collect, _make, _SAMPLE)

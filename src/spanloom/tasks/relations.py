@@ -1,0 +1,57 @@
+"""Entities and the relations between them, end to end, or relations of given entities.
+
+Events are trigger spans with relations to their arguments, in training and in scoring; what is
+written has one event a trigger.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
+from spanloom.nn.span_relation import Prune
+from spanloom.tasks._base import Kind
+from spanloom.tasks._span_relation import (
+    RelationOptions,
+    SpanRelationTask,
+    collect_inventory,
+    inventory,
+)
+from spanloom.words import Bounds
+
+_SAMPLE = Document(
+    "Mix the warm buffer .\nAdd 5 ml .",
+    (
+        Layer(
+            MAIN,
+            (
+                Span("T1", "Action", ((0, 3),)),
+                Span("T2", "Modifier", ((8, 12),)),
+                Span("T3", "Reagent", ((13, 19),)),
+                Span("T4", "Action", ((22, 25),)),
+                Span("T5", "Amount", ((26, 30),)),
+            ),
+            (Relation("R1", "Mod-Link", "T3", "T2"),),
+            (
+                Event("E1", "Action", "T1", (Argument("Acts-on", "T3"),)),
+                Event("E2", "Action", "T4", (Argument("Count", "T5"),)),
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+def _collect(
+    options: RelationOptions, train: Sequence[tuple[Layer, Sequence[Bounds]]]
+) -> dict[str, Any]:
+    return collect_inventory(options, train, relations=True).to_dict()
+
+
+def _make(
+    name: str, layer: str, options: RelationOptions, collected: Mapping[str, Any]
+) -> SpanRelationTask:
+    prune = Prune(options.prune, options.keep)
+    return SpanRelationTask(name, layer, options, inventory(collected), prune, options.given)
+
+
+KIND = Kind(RelationOptions, _collect, _make, _SAMPLE)

@@ -1,0 +1,119 @@
+"""Where a run stands, on disk: whole or not at all, with hashes, without pickle.
+
+The random state is not in it: every batch and every dropout mask follows from the recipe, the data,
+the seed and the number of the update.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from spanloom.errors import TrainingError
+from spanloom.storage import recover, verify_folder, write_folder
+from spanloom.training.optimise import Average
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the stage.
+
+    ``stale`` is the epochs since the best dev score, ``halvings`` how often a plateau halved the
+    rates, ``seconds`` the training time so far on the clock.
+    """
+
+    recipe: str
+    data: str
+    stage: int = 0
+    epoch: int = 0
+    batch: int = 0
+    updates: int = 0
+    best: float | None = None
+    best_epoch: float = 0.0
+    halvings: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    words: int = 0
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def save(
+    folder: Path,
+    progress: Progress,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    average: Average | None,
+) -> None:
+    """Write a checkpoint in the place of the one before."""
+    with write_folder(folder, replace=True) as staging:
+        save_file(_contiguous(network.state_dict()), staging / "network.safetensors")
+        save_file(_optimiser_state(optimiser), staging / "optimiser.safetensors")
+        if average is not None:
+            save_file(_contiguous(average.weights), staging / "average.safetensors")
+        text = json.dumps(asdict(progress), indent=1)
+        (staging / "progress.json").write_text(text, encoding="utf-8")
+
+
+def there(folder: Path) -> bool:
+    """Whether a checkpoint is there, one that a crash had moved aside included."""
+    recover(folder)
+    return (folder / "progress.json").is_file()
+
+
+def read_progress(folder: Path, recipe: str, data: str) -> Progress:
+    """Check a checkpoint and say where it stands.
+
+    Raises ``ModelError`` where it was altered, ``TrainingError`` where it is another run's.
+    """
+    verify_folder(folder)
+    text = (folder / "progress.json").read_text(encoding="utf-8")
+    progress = Progress(**json.loads(text))
+    for what, mine, theirs in (("recipe", recipe, progress.recipe), ("data", data, progress.data)):
+        if mine != theirs:
+            raise TrainingError(
+                f"{folder}: the {what} changed since this checkpoint was written; "
+                f"undo the change, or train anew without --resume"
+            )
+    return progress
+
+
+def restore(
+    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: Average | None
+) -> None:
+    """Load what ``save`` wrote into freshly made objects; raises ``TrainingError``."""
+    try:
+        network.load_state_dict(load_file(folder / "network.safetensors"))
+        _restore_optimiser(optimiser, load_file(folder / "optimiser.safetensors"))
+        if average is not None:
+            average.load(load_file(folder / "average.safetensors"))
+    except (SafetensorError, RuntimeError, KeyError, OSError) as error:
+        raise TrainingError(f"{folder}: does not fit this recipe: {error}") from error
+
+
+def _optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Tensors by ``row.name``: rows count parameters through all groups."""
+    state: dict[str, Tensor] = {}
+    for row, values in optimiser.state_dict()["state"].items():
+        for name, value in values.items():
+            state[f"{row}.{name}"] = torch.as_tensor(value).contiguous()
+    return state
+
+
+def _restore_optimiser(optimiser: torch.optim.Optimizer, saved: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in saved.items():
+        row, _, name = key.partition(".")
+        state.setdefault(int(row), {})[name] = value
+    whole = optimiser.state_dict()
+    whole["state"] = state
+    optimiser.load_state_dict(whole)
+
+
+def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}

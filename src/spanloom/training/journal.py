@@ -1,0 +1,45 @@
+"""What a run says while it trains: a JSON line an event in its folder, and a line for people."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from spanloom.storage import write_file
+
+Say = Callable[[str], None]
+
+
+class Journal:
+    """Appends to ``metrics.jsonl``; a process that is not the first keeps silent."""
+
+    def __init__(self, path: Path, say: Say, *, active: bool) -> None:
+        """``say`` shows one line to whoever waits."""
+        self.path, self._say, self._active = path, say, active
+
+    def start(self, *, keep: int | None) -> None:
+        """Begin anew, or after a resume drop what stands after the first ``keep`` updates."""
+        if not self._active:
+            return
+        kept = []
+        if keep is not None and self.path.exists():
+            kept = [line for line in self.path.read_bytes().splitlines() if _before(line, keep)]
+        write_file(self.path, b"".join(line + b"\n" for line in kept))
+
+    def write(self, event: Mapping[str, object]) -> None:
+        """Append one event."""
+        if self._active:
+            with self.path.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(event) + "\n")
+
+    def say(self, text: str) -> None:
+        """Show one line."""
+        if self._active:
+            self._say(text)
+
+
+def _before(line: bytes, keep: int) -> bool:
+    """A line that a kill cut short counts as after."""
+    try:
+        return int(json.loads(line)["update"]) <= keep
+    except (ValueError, KeyError):
+        return False

@@ -1,0 +1,266 @@
+"""The training loop: stages, epochs, updates, read from top to bottom."""
+
+import hashlib
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from spanloom.config.recipe import StageSpec, dumps
+from spanloom.data.batches import collate
+from spanloom.errors import TrainingError
+from spanloom.model import folder
+from spanloom.model.model import Model
+from spanloom.training import checkpoint, plan
+from spanloom.training.checkpoint import Progress
+from spanloom.training.journal import Journal
+from spanloom.training.optimise import SCHEDULES, Average, optimiser, set_rates
+from spanloom.training.prepare import Prepared
+from spanloom.training.processes import Processes
+
+STATE, BEST, METRICS = "state", "best", "metrics.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a run writes: seconds between checkpoints (0: after every update) and log lines."""
+
+    checkpoint: float = 120.0
+    log: int = 20
+
+
+class Run:
+    """One run of a recipe; its folder holds checkpoints, the best model so far, and metrics."""
+
+    def __init__(
+        self, model: Model, prepared: Prepared, home: Path, processes: Processes, journal: Journal
+    ) -> None:
+        """``model`` is freshly built; its network is trained in place."""
+        self.model, self.prepared, self.home = model, prepared, home
+        self.processes, self.journal = processes, journal
+        self.recipe = model.recipe
+        text = dumps(self.recipe)
+        self.progress = Progress(hashlib.sha256(text.encode()).hexdigest(), prepared.fingerprint)
+
+    def train(self, pace: Pace, *, resume: bool) -> Progress:
+        """Run all stages, from the last checkpoint if there is one and ``resume`` is asked for.
+
+        Ends with the best model in ``home/best``. Raises ``TrainingError`` where the loss is no
+        number any more or a checkpoint is another run's.
+        """
+        state = self.home / STATE
+        resumed = resume and checkpoint.there(state)
+        if resumed:
+            mine = self.progress
+            self.progress = checkpoint.read_progress(state, mine.recipe, mine.data)
+        self.journal.start(keep=self.progress.updates if resumed else None)
+        for number in range(self.progress.stage, len(self.recipe.stages)):
+            if number > self.progress.stage or not resumed:
+                self._enter(number)
+            stage = _Stage(self, self.recipe.stages[number])
+            if resumed:
+                checkpoint.restore(state, self.model.network, stage.optimiser, stage.average)
+                resumed = False
+            stage.run(pace)
+            self._leave()
+        return self.progress
+
+    def _enter(self, number: int) -> None:
+        """Point at the start of a stage; updates count on through all stages."""
+        done = self.progress
+        done.stage, done.epoch, done.batch = number, 0, 0
+        done.best, done.best_epoch, done.halvings, done.figures = None, 0.0, 0, {}
+
+    def _leave(self) -> None:
+        """Go on from the best weights of the stage."""
+        self.processes.wait()
+        folder.load_weights(self.home / BEST, self.model.network)
+
+
+class _Stage:
+    """One stage under way."""
+
+    def __init__(self, run: Run, spec: StageSpec) -> None:
+        self.run_, self.spec, self.progress = run, spec, run.progress
+        self.model, self.processes = run.model, run.processes
+        network = run.model.network
+        self.optimiser = optimiser(network, spec)
+        self.average = Average(network, spec.average) if spec.average else None
+        self.written = time.monotonic()
+
+    def run(self, pace: Pace) -> None:
+        """Train until the epochs are over or patience is."""
+        last = math.ceil(self.spec.epochs)
+        while self.progress.epoch < last and not self._impatient():
+            updates = self._draw()
+            end = len(updates)
+            if self.progress.epoch == last - 1:
+                end = max(1, round(len(updates) * (self.spec.epochs - last + 1)))
+            for update in updates[self.progress.batch : end]:
+                began, cpu = time.monotonic(), time.process_time()
+                self._update(update, len(updates), pace)
+                self.progress.batch += 1
+                self.progress.seconds += time.monotonic() - began
+                self.progress.cpu_seconds += time.process_time() - cpu
+                over = self.progress.batch == end and self.progress.epoch == last - 1
+                self._look(len(updates), over=over)
+                self._keep(pace)
+            self.progress.epoch += 1
+            self.progress.batch = 0
+
+    def _draw(self) -> list[plan.Update]:
+        recipe = self.run_.recipe
+        seed = f"{recipe.seed}/{self.progress.stage}"
+        number, data = self.progress.epoch, self.run_.prepared.data
+        return plan.epoch(self.spec, data, seed=seed, number=number, window=recipe.window)
+
+    def _update(self, update: plan.Update, length: int, pace: Pace) -> None:
+        """Sum the gradients of some batches, then move the weights once."""
+        network, progress = self.model.network, self.progress
+        done = (progress.epoch + progress.batch / length) / self.spec.epochs
+        schedule = SCHEDULES[self.spec.schedule]
+        network.train()
+        self.optimiser.zero_grad(set_to_none=True)
+        count = sum(draw.sentences for draw in update)
+        losses: dict[str, Tensor] = {}
+        for row, draw in enumerate(update):
+            torch.manual_seed(self._seed(row))
+            for name, loss in self._backward(draw, count).items():
+                losses[name] = losses.get(name, torch.zeros(())) + loss
+        self.processes.sum_gradients(network)
+        norm = clip_grad_norm_(network.parameters(), self.spec.clip or math.inf)
+        if not math.isfinite(float(norm)):
+            raise TrainingError(
+                f"update {progress.updates + 1}: the gradient is {float(norm)}; "
+                f"lower the rates (lr) or use precision: fp32"
+            )
+        set_rates(self.optimiser, schedule(done, self.spec.warmup, progress.halvings))
+        self.optimiser.step()
+        progress.updates += 1
+        progress.words += sum(len(unit.forms) for draw in update for unit in draw.units)
+        if self.average is not None:
+            self.average.update(network, progress.updates)
+        if progress.updates % pace.log == 0 or pace.checkpoint == 0:
+            self._log(losses)
+
+    def _backward(self, draw: plan.Draw, count: int) -> dict[str, Tensor]:
+        """Add this process's part of a batch to the gradients; ``count`` is global."""
+        units = plan.share(draw, self.processes.rank, self.processes.ranks)
+        if not units:
+            return {}
+        recipe, model = self.run_.recipe, self.model
+        mine = self.run_.prepared.data[draw.task]
+        batch = collate(units, model.pieces, recipe.window).to(self.processes.device)
+        targets = mine.task.targets(units, mine.gold).to(self.processes.device)
+        with model.compute.autocast():
+            level = recipe.tasks[draw.task].level
+            vectors = model.network.encode(batch, [level])[level]
+            losses = mine.task.loss(model.network.heads[draw.task], vectors, batch, targets)
+        total = torch.stack([loss.total for loss in losses.values()]).sum() / count
+        total.backward()
+        return {f"{draw.task}.{k}": loss.total.detach() / count for k, loss in losses.items()}
+
+    def _seed(self, row: int) -> int:
+        """Dropout follows from the seed, the update, the batch in it and the process alone."""
+        progress = self.progress
+        where = (self.run_.recipe.seed, progress.stage, progress.updates, row, self.processes.rank)
+        return int.from_bytes(hashlib.sha256(repr(where).encode()).digest()[:7], "big")
+
+    def _log(self, losses: Mapping[str, Tensor]) -> None:
+        progress = self.progress
+        names = sorted(f"{t}.{k}" for t in self.spec.tasks for k in ("spans", "pairs"))
+        values = torch.stack([losses.get(name, torch.zeros(())).cpu() for name in names])
+        summed = self.processes.sum(values.to(self.processes.device)).tolist()
+        shown = {n: v for n, v in zip(names, summed, strict=True) if v}
+        rates = sorted({group["lr"] for group in self.optimiser.param_groups})
+        self.run_.journal.write(
+            {
+                "update": progress.updates,
+                "stage": progress.stage,
+                "epoch": progress.epoch,
+                "losses": shown,
+                "rates": rates,
+                "seconds": round(progress.seconds, 3),
+                "words_per_cpu_second": round(progress.words / max(progress.cpu_seconds, 1e-9), 1),
+            }
+        )
+
+    def _look(self, length: int, *, over: bool) -> None:
+        """Score dev where that is due; keep the model if it is the best so far."""
+        progress, every = self.progress, self.spec.evaluate_every
+        now = progress.epoch + progress.batch / length
+        before = progress.epoch + (progress.batch - 1) / length
+        if not over and math.floor(now / every) == math.floor(before / every):
+            return
+        if self.average is not None:
+            self.average.swap(self.model.network)
+        figures = self.processes.agree(self._score() if self.processes.first else None)
+        assert isinstance(figures, dict)
+        score = self._watched(figures)
+        better = progress.best is None or score > progress.best
+        if better:
+            progress.best, progress.best_epoch, progress.figures = score, now, figures
+            if self.processes.first:
+                folder.save(self.model, self.run_.home / BEST, figures=figures)
+        elif self.spec.schedule == "plateau":
+            progress.halvings += 1
+        if self.average is not None:
+            self.average.swap(self.model.network)
+        self._tell(now, figures, better=better)
+
+    def _score(self) -> dict[str, float]:
+        figures: dict[str, float] = {}
+        for name in self.spec.tasks:
+            task, dev = self.model.tasks[name], self.run_.prepared.data[name].dev
+            scored = [document for document in dev if document.has(task.layer)]
+            keep = (task.layer,) if task.given else ()
+            bare = [document.bare(keep) for document in scored]
+            predicted = list(self.model.annotate(bare, [name]))
+            report = task.figures(task.measure(scored, predicted))
+            figures.update({f"{name}.{key}": value for key, value in report.items()})
+        return figures
+
+    def _watched(self, figures: Mapping[str, float]) -> float:
+        """The figure that the stage names, or the mean of each task's first."""
+        if self.spec.metric is not None:
+            if self.spec.metric not in figures:
+                known = ", ".join(figures)
+                raise TrainingError(f"no dev figure {self.spec.metric!r} (known: {known})")
+            return figures[self.spec.metric]
+        firsts = {name.split(".")[0]: value for name, value in reversed(list(figures.items()))}
+        return sum(firsts.values()) / len(firsts)
+
+    def _tell(self, now: float, figures: Mapping[str, float], *, better: bool) -> None:
+        progress = self.progress
+        self.run_.journal.write(
+            {"update": progress.updates, "epochs": round(now, 3), "dev": dict(figures)}
+        )
+        shown = "  ".join(f"{name} {100 * value:.2f}" for name, value in figures.items())
+        speed = progress.words / max(progress.seconds, 1e-9)
+        self.run_.journal.say(
+            f"epoch {now:.2f}/{self.spec.epochs:g}  {shown}  "
+            f"({progress.seconds:.0f} s, {speed:.0f} words/s){'  best' if better else ''}"
+        )
+
+    def _impatient(self) -> bool:
+        patience = self.spec.patience
+        if patience is None or self.progress.best is None:
+            return False
+        return self.progress.epoch - self.progress.best_epoch >= patience
+
+    def _keep(self, pace: Pace) -> None:
+        """Write a checkpoint where that is due."""
+        if self.processes.first and time.monotonic() - self.written >= pace.checkpoint:
+            checkpoint.save(
+                self.run_.home / STATE,
+                self.progress,
+                self.model.network,
+                self.optimiser,
+                self.average,
+            )
+            self.written = time.monotonic()

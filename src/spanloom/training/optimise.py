@@ -1,0 +1,98 @@
+"""Optimisers, rates, and the running average of weights."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from spanloom.config.recipe import StageSpec
+
+OPTIMISERS: dict[str, type[torch.optim.Adam]] = {
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+}
+
+
+def optimiser(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
+    """Make a fresh optimiser: pre-trained encoders at one rate, all else at another.
+
+    Weight decay spares biases and norms. A trunk rate of 0 freezes the encoders.
+    """
+    groups = []
+    for rate, member in ((stage.lr.trunk, True), (stage.lr.rest, False)):
+        mine = [
+            each
+            for name, each in network.named_parameters()
+            if pretrained(name) == member and each.requires_grad and rate > 0
+        ]
+        for decay, chosen in (
+            (stage.weight_decay, [each for each in mine if each.ndim > 1]),
+            (0.0, [each for each in mine if each.ndim <= 1]),
+        ):
+            if chosen:
+                groups.append({"params": chosen, "lr": rate, "top": rate, "weight_decay": decay})
+    return OPTIMISERS[stage.optimiser](groups, betas=(0.9, 0.999), eps=1e-8, fused=True)
+
+
+def pretrained(name: str) -> bool:
+    """Whether a parameter came from a pre-trained encoder."""
+    return name.startswith("trunk.") and ".encoder." in name
+
+
+def set_rates(chosen: torch.optim.Adam, factor: float) -> None:
+    """Scale every group's highest rate."""
+    for group in chosen.param_groups:
+        group["lr"] = group["top"] * factor
+
+
+def linear(done: float, warmup: float, _halvings: int) -> float:
+    """Rise over the first ``warmup`` of a stage, then fall to 0; ``done`` runs from 0 to 1."""
+    if done < warmup:
+        return done / warmup
+    return max(0.0, (1 - done) / (1 - warmup)) if warmup < 1 else 1.0
+
+
+def plateau(done: float, warmup: float, halvings: int) -> float:
+    """Rise over the first ``warmup``, then halve whenever dev stopped rising."""
+    return min(1.0, done / warmup if warmup else 1.0) * 0.5**halvings
+
+
+SCHEDULES: dict[str, Callable[[float, float, int], float]] = {
+    "linear": linear,
+    "plateau": plateau,
+}
+
+
+class Average:
+    """An exponential running average of the weights that are learnt, kept in fp32.
+
+    The decay starts low, ``(1 + n) / (10 + n)``, so that the first weights are soon forgotten.
+    """
+
+    def __init__(self, network: nn.Module, decay: float) -> None:
+        """Start at the network's weights."""
+        self.decay = decay
+        self.weights = {name: each.detach().clone() for name, each in _learnt(network)}
+
+    def update(self, network: nn.Module, updates: int) -> None:
+        """Move a step towards the network's weights; ``updates`` counts from 1."""
+        decay = min(self.decay, (1 + updates) / (10 + updates))
+        names, now = zip(*_learnt(network), strict=True)
+        mine = [self.weights[name] for name in names]
+        torch._foreach_lerp_(mine, [each.detach() for each in now], 1 - decay)
+
+    def swap(self, network: nn.Module) -> None:
+        """Exchange the network's weights and the average; twice is as before."""
+        for name, each in _learnt(network):
+            kept = each.detach().clone()
+            each.data.copy_(self.weights[name])
+            self.weights[name].copy_(kept)
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Take up a saved average."""
+        for name, each in self.weights.items():
+            each.copy_(weights[name])
+
+
+def _learnt(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    return ((name, each) for name, each in network.named_parameters() if each.requires_grad)

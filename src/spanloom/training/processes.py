@@ -1,0 +1,65 @@
+"""The processes of a run: one by itself, or several under ``torchrun``, through accelerate."""
+
+from collections.abc import Iterable
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from torch import Tensor, nn
+
+
+class Processes:
+    """Who am I, where do tensors live, and sums over all of us."""
+
+    def __init__(self, device: str | None = None) -> None:
+        """``device`` "cpu" keeps a run off a GPU that is there."""
+        self._accelerator = Accelerator(cpu=device == "cpu")
+        self.device: torch.device = self._accelerator.device
+        self.rank: int = self._accelerator.process_index
+        self.ranks: int = self._accelerator.num_processes
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a tensor over all processes."""
+        if self.ranks == 1:
+            return tensor
+        summed: Tensor = self._accelerator.reduce(tensor, "sum")
+        return summed
+
+    def sum_gradients(self, network: nn.Module) -> None:
+        """Add up the gradients; a parameter that no process touched keeps none."""
+        if self.ranks == 1:
+            return
+        learnt = [each for each in network.parameters() if each.requires_grad]
+        touched = self.sum(_touched(learnt).to(self.device)).tolist()
+        mine = [each for each, times in zip(learnt, touched, strict=True) if times]
+        if not mine:
+            return
+        grads = [torch.zeros_like(each) if each.grad is None else each.grad for each in mine]
+        flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
+        for each, part in zip(mine, flat.split([each.numel() for each in mine]), strict=True):
+            each.grad = part.view_as(each).clone()
+
+    def agree(self, value: object) -> object:
+        """Return the first process's value on all of them."""
+        if self.ranks == 1:
+            return value
+        values = [value]
+        broadcast_object_list(values)
+        return values[0]
+
+    def wait(self) -> None:
+        """Go on when all are here."""
+        self._accelerator.wait_for_everyone()
+
+    def end(self) -> None:
+        """Leave the group, if there is one."""
+        self._accelerator.end_training()
+
+
+def _touched(parameters: Iterable[nn.Parameter]) -> Tensor:
+    return torch.tensor([0 if each.grad is None else 1 for each in parameters])

@@ -1,0 +1,64 @@
+"""A recipe put to work: build the model, train it, leave it in its folder."""
+
+from pathlib import Path
+
+import torch
+
+from spanloom.config.recipe import Recipe
+from spanloom.encoders import transformer
+from spanloom.model import build, folder
+from spanloom.model.model import Model
+from spanloom.model.precision import compute
+from spanloom.training.checkpoint import Progress
+from spanloom.training.journal import Journal, Say
+from spanloom.training.loop import BEST, METRICS, Pace, Run
+from spanloom.training.prepare import Prepared, prepare
+from spanloom.training.processes import Processes
+from spanloom.words import splitter
+
+
+def home(out: Path) -> Path:
+    """Return the folder of a run: beside the model, ``NAME.run``."""
+    return out.with_name(f"{out.name}.run")
+
+
+def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model, Prepared]:
+    """Read the data and build an untrained model on a pre-trained encoder, from the recipe's seed."""
+    source = build.source(build.transformer_options(recipe).transformer)
+    cutter = build.cutter(source, local=False)
+    split = splitter(recipe.words.splitter, recipe.words.sentences)
+    prepared = prepare(recipe, near, split, cutter)
+    torch.manual_seed(recipe.seed)
+    network = build.network(prepared.recipe, prepared.tasks, transformer.pretrained, source)
+    chosen = compute(recipe.stages[0].precision, device)
+    network.to(chosen.device)
+    return Model(prepared.recipe, split, cutter, network, prepared.tasks, chosen), prepared
+
+
+def train(
+    recipe: Recipe,
+    near: Path,
+    out: Path,
+    say: Say,
+    *,
+    resume: bool = False,
+    pace: Pace = Pace(),
+    device: str | None = None,
+) -> Progress:
+    """Train a recipe and write the best model to ``out``; ``near`` is the recipe's folder.
+
+    Checkpoints and metrics lie in ``home(out)``. Raises ``DataError``, ``FormatError``,
+    ``RecipeError``, ``StorageError`` and ``TrainingError``.
+    """
+    processes = Processes(device)
+    model, prepared = fresh(recipe, near, device or processes.device.type)
+    place = home(out)
+    place.mkdir(parents=True, exist_ok=True)
+    journal = Journal(place / METRICS, say, active=processes.first)
+    for line in (f"computing on {model.compute}, {processes.ranks} process(es)", *prepared.remarks):
+        journal.say(line)
+    progress = Run(model, prepared, place, processes, journal).train(pace, resume=resume)
+    if processes.first:
+        folder.copy(place / BEST, out)
+    processes.end()
+    return progress

@@ -1,0 +1,119 @@
+"""Words and sentences of raw text, as character bounds. spaCy is imported only where it is asked for.
+
+Words are never split at annotation boundaries: what an annotator marked is unknown at test time.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import regex
+
+from spanloom.errors import NameNotFound
+
+Bounds = tuple[int, int]
+
+# Letters with their combining marks, numbers, or one user-perceived character of anything else.
+_FINE = regex.compile(r"[\p{L}\p{M}]+|\p{N}+|(?!\s)\X")
+_LINE = regex.compile(r"[^\n\r]+")
+_BLANK_LINES = regex.compile(r"\n\s*\n")
+# spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
+_LONGEST_RUN = 1000
+_LONG_RUN = regex.compile(rf"\S{{{_LONGEST_RUN},}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Word bounds in characters, and sentences as ``[first word, one past the last)``."""
+
+    words: tuple[Bounds, ...]
+    sentences: tuple[Bounds, ...]
+
+
+def fine_words(text: str) -> list[Bounds]:
+    """Split at blanks and wherever letters, numbers and other characters meet (``50ml``: two)."""
+    return [match.span() for match in _FINE.finditer(text)]
+
+
+def spacy_words(text: str) -> list[Bounds]:
+    """Split with spaCy's English tokenizer; runs of over 1,000 characters are split finely."""
+    found: list[Bounds] = []
+    done = 0
+    for run in _LONG_RUN.finditer(text):
+        found += _spacy_piece(text, done, run.start())
+        found += [(run.start() + a, run.start() + b) for a, b in fine_words(run.group())]
+        done = run.end()
+    return found + _spacy_piece(text, done, len(text))
+
+
+def line_sentences(text: str) -> list[Bounds]:
+    """Every line is a sentence."""
+    return [match.span() for match in _LINE.finditer(text)]
+
+
+def rule_sentences(text: str) -> list[Bounds]:
+    """Sentences end at closing punctuation (spaCy's sentencizer) and at blank lines."""
+    found: list[Bounds] = []
+    start = 0
+    for end in [*(blank.end() for blank in _BLANK_LINES.finditer(text)), len(text)]:
+        for sentence in _pipeline()(text[start:end]).sents:
+            found.append((start + sentence.start_char, start + sentence.end_char))
+        start = end
+    return found
+
+
+SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {"fine": fine_words, "spacy": spacy_words}
+SENTENCES: dict[str, Callable[[str], list[Bounds]]] = {
+    "line": line_sentences,
+    "rule": rule_sentences,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """Split raw text as a recipe says; both choices are functions handed in."""
+
+    words: Callable[[str], list[Bounds]]
+    sentences: Callable[[str], list[Bounds]]
+
+    def __call__(self, text: str) -> Words:
+        """Return the words of ``text`` and its sentences; a sentence without words is none."""
+        words = self.words(text)
+        return Words(tuple(words), tuple(_group(words, self.sentences(text))))
+
+
+def splitter(words: str, sentences: str) -> Splitter:
+    """Look the two choices up by name; raises ``NameNotFound``."""
+    if words not in SPLITTERS:
+        raise NameNotFound("word splitter", words, SPLITTERS)
+    if sentences not in SENTENCES:
+        raise NameNotFound("sentence splitter", sentences, SENTENCES)
+    return Splitter(SPLITTERS[words], SENTENCES[sentences])
+
+
+def _group(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]:
+    """Give each word to the last sentence that starts at or before it."""
+    starts = [start for start, _ in words]
+    cuts = [0, *(bisect_left(starts, start) for start, _ in sentences[1:]), len(words)]
+    return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+
+
+def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
+    if start == end:
+        return []
+    doc = _pipeline().tokenizer(text[start:end])
+    return [
+        (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
+    ]
+
+
+@cache
+def _pipeline() -> Any:
+    import spacy
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 2**31
+    return pipeline
