@@ -1,5 +1,4 @@
 import json
-import os
 import time
 from pathlib import Path
 
@@ -16,10 +15,6 @@ from spanloom.forms.events import EventLosses, collect, project
 from spanloom.words import splitter
 
 REACH = Reach(splitter("fine", "line"), width=3)
-WLP = (
-    Path(os.environ.get("SPANLOOM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
-    / "wlp"
-)
 
 
 def corpus(*documents):
@@ -110,8 +105,13 @@ def test_an_argument_stands_where_its_event_does():
 
 def test_shapes_are_counted():
     hard = layer(
-        *[("A", 0, 7), ("A", 0, 3), ("B", 0, 3), ("A", 4, 13), ("A", 0, 3), ("A", 1, 1)],
-        *[("A", 8, 18)],
+        ("A", 0, 7),
+        ("A", 0, 3),
+        ("B", 0, 3),
+        ("A", 4, 13),
+        ("A", 0, 3),
+        ("A", 1, 1),
+        ("A", 8, 18),
     )
     split = check({"all": corpus(Document(TRAIN.text, (hard,), "c"))}, REACH).splits["all"]
     assert {name: n for name, n in split.layers[MAIN].census.shapes.items() if n} == {
@@ -192,12 +192,11 @@ def test_text_and_json_say_what_was_found():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not WLP.is_dir(), reason="no Wet Lab Protocols at hand")
-def test_wet_lab_protocols_whole():
-    corpora = {name: read(WLP, name) for name in splits(WLP)}
-    assert {name: len(each.documents) for name, each in corpora.items()} == {
-        **{"train": 374, "dev": 123, "test": 125}
-    }
+def test_wet_lab_protocols_whole(data):
+    folder = data("wlp")
+    corpora = {name: read(folder, name) for name in splits(folder)}
+    sizes = {name: len(each.documents) for name, each in corpora.items()}
+    assert sizes == {"train": 374, "dev": 123, "test": 125}
     layers = [each[MAIN] for one in corpora.values() for each in one.documents]
     scheme = collect(each[MAIN] for each in corpora["train"].documents)
     assert scheme.trigger_labels == {"Action"}
@@ -216,6 +215,7 @@ def test_wet_lab_protocols_whole():
         gold = sum(each.gold for each in ceilings)
         assert gold == (60_745 if kind == "spans" else 43_773)
         assert sum(each.reached for each in ceilings) / gold == pytest.approx(recall, abs=1e-3)
+    data.count(622)
 
 
 def test_many_spans_stay_quick():

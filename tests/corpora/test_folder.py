@@ -17,8 +17,9 @@ def make(root, *names):
 def test_split_folders_under_any_of_their_names(tmp_path, dev):
     make(tmp_path, "test/a.txt", f"{dev}/b.txt", "train/c.txt", "notes/d.md", "README.txt")
     assert splits(tmp_path) == {
-        **{"train": tmp_path / "train", "dev": tmp_path / dev},
-        **{"test": tmp_path / "test"},
+        "train": tmp_path / "train",
+        "dev": tmp_path / dev,
+        "test": tmp_path / "test",
     }
     assert list(splits(tmp_path)) == ["train", "dev", "test"]
 

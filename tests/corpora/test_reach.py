@@ -45,9 +45,8 @@ def test_each_reason_for_a_span_by_hand():
         span("T6", "A", (4, 23)),
         span("T7", "Z", (24, 27)),
     ]
-    assert whys(spans, width=3, labels=frozenset("A")) == [
-        *(None, Why.ZERO, Why.GAPS, Why.BORDERS, Why.SENTENCES, Why.WIDE, Why.LABEL)
-    ]
+    expected = [None, Why.ZERO, Why.GAPS, Why.BORDERS, Why.SENTENCES, Why.WIDE, Why.LABEL]
+    assert whys(spans, width=3, labels=frozenset("A")) == expected
 
 
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
@@ -123,8 +122,13 @@ def arrows(*triples):
 
 def test_each_reason_for_a_relation_by_hand():
     found = arrows(
-        *[("r", "T1", "T2"), ("r", "T1", "T4"), ("r", "T1", "T1"), ("r", "T1", "T3")],
-        *[("r", "R0", "T1"), ("z", "T2", "T1"), ("q", "T1", "T2")],
+        ("r", "T1", "T2"),
+        ("r", "T1", "T4"),
+        ("r", "T1", "T1"),
+        ("r", "T1", "T3"),
+        ("r", "R0", "T1"),
+        ("z", "T2", "T1"),
+        ("q", "T1", "T2"),
     )
     expected = [None, Why.END, Why.SELF, Why.APART, Why.NO_SPAN, Why.LABEL, Why.PAIR]
     assert relation_whys(found, labels=frozenset("rq")) == expected

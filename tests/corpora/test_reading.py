@@ -26,9 +26,8 @@ def test_json_lines_are_read_whole_and_from_a_folder(tmp_path):
     (tmp_path / "flat").mkdir()
     jsonl.write(tmp_path / "flat" / "x.jsonl", documents)
     (tmp_path / "flat" / "c.txt").write_text("three", encoding="utf-8")
-    assert [each.text for each in read(tmp_path / "flat", "all").documents] == [
-        *("two", "one", "three")
-    ]
+    texts = [each.text for each in read(tmp_path / "flat", "all").documents]
+    assert texts == ["two", "one", "three"]
 
 
 def test_empty_splits_and_names_that_occur_twice_are_refused(tmp_path):

@@ -58,9 +58,8 @@ def test_digits_stay_where_they_are_part_of_every_use():
 
 def test_a_number_after_a_role_that_ends_in_a_digit():
     scheme = EventScheme(frozenset({"Bind"}), frozenset({"H2", "Theme"}))
-    assert [scheme.role(each) for each in ("H2", "H22", "Theme12", "Theme", "New3", "7")] == [
-        *("H2", "H2", "Theme", "Theme", "New", "7")
-    ]
+    written = ["H2", "H22", "Theme12", "Theme", "New3", "7"]
+    assert [scheme.role(each) for each in written] == ["H2", "H2", "Theme", "Theme", "New", "7"]
     kept = spans("Bind", "Gene", "Gene")
     arrows = (Relation("R1", "H2", "T1", "T2"), Relation("R2", "H2", "T1", "T3"))
     layer = restore(kept, arrows, scheme)

@@ -82,8 +82,12 @@ def test_json_and_table_say_the_same():
     assert plain["spans"]["micro"]["hits"] == 2
     assert plain["spans"]["labels"]["Reagent"]["recall"] == 0.5
     assert plain["relations"]["micro"] == {
-        **{"hits": 0, "predicted": 0, "gold": 2},
-        **{"precision": 0.0, "recall": 0.0, "f1": 0.0},
+        "hits": 0,
+        "predicted": 0,
+        "gold": 2,
+        "precision": 0.0,
+        "recall": 0.0,
+        "f1": 0.0,
     }
     rows = {line.split()[0]: line.split() for line in report.to_table().splitlines() if line}
     assert rows["Reagent"] == ["Reagent", "100.00", "50.00", "66.67", "1", "1", "2"]

@@ -10,8 +10,13 @@ from spanloom.document import Layer, Relation, Span
 from spanloom.metrics.spans import bounds
 
 KINDS = (
-    *("spans", "relations", "events", "attributes"),
-    *("normalizations", "notes", "equivalences"),
+    "spans",
+    "relations",
+    "events",
+    "attributes",
+    "normalizations",
+    "notes",
+    "equivalences",
 )
 
 
