@@ -150,7 +150,7 @@ def test_width_quantiles():
     made = layer(*[("A", 0, 3)] * 98, ("A", 0, 7), ("A", 0, 13))
     census = check({"all": corpus(Document(TRAIN.text, (made,), "c"))}, REACH)
     census = census.splits["all"].layers[MAIN].census
-    assert [census.width_at(share) for share in (0.5, 0.98, 0.99, 1.0)] == [1, 1, 2, 3]
+    assert [census.width_at(share) for share in (0, 0.07, 0.98, 0.99, 1.0)] == [1, 1, 1, 2, 3]
 
 
 def test_twins_find_leaks_and_whether_spans_agree():

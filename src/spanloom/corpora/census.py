@@ -77,7 +77,7 @@ class Census:
         wanted, seen = share * self.widths.total(), 0
         for width in sorted(self.widths):
             seen += self.widths[width]
-            if seen >= wanted:
+            if seen >= wanted - 1e-9:  # 0.07 * 100 is a little more than 7
                 return width
         return 0
 
