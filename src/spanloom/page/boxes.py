@@ -9,8 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from spanloom.page.fill import BETWEEN_BOXES, Demand
 from spanloom.page.glyphs import columns, visible
-from spanloom.page.lines import BETWEEN_BOXES, COLUMN, Demand, Row, Word, word_range
+from spanloom.page.lines import COLUMN, Row, Word, word_range
 from spanloom.page.marks import Link, Mark
 
 CAPTION_COLUMN = 6.6  # one column of a caption
@@ -18,6 +19,8 @@ PADDING = 4.0  # between a caption and the edge of its box
 LEVEL = 22.0  # from a box to the box above it
 BAR = 5.0  # height of the bar under a caption
 CAPTION = 15.0  # height of a caption
+_GLUED = 8  # a span of more words may be torn apart at the end of a row
+_TURNS = 24.0  # what a link needs beside its caption to go up and down
 
 Piece = tuple[float, float]
 
@@ -74,9 +77,10 @@ def demand_of(words: Sequence[Word], marks: Iterable[Mark], links: Iterable[Link
         before = max(0, start - words[first].start) * COLUMN
         behind = max(0, words[last].end - end) * COLUMN
         over = (width - (words[last].end - words[first].start) * COLUMN + before + behind) / 2
-        demand.beside(first, max(0.0, over - before), max(0.0, over - behind))
+        demand.beside(first, max(0.0, over - before), 0.0)
         demand.beside(last, 0.0, max(0.0, over - behind))
-        anchors[mark.id] = first, last, max(0.0, over)
+        demand.glued.update(range(first + 1, last + 1) if last - first < _GLUED else ())
+        anchors[mark.id] = first, last, width / 2 - over
     for link in links:
         if link.source in anchors and link.target in anchors:
             _spread(anchors[link.source], anchors[link.target], link, demand)
@@ -87,10 +91,10 @@ def _spread(
     one: tuple[int, int, float], other: tuple[int, int, float], link: Link, demand: Demand
 ) -> None:
     """Ask for room for the caption of a link between neighbours."""
-    (_, last, over), (first, _, under) = sorted((one, other))
+    (_, last, half), (first, _, far_half) = sorted((one, other))
     if last < first:
-        room = caption_width(visible(link.caption)) + 2 * BETWEEN_BOXES
-        demand.between(last, first, max(room, over + under + BETWEEN_BOXES))
+        room = caption_width(visible(link.caption)) + _TURNS - half - far_half
+        demand.between(last, first, max(0.0, room))
 
 
 def pieces_of(rows: Sequence[Row], mark: Mark) -> dict[int, list[Piece]]:

@@ -7,9 +7,13 @@ take two. These are the terminal's rules; the page fits its words to the same wi
 import unicodedata
 from functools import lru_cache
 
+_ZWJ = "\u200d"
+_SKIN = range(0x1F3FB, 0x1F400)  # tints of the emoji before them
+_VOWELS = range(0x1160, 0x1200)  # Hangul letters that join the syllable before them
 _JOINERS = "\u200c\u200d"  # shape their neighbours (Persian, Indic, emoji), so they are left alone
 _NUMBER_SIGNS = range(0x0600, 0x0606)  # format characters by category that do have a glyph
 _FLAG_TAGS = range(0xE0020, 0xE0080)  # spell the flags of Scotland and Wales inside an emoji
+_SIGNS = {"\t": "⇥", "\n": "⏎"}  # in every font, as the control pictures U+2400… are not
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _RIGHT = frozenset({"R", "AL"})
 
@@ -21,10 +25,7 @@ def _is_hidden(char: str) -> bool:
 
 
 def _symbol(char: str) -> str:
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"⟨{code:04X}⟩"
+    return _SIGNS.get(char, f"⟨{ord(char):02X}⟩")
 
 
 @lru_cache(maxsize=4096)
@@ -35,7 +36,7 @@ def _shown(char: str) -> str:
 def visible(text: str) -> str:
     """Return the text with every character that hides or reorders text replaced by a sign of it.
 
-    ``\\t`` becomes ``␉``, a right-to-left override ``⟨202E⟩``; lone surrogates too, so the result
+    ``\\t`` becomes ``⇥``, a right-to-left override ``⟨202E⟩``; lone surrogates too, so the result
     can always be written as UTF-8.
     """
     if text.isascii() and text.isprintable():
@@ -45,14 +46,22 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _columns(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+    if unicodedata.category(char) in ("Mn", "Me", "Cf") or ord(char) in _SKIN:
+        return 0
+    if ord(char) in _VOWELS:
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def columns(text: str) -> int:
     """Return how many columns the text takes, as it is (so after ``visible``)."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    if text.isascii():
+        return len(text)
+    total = sum(map(_columns, text))
+    if _ZWJ in text:  # an emoji joined to the one before takes no room of its own
+        pairs = zip(text, text[1:], strict=False)
+        total -= sum(2 for one, other in pairs if one == _ZWJ and _columns(other) == 2)
+    return total
 
 
 def elide(text: str, width: int) -> str:

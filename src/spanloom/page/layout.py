@@ -7,10 +7,12 @@ the right from the row's left end, heights upward from the top of its text.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from spanloom.page.arcs import Arc, Plan, arcs_of, plan_of, stub_of
+from spanloom.page.arcs import Arc, arcs_of
 from spanloom.page.boxes import Box, boxes_of, demand_of
+from spanloom.page.feet import Plan, plan_of, stub_of
+from spanloom.page.fill import rows_of
 from spanloom.page.glyphs import elide, visible
-from spanloom.page.lines import Row, rows_of, words_of
+from spanloom.page.lines import Row, words_of
 from spanloom.page.marks import Link, Mark, Picture
 
 _FAR_COLUMNS = 24  # how much of the far end's text a stub names

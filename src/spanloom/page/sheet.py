@@ -34,8 +34,9 @@ color:var(--mark);border-radius:4px}
 .k span.r{color:inherit;border-color:var(--line);border-style:dotted}
 .s{display:flex;overflow-x:auto;align-items:flex-end}
 .s.rtl{flex-direction:row-reverse}
-.n{flex:0 0 2.4rem;color:var(--soft);font-size:.72rem;padding-bottom:.62rem;
+.n{flex:0 0 2.4rem;white-space:nowrap;color:var(--soft);font-size:.72rem;padding-bottom:.62rem;
 text-align:right;padding-right:.7rem;user-select:none}
+.p .n{flex-basis:5rem}
 .rtl .n{text-align:left;padding:0 0 .62rem .7rem}
 svg{flex:none;font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 svg text{font-size:13.3px;fill:var(--ink);white-space:pre}

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from spanloom.page.arcs import Arc, Foot
+from spanloom.page.arcs import Arc
 from spanloom.page.boxes import BAR, CAPTION, LEVEL, PADDING, Box
+from spanloom.page.feet import Foot
 from spanloom.page.glyphs import visible
 from spanloom.page.layout import Strip
 
@@ -61,6 +62,8 @@ def _words(strip: Strip) -> Iterator[str]:
         if word.text:
             size = f'textLength="{_px(word.width)}" lengthAdjust="spacingAndGlyphs"'
             place = f'x="{_px(x)}" y="{_px(_BASE)}"'
+            if word.backward:
+                place = f'x="{_px(x + word.width)}" y="{_px(_BASE)}" direction="rtl"'
             yield f"<text {place} {size if word.width else ''}>{escape(word.text)}</text>"
 
 
