@@ -51,10 +51,10 @@ def layers_of(draft: Draft) -> list[str]:
             known[here] = MAIN  # notes about each other in a circle end here
             path.append(here)
             here = above[here]
-        found = known.get(here) or MAIN
+        found = known.get(here)
         for each in path:
-            known[each] = found
-    return [(known[said.annotation.id] or MAIN) if said else "" for said in draft.said]
+            known[each] = MAIN if found is None else found
+    return [known[said.annotation.id] or "" if said else "" for said in draft.said]
 
 
 def unite(draft: Draft, layers: Sequence[str]) -> None:
@@ -101,10 +101,12 @@ def _tops(keys: dict[int, list[tuple[str, str, str]]]) -> dict[int, int]:
 def type_of(annotation: Annotation, layer_of: Mapping[str, str]) -> str:
     """Return the brat type of an annotation; ``layer_of`` names the layer of every id.
 
-    What follows its target names its layer only where it is another one.
+    What follows its target names its layer only where it is another one; about a note always, for
+    notes may be about each other in a circle.
     """
     own = layer_of[annotation.id]
-    usual = MAIN
+    usual: str | None = MAIN
     if isinstance(annotation, Attribute | Normalization | Note):
-        usual = layer_of.get(annotation.target, MAIN)
+        about_note = annotation.target.startswith("#")
+        usual = None if about_note else layer_of.get(annotation.target, MAIN)
     return write_type(annotation.label, None if own == usual else own)

@@ -139,7 +139,8 @@ class _Page:
         """Whether the type on the raw line still names the annotation's layer."""
         kind = raw.split("\t", 2)[1].split(" ", 1)[0]
         if isinstance(current, Attribute | Normalization | Note):
-            layer = read_type(kind)[0] or self._above(current)
+            named = read_type(kind)[0]
+            layer = self._above(current) if named is None else named
         else:
             layer = owner(kind.split(":", 1)[0] if isinstance(current, Event) else kind)[0]
         return layer == self._layer[current.id]
@@ -150,7 +151,8 @@ class _Page:
 
     def _span_line(self, span: Span, kind: str) -> str:
         """Return a text-bound line, the span cut at line breaks."""
-        fragments = tuple(piece for each in span.fragments for piece in _cut(self._text, *each))
+        pieces = tuple(piece for each in span.fragments for piece in _cut(self._text, *each))
+        fragments = pieces or span.fragments  # a span of line breaks only stays as it is
         places = ";".join(f"{start} {end}" for start, end in self._unit.offsets(fragments))
         cover = " ".join(self._text[start:end] for start, end in fragments)
         return f"{span.id}\t{kind} {places}\t{cover.replace(chr(10), ' ').replace(chr(13), ' ')}"
@@ -180,8 +182,8 @@ def _line(annotation: Annotation, kind: str) -> str:
 
 
 def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the fragment without line breaks, in pieces; whole if it holds nothing else."""
-    pieces = []
+    """Return the fragment without line breaks, in pieces; one of no width stays."""
+    pieces = [(start, end)] if start == end else []
     here = start
     while here < end:
         last = here
@@ -190,7 +192,7 @@ def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
         if last > here:
             pieces.append((here, last))
         here = last + 1
-    return pieces or [(start, end)]
+    return pieces
 
 
 def _home(lines: Iterable[SourceLine]) -> str:
