@@ -32,7 +32,7 @@ def fill(number: int, *, dark: bool) -> Colour:
     """Return the ground of a caption of that palette number."""
     hue, strong = _HUES[number % len(_HUES)], number >= len(_HUES)
     if dark:
-        return _colour(hue, 0.30 if strong else 0.24, 0.55 if strong else 0.38)
+        return _colour(hue, 0.28 if strong else 0.24, 0.55 if strong else 0.38)
     return _colour(hue, 0.80 if strong else 0.88, 0.75 if strong else 0.80)
 
 

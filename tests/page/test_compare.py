@@ -1,0 +1,88 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.page.compare import compare
+from spanloom.page.marks import Link, Mark, Picture
+
+
+def marks(*given: tuple[str, int, int], prefix: str = "T") -> tuple[Mark, ...]:
+    return tuple(
+        Mark(f"{prefix}{at}", label, ((start, end),), label, layer="main")
+        for at, (label, start, end) in enumerate(given)
+    )
+
+
+def kinds(gold: Picture, predicted: Picture) -> list[tuple[str, str | None, str | None]]:
+    found = compare(gold, predicted).differences
+    return [(d.kind, d.gold and d.gold.id, d.predicted and d.predicted.id) for d in found]
+
+
+def test_each_kind_of_difference_is_told():
+    gold = Picture(marks(("A", 0, 3), ("B", 4, 9), ("C", 10, 12), ("D", 20, 22)))
+    predicted = Picture(marks(("A", 0, 3), ("X", 4, 9), ("C", 10, 14), ("E", 30, 31), prefix="P"))
+    assert kinds(gold, predicted) == [
+        ("label", "T1", "P1"),
+        ("boundary", "T2", "P2"),
+        ("missed", "T3", None),
+        ("spurious", None, "P3"),
+    ]
+
+
+def test_the_nearest_boundary_is_paired():
+    gold = Picture(marks(("A", 0, 10)))
+    predicted = Picture(marks(("A", 8, 12), ("A", 1, 10), prefix="P"))
+    assert kinds(gold, predicted) == [("boundary", "T0", "P1"), ("spurious", None, "P0")]
+
+
+def test_one_prediction_answers_one_gold_span_of_several():
+    gold = Picture(marks(("A", 0, 3), ("A", 0, 3)))
+    assert kinds(gold, Picture(marks(("A", 0, 3), prefix="P"))) == [("missed", "T1", None)]
+
+
+def test_links_are_compared_by_the_content_of_their_ends():
+    ends = ("A", 0, 3), ("B", 4, 9)
+    gold = Picture(marks(*ends), (Link("R1", "r", "T0", "T1", "r"),))
+    turned = marks(*reversed(ends), prefix="P")
+    assert not kinds(gold, Picture(turned, (Link("Q1", "r", "P1", "P0", "r"),)))
+    assert kinds(gold, Picture(turned, (Link("Q1", "s", "P1", "P0", "s"),))) == [
+        ("label", "R1", "Q1")
+    ]
+    assert kinds(gold, Picture(turned, (Link("Q1", "r", "P0", "P1", "r"),))) == [
+        ("missed", "R1", None),
+        ("spurious", None, "Q1"),
+    ]
+
+
+def test_a_link_without_direction_may_be_turned_round():
+    both = marks(("A", 0, 3), ("B", 4, 9))
+    one = Picture(both, (Link("*1", "Equiv", "T0", "T1", "Equiv", directed=False),))
+    other = Picture(both, (Link("*1", "Equiv", "T1", "T0", "Equiv", directed=False),))
+    assert not kinds(one, other)
+
+
+def test_states_are_put_on_both_pictures():
+    found = compare(Picture(marks(("A", 0, 3))), Picture(marks(("B", 0, 3))))
+    assert [mark.state for mark in found.gold.marks] == ["label"]
+    assert [mark.state for mark in found.predicted.marks] == ["label"]
+
+
+_SPANS = st.lists(
+    st.tuples(st.sampled_from("ABC"), st.integers(0, 8), st.integers(1, 4)).map(
+        lambda each: (each[0], each[1], each[1] + each[2])
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=100)
+@given(_SPANS, _SPANS)
+def test_every_item_is_counted_once_and_the_equal_ones_by_content(gold, predicted):
+    one, other = Picture(marks(*gold)), Picture(marks(*predicted, prefix="P"))
+    found = compare(one, other)
+    # The oracle for what is equal: the intersection of the two multisets.
+    left = list(predicted)
+    equal = sum(1 for span in gold if span in left and not left.remove(span))
+    assert found.equal == equal
+    for side, size in (("gold", len(gold)), ("predicted", len(predicted))):
+        items = [getattr(d, side) for d in found.differences if getattr(d, side)]
+        assert len({item.id for item in items}) == len(items) == size - equal

@@ -1,0 +1,108 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.document import (
+    Argument,
+    Attribute,
+    Document,
+    Equivalence,
+    Event,
+    Layer,
+    Normalization,
+    Note,
+    Relation,
+    Span,
+)
+from spanloom.errors import LayerError
+from spanloom.page.glyphs import columns
+from spanloom.page.table import table
+
+TEXT = "add 5 ml lysis\tbuffer 漢字 now"
+MAIN = Layer(
+    "main",
+    spans=(
+        Span("T1", "Action", ((0, 3),), 0.5),
+        Span("T2", "Reagent", ((9, 21),)),
+        Span("T3", "Amount", ((4, 5), (6, 8))),
+        Span("T4", "Han", ((22, 24),)),
+    ),
+    relations=(Relation("R1", "measure", "T3", "T2", score=0.25),),
+    events=(Event("E1", "Action", "T1", (Argument("Theme", "T2"), Argument("Of", "E1"))),),
+    attributes=(Attribute("A1", "Negated", "E1"), Attribute("A2", "Sure", "T4", "low")),
+    normalizations=(Normalization("N1", "Reference", "T4", "Wiki", "7", "name"),),
+    notes=(Note("#1", "AnnotatorNotes", "T9", "look\nhere"),),
+    equivalences=(Equivalence("*1", "Equiv", ("T1", "T4")),),
+)
+DOCUMENT = Document(TEXT, (MAIN,))
+
+EXPECTED = """\
+id  label    start  end  text          score
+T1  Action   0      3    add           0.500
+T2  Reagent  9      21   lysis⇥buffer
+T3  Amount   4;6    5;8  5 ml
+T4  Han      22     24   漢字
+
+id  label    text                 score
+R1  measure  5 ml → lysis⇥buffer  0.250
+
+id  event   text
+E1  Action  add → Theme: lysis⇥buffer; Of: add
+
+id  attribute  value  about
+A1  Negated           E1 add
+A2  Sure       low    T4 漢字
+
+id  normalization  resource  key  name  about
+N1  Reference      Wiki      7    name  T4 漢字
+
+id  note            text       about
+#1  AnnotatorNotes  look⏎here  T9
+
+id  equivalence  members
+*1  Equiv        add = 漢字
+"""
+
+
+def test_everything_is_told_in_aligned_columns():
+    assert table(DOCUMENT) == EXPECTED
+
+
+def test_a_narrow_terminal_cuts_the_text_and_nothing_else():
+    text = "word " * 40
+    document = Document(text, (Layer("main", (Span("T1", "Long", ((0, 199),), 0.5),)),))
+    lines = table(document, width=60).splitlines()
+    assert [columns(line) for line in lines] == [60, 60]
+    assert "…" in lines[1]
+    assert lines[1].endswith("0.500")
+    assert "…" not in table(document)
+
+
+def test_layers_are_named_where_there_are_several_and_words_left_out():
+    layers = (
+        Layer("words", (Span("w1", "word", ((0, 3),)),)),
+        Layer("ner", (Span("T1", "X", ((0, 3),)),)),
+        Layer("pos", (Span("p1", "VERB", ((0, 3),)),)),
+    )
+    document = Document("add", layers)
+    assert table(document).splitlines() == [
+        "id  layer  label  start  end  text",
+        "T1  ner    X      0      3    add",
+        "p1  pos    VERB   0      3    add",
+    ]
+    assert "w1  word" in table(document, layers=["words"])
+    with pytest.raises(LayerError, match="no layer 'srl'; layers there: words, ner, pos"):
+        table(document, layers=["srl"])
+
+
+def test_a_document_without_annotation_has_an_empty_table():
+    assert table(Document("text")) == ""
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=60), st.integers(50, 90))
+def test_no_line_is_wider_than_the_terminal_and_none_is_broken(text, width):
+    document = Document(text, (Layer("main", (Span("T1", "Label", ((0, len(text)),)),)),))
+    lines = table(document, width=width).removesuffix("\n").split("\n")
+    assert len(lines) == 2
+    assert all(columns(line) <= width for line in lines)
