@@ -151,7 +151,9 @@ def _spread(
     span_labels, link_labels = task.label(chosen, linked)
     bases = list(accumulate((len(unit.forms) for unit in group), initial=0))
     place: list[tuple[Found, int]] = []
-    owner = torch.bucketize(chosen.bounds[:, 0].cpu(), torch.tensor(bases[1:]), right=True)
+    owner = torch.bucketize(
+        chosen.bounds[:, 0].contiguous().cpu(), torch.tensor(bases[1:]), right=True
+    )
     rows = zip(
         chosen.bounds.tolist(), span_labels, chosen.scores.tolist(), owner.tolist(), strict=True
     )
