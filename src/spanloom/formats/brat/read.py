@@ -80,21 +80,24 @@ def load(
 
 
 def read_text_file(path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of a file, line ends untouched; ``FormatError`` names the wrong byte."""
+    """Return the text of a file, line ends untouched; raises ``FormatError`` as ``decoded``."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+    return decoded(data, str(path), encoding)
+
+
+def decoded(data: bytes, path: str, encoding: str = "utf-8") -> str:
+    """Return the text of bytes; raises ``FormatError``, which names the first wrong byte."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding}"
-        raise FormatError(
-            str(path), line, f"{problem}; if it is another, name the encoding"
-        ) from error
+        raise FormatError(path, line, f"{problem}; if it is another, name the encoding") from error
     except LookupError as error:
-        raise FormatError(str(path), None, f"unknown encoding {encoding!r}") from error
+        raise FormatError(path, None, f"unknown encoding {encoding!r}") from error
 
 
 def _parse(draft: Draft, *, marked: bool) -> Unit:

@@ -59,8 +59,10 @@ def parts(document: Document) -> dict[str, str]:
     page = _Page(whole)
     files = page.old_lines()
     for annotation in page.new():
-        files.setdefault(page.file_of(annotation), []).append(page.line(annotation) + "\n")
-    _add_directives(whole, files)
+        suffix = page.file_of(annotation)
+        files.setdefault(suffix, []).append(page.line(annotation) + "\n")
+        page.annotated.add(suffix)
+    _add_directives(whole, files, shown=bool(page.annotated - {sidecar.SUFFIX}))
     if MAIN in {layer.name for layer in whole.layers} and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
     return {suffix: "".join(_joined(lines)) for suffix, lines in files.items()}
@@ -95,6 +97,7 @@ class _Page:
         self._apart = sidecar.stands_apart(document)
         self._home = _home(self._lines)
         self._written: set[str] = set()
+        self.annotated: set[str] = set()  # the files that hold an annotation
 
     def old_lines(self) -> dict[str, list[str]]:
         """Return the lines of every file there was, those of changed annotations made anew."""
@@ -134,6 +137,7 @@ class _Page:
         elif current.id not in self._written:
             yield self.line(current) + line.end
         self._written.add(current.id)
+        self.annotated.add(line.file)
 
     def _same_layer(self, raw: str, current: Annotation) -> bool:
         """Whether the type on the raw line still names the annotation's layer."""
@@ -210,10 +214,12 @@ def _joined(lines: list[str]) -> Iterator[str]:
         yield line + "\n" if unfinished else line
 
 
-def _add_directives(document: Document, files: dict[str, list[str]]) -> None:
-    """Bring the words file's lines about layers and meta up to date."""
+def _add_directives(document: Document, files: dict[str, list[str]], *, shown: bool) -> None:
+    """Bring the words file's lines about layers and meta up to date.
+
+    ``shown``: the .ann holds an annotation, so that an empty main layer would not be seen.
+    """
     old = files.get(sidecar.SUFFIX, [])
-    shown = any(suffix != sidecar.SUFFIX and lines for suffix, lines in files.items())
     unseen = [
         layer.name
         for layer in document.layers
