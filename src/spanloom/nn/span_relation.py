@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.candidates import candidates, rows
+from spanloom.nn.candidates import candidates, rows, starts
 from spanloom.nn.pairs import PairScorer, square
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets
 
-_CHUNK = 65_536  # candidates or pairs scored at a time when nothing is learnt
+_CHUNK = 65_536  # pairs scored at a time where no gradient is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class SpanRelation(nn.Module):
         """List the spans that can be predicted."""
         return candidates(sentences, self.width)
 
-    def score_spans(self, view: View, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span label"]:
-        """Score candidates; in chunks where no gradient is kept, so that memory stays bounded."""
-        parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-        return torch.cat([self.spans(view.words, view.weights, part) for part in parts])
+    def score_spans(self, view: View) -> Float[Tensor, "span label"]:
+        """Score all ``candidates`` of the view's sentences, in their order."""
+        scores: Tensor = self.spans(view.words, view.weights, starts(view.sentences, self.width))
+        return scores
 
     def score_pairs(
         self,
@@ -98,7 +98,7 @@ class SpanRelation(nn.Module):
             return {"pairs": self._pair_loss(view, gold, gold.bounds, types, ends)}
         bounds = self.candidates(view.sentences)
         row = rows(gold.bounds, view.sentences, self.width)
-        scores = self.score_spans(view, bounds)
+        scores = self.score_spans(view)
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         target[row[row >= 0]] = gold.labels[row >= 0]
         losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}

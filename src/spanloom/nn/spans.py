@@ -5,6 +5,8 @@ words. The first layer of every perceptron over ``z`` is linear, so it is applie
 a span only adds four rows: its start's, its end's, a difference of prefix sums, its width's.
 """
 
+from collections.abc import Iterator, Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 
+_CHUNK = 32_768  # candidates scored at a time where no gradient is kept
 _CLAMP = 10.0  # attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
@@ -51,6 +54,27 @@ class SpanLinear(nn.Module):
         pooled = pool(contents, weights, bounds)
         return take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
 
+    def every(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        starts: Sequence[Int[Tensor, " start"]],
+    ) -> Iterator[Float[Tensor, "start size"]]:
+        """Yield what ``forward`` makes of all spans of one width, for widths 1, 2, … in turn.
+
+        ``starts`` holds, for each width, where such spans start. Sums of contents grow by one word
+        a width, so nothing is gathered but the rows that are kept.
+        """
+        first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        weighted = sums = contents * weights
+        totals = weights
+        for extra, start in enumerate(starts):
+            if extra:
+                sums = sums[:-1] + weighted[extra:]
+                totals = totals[:-1] + weights[extra:]
+            here = first[: len(first) - extra] + last[extra:] + sums / totals
+            yield take(here + self.width.weight[extra], start)
+
 
 def pool(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
@@ -79,8 +103,19 @@ class SpanScorer(nn.Module):
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
-        bounds: Int[Tensor, "span 2"],
+        starts: Sequence[Int[Tensor, " start"]],
     ) -> Float[Tensor, "span label"]:
-        """Return unnormalised scores."""
-        scores: Tensor = self.readout(self.first(words, weights, bounds))
-        return scores.float()
+        """Return unnormalised scores of the spans of width 1, then 2, …: see ``SpanLinear.every``.
+
+        Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
+        """
+        scores, held, rows = [], [], 0
+        for block in self.first.every(words, weights, starts):
+            held.append(block)
+            rows += len(block)
+            if rows >= _CHUNK and not torch.is_grad_enabled():
+                scores.append(self.readout(torch.cat(held)))
+                held, rows = [], 0
+        if held:
+            scores.append(self.readout(torch.cat(held)))
+        return torch.cat(scores).float()

@@ -198,7 +198,7 @@ class SpanRelationTask:
             chosen = Chosen(given.bounds, given.labels, sure)
         else:
             bounds = head.candidates(batch.sentences)
-            scores = head.score_spans(view, bounds).float()
+            scores = head.score_spans(view).float()
             rows = self._choose(bounds, scores)
             types = scores[rows].softmax(-1)
             best, labels = types.max(-1)
