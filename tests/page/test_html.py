@@ -163,9 +163,9 @@ def test_five_hundred_sentences_take_less_than_two_seconds():
     spans = tuple(Span(f"T{i}", f"L{i % 9}", (each,)) for i, each in enumerate(bounds))
     links = tuple(Relation(f"R{i}", "r", f"T{i}", f"T{i + 2}") for i in range(len(spans) - 2))
     documents = [Document(text, (Layer("main", spans, links),), str(at)) for at in range(10)]
-    started = time.perf_counter()
+    started = time.process_time()
     render(documents, title="many")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def predicted() -> Document:

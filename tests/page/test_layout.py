@@ -161,6 +161,35 @@ def test_a_link_between_rows_is_two_stubs_that_name_the_far_end():
     assert (into.source is None, into.target is None) == (True, False)
 
 
+def test_a_stub_points_the_way_of_its_far_end():
+    text = "a long first line with one in it\na long other line with two in it"
+    marks = tuple(
+        Mark(word, "A", ((text.index(word), text.index(word) + 3),), "A") for word in ("one", "two")
+    )
+    first, second = layout(text, Picture(marks, (Link("R1", "r", "one", "two", "r"),)))
+    (out,), (into,) = first.arcs, second.arcs
+    assert out.source.x < out.free
+    assert into.free < into.target.x
+
+
+def test_a_caption_that_would_hide_the_leg_of_another_arc_stands_above_it():
+    text = "far\nadd the buffer to the tube with ice in it"
+    bounds = {word: (text.index(word), text.index(word) + len(word)) for word in text.split()}
+    marks = tuple(
+        Mark(word, "L", (bounds[word],), "L") for word in ("far", "add", "buffer", "tube", "ice")
+    )
+    links = (
+        Link("R0", "r", "add", "buffer", "r"),  # keeps R1 off the lowest line
+        Link("R1", "r", "add", "tube", "r"),
+        Link("R2", "along-name", "far", "ice", "long-name"),
+    )
+    _, strip = layout(text, Picture(marks, links))
+    arcs = {arc.link.id: arc for arc in strip.arcs}
+    leg, caption = arcs["R1"].target.x, arcs["R2"].label
+    assert caption[0] < leg < caption[1]
+    assert arcs["R2"].height > arcs["R1"].height
+
+
 def test_the_feet_of_two_arcs_on_one_box_are_apart_and_in_the_order_of_their_targets():
     marks = tuple(Mark(f"T{i}", "Action", ((4 * i, 4 * i + 3),), "Action") for i in range(3))
     links = (Link("R1", "r", "T0", "T1", "r"), Link("R2", "r", "T0", "T2", "r"))
@@ -169,6 +198,10 @@ def test_the_feet_of_two_arcs_on_one_box_are_apart_and_in_the_order_of_their_tar
     assert feet["R2"] < feet["R1"]  # the nearer one outside, so that the two do not cross
     heights = {arc.link.id: arc.height for arc in strip.arcs}
     assert heights["R1"] < heights["R2"]
+    back = (Link("R1", "r", "T2", "T1", "r"), Link("R2", "r", "T2", "T0", "r"))
+    (strip,) = layout("one two six", Picture(marks, back))
+    feet = {arc.link.id: arc.source.x for arc in strip.arcs}
+    assert feet["R1"] < feet["R2"]
 
 
 def test_long_lines_are_broken_at_blanks_and_long_words_anywhere():

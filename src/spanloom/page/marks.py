@@ -21,7 +21,9 @@ from spanloom.document import (
     Relation,
     Span,
 )
+from spanloom.page.glyphs import elide
 
+_TIP_COLUMNS = 200  # of a span's text in its tip
 QUIET = frozenset({"words", "sentences"})  # layers under every character: drawn when asked for
 
 
@@ -147,7 +149,8 @@ def _marks(document: Document, facts: _Facts) -> Iterator[Mark]:
         for span in layer.spans:
             events = facts.triggered[span.id]
             ids = [span.id, *(event.id for event in events)]
-            head = f"{span.id} {span.label}: {document.cover(span)}"
+            # The tip stands in every row of a span, so that of a whole text must not hold it all.
+            head = f"{span.id} {span.label}: {elide(document.cover(span), _TIP_COLUMNS)}"
             caption = facts.caption(_name(span, events), ids)
             tip = facts.tip(head, span.score, ids)
             yield Mark(span.id, span.label, span.fragments, caption, tip, layer.name)
