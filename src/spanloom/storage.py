@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -34,14 +34,20 @@ def write_file(path: Path, data: bytes) -> None:
     Raises ``StorageError`` where that is not possible (disk full, read-only, no such folder); what
     was there before is then untouched and no temporary file is left.
     """
+    write_chunks(path, (data,))
+
+
+def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write what ``chunks`` yields, one held at a time, otherwise as ``write_file`` does."""
     staging = _beside(path, "staging")
     with _reported(path), _opened_alone(staging) as handle:
         with ExitStack() as undo:
             undo.callback(_unlink, staging)
             os.ftruncate(handle, 0)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(handle, rest) :]
+            for chunk in chunks:
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
             os.fsync(handle)
             os.replace(staging, path)
             undo.pop_all()
@@ -88,16 +94,19 @@ def recover(target: Path) -> None:
             _flush(target.parent)
 
 
-def verify_folder(folder: Path, *, allowed: Collection[str] = ()) -> dict[str, Path]:
+def verify_folder(
+    folder: Path, *, allowed: Collection[str] = (), blobs: Path | None = None
+) -> dict[str, Path]:
     """Check ``folder`` against its manifest and return its files by name (relative, posix).
 
     Every file must be listed (but those in ``allowed``), regular, and of the listed size and
-    SHA-256; links and names of pickled files are refused. Raises ``ModelError``, and what
-    ``recover`` raises.
+    SHA-256; links and names of pickled files are refused. Links to files right in ``blobs`` are let
+    through: so a cache of downloads keeps its files. Raises ``ModelError``, and what ``recover``
+    raises.
     """
     recover(folder)
     try:
-        there = _files(folder)
+        there = _files(folder, blobs)
         listed = _listed(folder, there)
         for name, (size, digest) in listed.items():
             _check_file(folder, there, name, size, digest)
@@ -121,7 +130,7 @@ def _check_file(folder: Path, there: dict[str, Path], name: str, size: int, dige
         raise ModelError(f"{folder}: {name!r} has SHA-256 {found}, {MANIFEST} says {digest}")
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _files(folder: Path, blobs: Path | None = None) -> dict[str, Path]:
     """Every file under ``folder`` by its name; ``ModelError`` for links, devices, pickles."""
     found: dict[str, Path] = {}
     waiting = [folder]
@@ -133,7 +142,7 @@ def _files(folder: Path) -> dict[str, Path]:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(path)
                     continue
-                if not entry.is_file(follow_symlinks=False):
+                if not entry.is_file(follow_symlinks=False) and not _kept_in(blobs, path):
                     raise ModelError(f"{folder}: {name!r} is not a regular file (a link?)")
                 if path.suffix.lower() in PICKLED:
                     raise ModelError(f"{folder}: {name!r} may hold pickled code; use safetensors")
@@ -141,6 +150,14 @@ def _files(folder: Path) -> dict[str, Path]:
                 if len(found) + len(waiting) > MAX_FILES:
                     raise ModelError(f"{folder}: more than {MAX_FILES} files")
     return found
+
+
+def _kept_in(blobs: Path | None, link: Path) -> bool:
+    """Whether the link leads in the end to a regular file right in the folder ``blobs``."""
+    if blobs is None:
+        return False
+    target = os.path.realpath(link)
+    return os.path.dirname(target) == os.path.realpath(blobs) and os.path.isfile(target)
 
 
 def _manifest(folder: Path) -> bytes:

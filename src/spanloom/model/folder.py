@@ -7,28 +7,33 @@ against the manifest, and the sizes its configuration asks for against the weigh
 before anything of that size is made.
 """
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    StrictDataclassError,
+)
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 
 from spanloom.config import recipe as recipes
-from spanloom.data.pieces import pieces
+from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import transformer
-from spanloom.errors import ModelError
-from spanloom.model import build, card
+from spanloom.errors import ModelError, NameNotFound
+from spanloom.model import build, card, shape
 from spanloom.model.model import Model
+from spanloom.model.network import Network
 from spanloom.model.precision import compute
 from spanloom.storage import verify_folder, write_folder
+from spanloom.tasks._base import Task
 from spanloom.words import splitter
 
 RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
@@ -40,21 +45,29 @@ RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
 )
 _NEEDED = (RECIPE, WEIGHTS, TOKENIZER, CONFIG)
 _PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md")
+_UNBUILDABLE = (  # what transformers and torch raise for a shape that makes no sense
+    StrictDataclassError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _LARGEST_TEXT = 64_000_000  # bytes; a larger recipe, tokenizer or configuration is refused
 
 
 def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
     """Write a model in the place of the one before; ``figures`` are its dev scores."""
-    encoder = next(
-        part for part in model.network.trunk if isinstance(part, transformer.Transformer)
-    )
     with write_folder(folder, replace=True) as staging:
         weights = {k: v.detach().cpu().contiguous() for k, v in model.network.state_dict().items()}
         save_file(weights, staging / WEIGHTS)
         text = recipes.dumps(model.recipe)
         (staging / RECIPE).write_text(text, encoding="utf-8")
         (staging / TOKENIZER).write_text(model.pieces.tokenizer.to_str(), encoding="utf-8")
-        (staging / CONFIG).write_text(encoder.encoder.config.to_json_string(), encoding="utf-8")
+        config = shape.dumps(model.network.transformer.encoder.config)
+        (staging / CONFIG).write_text(config, encoding="utf-8")
         (staging / CARD).write_text(card.write(model, figures), encoding="utf-8")
 
 
@@ -63,25 +76,28 @@ def load(place: str | Path, *, device: str | None = None, precision: str = "auto
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together.
     """
-    folder = _fetched(place)
-    files = verify_folder(folder)
+    folder, blobs = _fetched(place)
+    files = verify_folder(folder, blobs=blobs)
     missing = [name for name in _NEEDED if name not in files]
     if missing:
         raise ModelError(f"{folder}: no {missing[0]} (a model folder has {', '.join(_NEEDED)})")
     for name in (RECIPE, TOKENIZER, CONFIG):
         if files[name].stat().st_size > _LARGEST_TEXT:
             raise ModelError(f"{files[name]}: over {_LARGEST_TEXT} bytes; refused")
-    _check_config(files[CONFIG])
+    weights = _weights(files[WEIGHTS])
+    shape.check(files[CONFIG], weights)
     recipe = recipes.load(files[RECIPE])
-    tasks = _tasks(recipe, folder)
+    tasks = _tasks(recipe, files[RECIPE])
     with torch.device("meta"):
-        shape = build.network(recipe, tasks, transformer.untrained, str(folder))
-    _check_shapes(files[WEIGHTS], shape)
-    network = build.network(recipe, tasks, transformer.untrained, str(folder))
+        planned = _network(recipe, tasks, folder)
+    _check_shapes(files[WEIGHTS], weights, planned)
+    config = planned.transformer.encoder.config
+    cutter = _pieces(files[TOKENIZER], recipe, int(config.vocab_size))
+    shape.check_window(recipe, cutter, config)
+    network = _network(recipe, tasks, folder)
     load_weights(folder, network)
     chosen = compute(precision, device)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
-    cutter = _pieces(files[TOKENIZER], recipe)
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 
 
@@ -98,51 +114,61 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     network.load_state_dict(load_file(folder / WEIGHTS))
 
 
-def _fetched(place: str | Path) -> Path:
+def _fetched(place: str | Path) -> tuple[Path, Path | None]:
+    """Return the folder, and where the hub's cache keeps the files that its links lead to."""
     folder = Path(place)
     if folder.exists() or isinstance(place, Path):
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")
-        return folder
+        return folder, None
     try:
-        return Path(snapshot_download(str(place), allow_patterns=list(_PARTS)))
+        folder = Path(snapshot_download(str(place), allow_patterns=list(_PARTS)))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).splitlines()[0]
         raise ModelError(
             f"no model {str(place)!r}: no such folder, and the hub does not have it ({first})"
         ) from error
+    return folder, folder.parents[1] / "blobs"
 
 
-def _check_config(path: Path) -> None:
-    """Refuse a configuration that names code to run."""
-    try:
-        config: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: expected JSON: {error}") from error
-    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-        raise ModelError(f"{path}: expected a mapping with the key 'model_type'")
-    if "auto_map" in config:
-        raise ModelError(f"{path}: 'auto_map' names code of the model's own; that is never run")
-
-
-def _tasks(recipe: recipes.Recipe, folder: Path) -> Mapping[str, build.Task]:
-    missing = [name for name in recipe.tasks if name not in recipe.collected]
-    if missing:
-        raise ModelError(f"{folder / RECIPE}: no labels collected for task {missing[0]!r}")
-    try:
-        return build.tasks(recipe)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{folder / RECIPE}: the collected labels are broken: {error}") from error
-
-
-def _check_shapes(path: Path, shape: nn.Module) -> None:
-    """Compare the names and shapes of the weights with what the recipe needs."""
-    needed = {name: tuple(each.shape) for name, each in shape.state_dict().items()}
+def _weights(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes in the weights file; nothing but its header is read."""
     try:
         with safe_open(path, "pt") as weights:
-            there = {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}
+            return {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}
     except SafetensorError as error:
         raise ModelError(f"{path}: not a whole safetensors file: {error}") from error
+
+
+def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
+    """Make the tasks; raises ``ModelError`` where their labels are not as training writes them."""
+    for name in recipe.tasks:
+        found = recipe.collected.get(name)
+        if not isinstance(found, dict):
+            raise ModelError(f"{path}: no labels collected for task {name!r}")
+        for key, value in found.items():
+            if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+                raise ModelError(f"{path}: collected.{name}.{key}: expected texts")
+    try:
+        return build.tasks(recipe)
+    except NameNotFound as error:
+        raise ModelError(f"{path}: {error}") from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{path}: the collected labels are broken: {error!r}") from error
+
+
+def _network(recipe: recipes.Recipe, tasks: Mapping[str, Task], folder: Path) -> Network:
+    """Build it without weights; raises ``ModelError`` where recipe and configuration clash."""
+    try:
+        return build.network(recipe, tasks, transformer.untrained, str(folder))
+    except _UNBUILDABLE as error:
+        first = (str(error).strip() or repr(error)).splitlines()[0]
+        raise ModelError(f"{folder / CONFIG}: no network can be made of it: {first}") from error
+
+
+def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Network) -> None:
+    """Compare the names and shapes of the weights with what the recipe needs."""
+    needed = {name: tuple(each.shape) for name, each in planned.state_dict().items()}
     for name in sorted({*needed, *there}):
         if needed.get(name) != there.get(name):
             raise ModelError(
@@ -150,10 +176,22 @@ def _check_shapes(path: Path, shape: nn.Module) -> None:
             )
 
 
-def _pieces(path: Path, recipe: recipes.Recipe) -> build.Pieces:
+def _pieces(path: Path, recipe: recipes.Recipe, rows: int) -> Pieces:
+    """Load the tokenizer; raises ``ModelError`` where it is broken or makes unknown pieces."""
     special = recipe.collected.get("pieces")
     if not isinstance(special, dict):
         raise ModelError(f"{path.parent / RECIPE}: no special pieces collected")
-    return pieces(
-        Tokenizer.from_file(str(path)), padding=special["padding"], unknown=special["unknown"]
-    )
+    for name in ("padding", "unknown"):
+        if type(special.get(name)) is not int or not 0 <= special[name] < rows:
+            raise ModelError(
+                f"{path.parent / RECIPE}: collected.pieces.{name}: expected a number from 0 to "
+                f"{rows - 1}, got {special.get(name)!r:.60}"
+            )
+    try:
+        made = Tokenizer.from_buffer(path.read_bytes())  # from_file raises bare exceptions
+    except ValueError as error:
+        raise ModelError(f"{path}: {str(error).splitlines()[0]}") from error
+    largest = max(made.get_vocab(with_added_tokens=True).values(), default=-1)
+    if not 0 <= largest < rows:
+        raise ModelError(f"{path}: expected pieces from 0 to {rows - 1}, got {largest}")
+    return pieces(made, padding=special["padding"], unknown=special["unknown"])

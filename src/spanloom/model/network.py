@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from spanloom.nn.dropout import Dropout
 from spanloom.config.recipe import TRUNK, LevelSpec
+from spanloom.encoders.transformer import Transformer
+from spanloom.nn.dropout import Dropout
 from spanloom.nn.recurrent import Recurrent
 from spanloom.tensors import Batch
 
@@ -34,6 +35,11 @@ class Network(nn.Module):
         self.specs = {spec.name: spec for spec in specs}
         self.dropout = Dropout(dropout)
 
+    @property
+    def transformer(self) -> Transformer:
+        """The trunk's transformer; a recipe has exactly one."""
+        return next(part for part in self.trunk if isinstance(part, Transformer))
+
     def encode(self, batch: Batch, wanted: Iterable[str]) -> dict[str, Float[Tensor, "word dim"]]:
         """Return one vector a word for each level wanted (and for those below it)."""
         needed = self._below(wanted)
@@ -47,7 +53,7 @@ class Network(nn.Module):
 
     def _below(self, wanted: Iterable[str]) -> set[str]:
         needed = set(wanted)
-        for name in reversed(self.levels.keys()):
+        for name in reversed(list(self.levels)):
             if name in needed:
                 needed.update(self.specs[name].reads)
         return needed

@@ -43,7 +43,7 @@ def compute(precision: str = "auto", device: str | None = None) -> Compute:
 
 def _has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     if device.type == "cpu":
         return "avx512_bf16" in _flags() or "amx_bf16" in _flags()
     return False

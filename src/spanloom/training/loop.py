@@ -162,7 +162,7 @@ class _Stage:
             vectors = model.network.encode(batch, [level])[level]
             losses = mine.task.loss(model.network.heads[draw.task], vectors, batch, targets)
         total = torch.stack([loss.total for loss in losses.values()]).sum() / count
-        total.backward()
+        torch.autograd.backward(total)
         return {f"{draw.task}.{k}": loss.total.detach() / count for k, loss in losses.items()}
 
     def _seed(self, row: int) -> int:

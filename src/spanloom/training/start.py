@@ -6,7 +6,7 @@ import torch
 
 from spanloom.config.recipe import Recipe
 from spanloom.encoders import transformer
-from spanloom.model import build, folder
+from spanloom.model import build, folder, shape
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.training.checkpoint import Progress
@@ -23,13 +23,16 @@ def home(out: Path) -> Path:
 
 
 def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model, Prepared]:
-    """Read the data and build an untrained model on a pre-trained encoder, from the recipe's seed."""
+    """Read the data and build an untrained model on a pre-trained encoder."""
     source = build.source(build.transformer_options(recipe).transformer)
     cutter = build.cutter(source, local=False)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     prepared = prepare(recipe, near, split, cutter)
     torch.manual_seed(recipe.seed)
     network = build.network(prepared.recipe, prepared.tasks, transformer.pretrained, source)
+    encoder = network.transformer.encoder.config
+    shape.dumps(encoder)  # a kind of encoder that cannot be saved is better refused now
+    shape.check_window(prepared.recipe, cutter, encoder)
     chosen = compute(recipe.stages[0].precision, device)
     network.to(chosen.device)
     return Model(prepared.recipe, split, cutter, network, prepared.tasks, chosen), prepared

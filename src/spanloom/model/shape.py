@@ -1,0 +1,128 @@
+"""What an encoder's ``config.json`` may say: the shape of a text encoder, and nothing else.
+
+transformers acts on many keys of that file: it fetches attention kernels, imports quantizers, runs
+code of the model's own. So the kinds of encoder, the keys and the sizes are checked before it sees
+the file.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import CONFIG_MAPPING, PretrainedConfig
+
+from spanloom.config.recipe import Recipe
+from spanloom.data.pieces import Pieces
+from spanloom.errors import ModelError
+
+ENCODERS = (
+    "albert",
+    "bert",
+    "camembert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "ernie",
+    "megatron-bert",
+    "modernbert",
+    "mpnet",
+    "rembert",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+)
+_FIXED: Mapping[str, tuple[object, ...]] = {  # what else would change how a text is read
+    "add_cross_attention": (False,),
+    "dtype": (None, "float32"),
+    "is_decoder": (False,),
+    "is_encoder_decoder": (False,),
+    "output_attentions": (False,),
+    "return_dict": (True,),
+    "sinusoidal_pos_embds": (False,),  # made number by number, whatever their size
+}
+_SHIFTED = {
+    "camembert",
+    "mpnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+}
+_INERT = {"gradient_checkpointing", "position_embedding_type"}  # old files have them; never read
+_REPEATED = re.compile("layers|group")  # keys that say how many modules are made
+_DEEPEST, _LONGEST = 4, 10_000  # of values that are lists or mappings, and of texts
+
+
+def dumps(config: PretrainedConfig) -> str:
+    """Write what ``check`` lets through; raises ``ModelError`` for a kind of encoder not known."""
+    data = config.to_diff_dict()
+    known = _keys(str(data.get("model_type")), "this encoder") - {"architectures", "_name_or_path"}
+    return json.dumps({key: data[key] for key in sorted(data) if key in known}, indent=1)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read the file; raises ``ModelError`` where it is no JSON mapping."""
+    try:
+        config: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: expected JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{path}: expected a mapping, got {type(config).__name__}")
+    return config
+
+
+def check(path: Path, weights: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse a configuration that could run code, fetch files, or make more than the weights fill.
+
+    ``weights`` are the shapes in the weights file. Raises ``ModelError``.
+    """
+    config = read(path)
+    known = _keys(config.get("model_type"), path)
+    for key in ("auto_map", "quantization_config"):
+        if key in config:
+            raise ModelError(f"{path}: {key!r} names code to import; that is never run")
+    largest = sum(math.prod(shape) for shape in weights.values())
+    for key, value in config.items():
+        if key not in known:
+            raise ModelError(f"{path}: unknown key {key[:80]!r} for {config['model_type']}")
+        if key in _FIXED and value not in _FIXED[key]:
+            allowed = " or ".join(map(repr, _FIXED[key]))
+            raise ModelError(f"{path}: {key}: expected {allowed}, got {value!r:.60}")
+        _bounded(f"{path}: {key}", value, len(weights) if _REPEATED.search(key) else largest)
+
+
+def check_window(recipe: Recipe, pieces: Pieces, config: PretrainedConfig) -> None:
+    """Raise ``RecipeError`` where a window has more pieces than the encoder has positions."""
+    around = len(pieces.prefix) + len(pieces.suffix)
+    unused = config.pad_token_id + 1 if config.model_type in _SHIFTED else 0
+    most = config.max_position_embeddings - unused - around
+    if recipe.window > most:
+        raise recipe.at("window").error(
+            f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"
+        )
+
+
+def _keys(kind: object, where: object) -> set[str]:
+    """The keys that transformers knows for a kind of encoder."""
+    if kind not in ENCODERS:
+        known = ", ".join(ENCODERS)
+        raise ModelError(f"{where}: no encoder of model_type {kind!r:.60} (known: {known})")
+    return _INERT | CONFIG_MAPPING[kind]().to_dict().keys()
+
+
+def _bounded(where: str, value: object, largest: int, depth: int = 0) -> None:
+    """Raise ``ModelError`` for numbers, texts, lists or mappings out of all proportion."""
+    if isinstance(value, dict | list) and depth < _DEEPEST and len(value) <= _LONGEST:
+        for each in value.values() if isinstance(value, dict) else value:
+            _bounded(where, each, largest, depth + 1)
+    elif isinstance(value, int) and not -1 <= value <= largest:
+        raise ModelError(f"{where}: expected at most {largest} (all weights), got {value:.3g}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ModelError(f"{where}: expected a finite number, got {value}")
+    elif isinstance(value, dict | list) or (isinstance(value, str) and len(value) > _LONGEST):
+        raise ModelError(f"{where}: too long or too deep")
