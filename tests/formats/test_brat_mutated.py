@@ -98,9 +98,8 @@ def _check(text, ann):
     document = reading.document
     assert write.parts(document) == parts
     assert write.text_file(document).encode() == text
-    lonely = sum(
-        line.made is None for line in document.source.lines if line.raw.strip(" \t\r\ufeff")
-    )
+    silent = [line.raw for line in document.source.lines if line.made is None]
+    lonely = sum(bool(raw.strip(" \t\r")) and raw != "\ufeff" for raw in silent)
     assert lonely == sum(each.kept for each in reading.problems)
     again = read.loads_parts(document.text, write.parts(replace(document, source=None)), name="a")
     once = again.document

@@ -175,6 +175,8 @@ def test_row_18_crlf_or_cr_only_in_the_ann(end):
     layer = main(ann)
     assert [each.id for each in layer.annotations()] == ["T1", "T2", "R1"]
     assert layer.relations[0].tail == "T2"
+    grown = _added(one(ann).document, Span("T3", "P", ((57, 63),)))
+    assert write.dumps(grown) == f"{ann}T3\tP 57 63\tBerlin{end}"
 
 
 @pytest.mark.parametrize(
@@ -379,6 +381,9 @@ def test_row_44_split_files(tmp_path):
     assert len(list(document[MAIN].annotations())) == 6
     assert read.loads(TEXT, write.dumps(document), name="d").document == document
     grown = _added(document, Span("T4", "P", ((57, 63),)))
+    unfinished = {".a1": TWO.rstrip(), ".rel": "R1\tX A:T1 B:T2"}
+    joined = write.dumps(read.loads_parts(TEXT, unfinished).document)
+    assert joined == TWO + "R1\tX A:T1 B:T2"
     assert write.parts(grown)[".a2"] == files["a2"] + "T4\tP 57 63\tBerlin\n"
     (tmp_path / "d.ann").write_text(TWO)
     reading = read.load(tmp_path / "d.txt")

@@ -40,7 +40,7 @@ def layers_of(draft: Draft) -> list[str]:
     known: dict[str, str | None] = {}
     above: dict[str, str] = {}
     for said in draft.said:
-        if said:
+        if said and not isinstance(said.annotation, Equivalence):  # no line can refer to one
             known[said.annotation.id] = said.layer
             if said.layer is None:
                 above[said.annotation.id] = references(said.annotation)[0]
@@ -54,7 +54,13 @@ def layers_of(draft: Draft) -> list[str]:
         found = known.get(here)
         for each in path:
             known[each] = MAIN if found is None else found
-    return [known[said.annotation.id] or "" if said else "" for said in draft.said]
+    return [_own(said, known) if said else "" for said in draft.said]
+
+
+def _own(said: Said, known: Mapping[str, str | None]) -> str:
+    """Return the layer a line names, else the one that was found for it."""
+    found = known[said.annotation.id] if said.layer is None else said.layer
+    return MAIN if found is None else found
 
 
 def unite(draft: Draft, layers: Sequence[str]) -> None:
@@ -102,11 +108,11 @@ def type_of(annotation: Annotation, layer_of: Mapping[str, str]) -> str:
     """Return the brat type of an annotation; ``layer_of`` names the layer of every id.
 
     What follows its target names its layer only where it is another one; about a note always, for
-    notes may be about each other in a circle.
+    notes may be about each other in a circle, and about an equivalence, for its id is not written.
     """
     own = layer_of[annotation.id]
     usual: str | None = MAIN
     if isinstance(annotation, Attribute | Normalization | Note):
-        about_note = annotation.target.startswith("#")
-        usual = None if about_note else layer_of.get(annotation.target, MAIN)
+        vague = annotation.target.startswith(("#", "*"))
+        usual = None if vague else layer_of.get(annotation.target, MAIN)
     return write_type(annotation.label, None if own == usual else own)

@@ -51,7 +51,11 @@ def refuse_duplicates(draft: Draft) -> None:
 
 def refuse_dangling(draft: Draft) -> None:
     """Keep the lines that refer to what is not there, and those that refer to such lines."""
-    place = {said.annotation.id: i for i, said in enumerate(draft.said) if said}
+    place = {
+        said.annotation.id: index
+        for index, said in enumerate(draft.said)
+        if said and not isinstance(said.annotation, Equivalence)  # it has no id to refer to
+    }
     users: dict[str, list[int]] = {}
     waiting: list[tuple[int, str]] = []
     for index, said in enumerate(draft.said):

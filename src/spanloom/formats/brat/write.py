@@ -5,40 +5,18 @@ without a source the order is T, E, R, *, A, N, #. A span over a line break is c
 wants it. Scores have no place in brat. An id that brat cannot hold is replaced by a fresh one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from spanloom.document import (
-    MAIN,
-    Annotation,
-    Attribute,
-    Document,
-    Equivalence,
-    Event,
-    Normalization,
-    Note,
-    Relation,
-    SourceLine,
-    Span,
-)
+from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import sidecar
 from spanloom.formats.brat.ids import fresh_ids
-from spanloom.formats.brat.layers import layer_from, type_of
-from spanloom.formats.brat.lines import ID, owner
-from spanloom.formats.brat.offsets import Unit
-from spanloom.formats.brat.references import needs, references, renamed
-from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
-
-_KINDS: dict[type[Annotation], tuple[int, str]] = {  # place in a new file, letters of the id
-    Span: (0, "T"),
-    Event: (1, "E"),
-    Relation: (2, "R"),
-    Equivalence: (3, "*"),
-    Attribute: (4, "AM"),
-    Normalization: (5, "N"),
-    Note: (6, "#"),
-}
+from spanloom.formats.brat.layers import layer_from
+from spanloom.formats.brat.lines import ID
+from spanloom.formats.brat.offsets import MARK
+from spanloom.formats.brat.page import KINDS, Page
+from spanloom.formats.brat.references import needs, renamed
 
 
 def dumps(document: Document) -> str:
@@ -46,7 +24,8 @@ def dumps(document: Document) -> str:
 
     Raises ``DocumentError`` where annotations refer to nothing or brat has no form for them.
     """
-    return "".join(text for suffix, text in parts(document).items() if suffix != sidecar.SUFFIX)
+    texts = (text for suffix, text in parts(document).items() if suffix != sidecar.SUFFIX)
+    return "".join(_joined([text for text in texts if text]))
 
 
 def parts(document: Document) -> dict[str, str]:
@@ -56,16 +35,14 @@ def parts(document: Document) -> dict[str, str]:
     """
     whole = _with_brat_ids(document)
     _check(whole)
-    page = _Page(whole)
+    page = Page(whole)
     files = page.old_lines()
     for annotation in page.new():
-        suffix = page.file_of(annotation)
-        files.setdefault(suffix, []).append(page.line(annotation) + "\n")
-        page.annotated.add(suffix)
+        page.add(annotation, files)
     _add_directives(whole, files, shown=bool(page.annotated - {sidecar.SUFFIX}))
     if MAIN in {layer.name for layer in whole.layers} and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
-    return {suffix: "".join(_joined(lines)) for suffix, lines in files.items()}
+    return {s: "".join(_joined(lines, page.ends.get(s, "\n"))) for s, lines in files.items()}
 
 
 def text_file(document: Document) -> str:
@@ -82,136 +59,11 @@ def original(document: Document, suffix: str) -> str | None:
     return "".join(each.raw + each.end for each in lines) if lines else None
 
 
-class _Page:
-    """The annotations of a document with what their lines need to know."""
-
-    def __init__(self, document: Document) -> None:
-        """Reads the document once."""
-        self._text = document.text
-        self._lines = document.source.lines if document.source else ()
-        self._unit = Unit(document.source.offsets if document.source else "points", document.text)
-        self._known = document.annotations()
-        self._layer = {
-            each.id: layer.name for layer in document.layers for each in layer.annotations()
-        }
-        self._apart = sidecar.stands_apart(document)
-        self._home = _home(self._lines)
-        self._written: set[str] = set()
-        self.annotated: set[str] = set()  # the files that hold an annotation
-
-    def old_lines(self) -> dict[str, list[str]]:
-        """Return the lines of every file there was, those of changed annotations made anew."""
-        files: dict[str, list[str]] = {}
-        for line in self._lines:
-            if line.file != ".txt":
-                files.setdefault(line.file, []).extend(self._again(line))
-        return files
-
-    def new(self) -> list[Annotation]:
-        """Return what has no line yet, in brat's order."""
-        rest = [each for key, each in self._known.items() if key not in self._written]
-        return sorted(rest, key=lambda each: _KINDS[type(each)][0])
-
-    def file_of(self, annotation: Annotation) -> str:
-        """Return the suffix of the file a new line goes to."""
-        given = self._apart and self._layer[annotation.id] in sidecar.GIVEN
-        return sidecar.SUFFIX if given else self._home
-
-    def line(self, annotation: Annotation) -> str:
-        """Return the line of an annotation."""
-        kind = type_of(annotation, self._layer)
-        if isinstance(annotation, Span):
-            return self._span_line(annotation, kind)
-        return _line(annotation, kind)
-
-    def _again(self, line: SourceLine) -> Iterator[str]:
-        """Return the line with its end, a new one if it changed, nothing if it is gone."""
-        if line.made is None:
-            yield line.raw + line.end
-            return
-        current = self._known.get(line.made.id)
-        if current is None or (line.file == sidecar.SUFFIX and not self._apart):
-            return
-        if current == line.made and self._same_layer(line.raw, current):
-            yield line.raw + line.end
-        elif current.id not in self._written:
-            yield self.line(current) + line.end
-        self._written.add(current.id)
-        self.annotated.add(line.file)
-
-    def _same_layer(self, raw: str, current: Annotation) -> bool:
-        """Whether the type on the raw line still names the annotation's layer."""
-        kind = raw.split("\t", 2)[1].split(" ", 1)[0]
-        if isinstance(current, Attribute | Normalization | Note):
-            named = read_type(kind)[0]
-            layer = self._above(current) if named is None else named
-        else:
-            layer = owner(kind.split(":", 1)[0] if isinstance(current, Event) else kind)[0]
-        return layer == self._layer[current.id]
-
-    def _above(self, annotation: Annotation) -> str:
-        """Return the layer of what the annotation is about."""
-        return self._layer.get(references(annotation)[0], MAIN)
-
-    def _span_line(self, span: Span, kind: str) -> str:
-        """Return a text-bound line, the span cut at line breaks."""
-        pieces = tuple(piece for each in span.fragments for piece in _cut(self._text, *each))
-        fragments = pieces or span.fragments  # a span of line breaks only stays as it is
-        places = ";".join(f"{start} {end}" for start, end in self._unit.offsets(fragments))
-        cover = " ".join(self._text[start:end] for start, end in fragments)
-        return f"{span.id}\t{kind} {places}\t{cover.replace(chr(10), ' ').replace(chr(13), ' ')}"
-
-
-def _line(annotation: Annotation, kind: str) -> str:
-    """Return the line of anything but a span."""
-    match annotation:
-        case Relation(id=key, roles=roles):
-            first, second = (write_name(role) for role in roles)
-            return f"{key}\t{kind} {first}:{annotation.head} {second}:{annotation.tail}"
-        case Event(id=key):
-            filled = (f" {write_name(each.role)}:{each.target}" for each in annotation.arguments)
-            return f"{key}\t{kind}:{annotation.trigger}{''.join(filled)}"
-        case Equivalence():
-            return " ".join((f"*\t{kind}", *annotation.members))
-        case Attribute(id=key, value=value):
-            shown = "" if value is None else " " + (write_text(value, tabs=False) or "_x_")
-            return f"{key}\t{kind} {annotation.target}{shown}"
-        case Normalization(id=key):
-            where = f"{write_name(annotation.resource)}:{write_key(annotation.key)}"
-            return f"{key}\t{kind} {annotation.target} {where}\t{write_text(annotation.text)}"
-        case Note(id=key):
-            return f"{key}\t{kind} {annotation.target}\t{write_text(annotation.text)}"
-        case _:
-            raise DocumentError(f"{annotation.id!r}: no line of brat is for {type(annotation)}")
-
-
-def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the fragment without line breaks, in pieces; one of no width stays."""
-    pieces = [(start, end)] if start == end else []
-    here = start
-    while here < end:
-        last = here
-        while last < end and text[last] not in "\n\r":
-            last += 1
-        if last > here:
-            pieces.append((here, last))
-        here = last + 1
-    return pieces
-
-
-def _home(lines: Iterable[SourceLine]) -> str:
-    """Return the file for new annotations: the .ann, or the last one of split files."""
-    suffixes = {line.file for line in lines} - {".txt", sidecar.SUFFIX}
-    if not suffixes or ".ann" in suffixes:
-        return ".ann"
-    return ".a2" if ".a2" in suffixes else max(suffixes)
-
-
-def _joined(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, with an end for a last one that had none where others follow."""
+def _joined(lines: list[str], end: str = "\n") -> Iterator[str]:
+    """Yield the lines, with an end for one that has none where others follow."""
     for place, line in enumerate(lines, start=1):
-        unfinished = place < len(lines) and not line.endswith(("\n", "\r")) and line != "\ufeff"
-        yield line + "\n" if unfinished else line
+        unfinished = place < len(lines) and not line.endswith(("\n", "\r")) and line != MARK
+        yield line + end if unfinished else line
 
 
 def _add_directives(document: Document, files: dict[str, list[str]], *, shown: bool) -> None:
@@ -241,7 +93,7 @@ def _with_brat_ids(document: Document) -> Document:
     if not wrong:
         return document
     fresh = fresh_ids(document)
-    ids = {each.id: fresh(_KINDS[type(each)][1][0]) for each in wrong}
+    ids = {each.id: fresh(KINDS[type(each)][1][0]) for each in wrong}
     layers = tuple(
         layer_from(layer.name, (renamed(each, ids) for each in layer.annotations()))
         for layer in document.layers
@@ -260,7 +112,7 @@ def _holds(annotation: Annotation) -> bool:
     """Whether the id is one that brat reads as this kind of annotation."""
     if isinstance(annotation, Equivalence):
         return True
-    letters = _KINDS[type(annotation)][1]
+    letters = KINDS[type(annotation)][1]
     return annotation.id[:1] in tuple(letters) and ID.fullmatch(annotation.id) is not None
 
 
