@@ -1,1 +1,56 @@
-"""Spanloom: one model for every kind of text annotation, as labelled spans and relations."""
+"""Spanloom: one model for every kind of text annotation, as labelled spans and relations.
+
+>>> import spanloom
+>>> model = spanloom.load("runs/wlp")  # doctest: +SKIP
+>>> model("Add 5 ml of buffer.")  # doctest: +SKIP
+
+What is named here is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spanloom.document import (
+        Argument,
+        Attribute,
+        Document,
+        Equivalence,
+        Event,
+        Layer,
+        Normalization,
+        Note,
+        Relation,
+        Span,
+    )
+    from spanloom.errors import SpanloomError
+    from spanloom.model.folder import load
+
+__all__ = [
+    "Argument",
+    "Attribute",
+    "Document",
+    "Equivalence",
+    "Event",
+    "Layer",
+    "Normalization",
+    "Note",
+    "Relation",
+    "Span",
+    "SpanloomError",
+    "load",
+]
+
+_ELSEWHERE = {"load": "spanloom.model.folder", "SpanloomError": "spanloom.errors"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from the room it lives in."""
+    if name not in __all__:
+        raise AttributeError(f"module 'spanloom' has no attribute {name!r}")
+    return getattr(import_module(_ELSEWHERE.get(name, "spanloom.document")), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

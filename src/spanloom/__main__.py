@@ -1,0 +1,5 @@
+"""``python -m spanloom`` is the command ``spanloom``."""
+
+from spanloom.cli.main import main
+
+main()

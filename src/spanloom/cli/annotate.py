@@ -1,0 +1,118 @@
+"""``spanloom annotate``: text in, annotation out."""
+
+from collections.abc import Iterable, Iterator
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanloom.cli.inputs import documents, given
+from spanloom.cli.outputs import Form, form, write
+from spanloom.cli.say import WrongUse, listed, say
+from spanloom.document import Document
+
+if TYPE_CHECKING:
+    from spanloom.model.model import Model
+
+_NO_MODEL = (
+    "annotate needs -m MODEL: no default model ships yet; "
+    "train one: spanloom train FOLDER -o MODEL, then spanloom annotate … -m MODEL"
+)
+
+
+def annotate(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", help="model folder or hub id")
+    ] = None,
+    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None,
+    to: Annotated[Form | None, typer.Option(help="by OUT's name, else text")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="add to the brat files of DIR, changing no byte")
+    ] = False,
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16")] = "auto",
+) -> None:
+    """Annotate a text, a file, a brat folder or what is piped in.
+
+    Example: spanloom annotate "Add 5 ml of buffer." -m runs/wlp
+
+    Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
+    """
+    if model is None:
+        raise WrongUse(_NO_MODEL)
+    found = given(source)
+    is_folder = isinstance(found, Path) and found.is_dir()
+    chosen = _chosen(to, out, in_place=in_place, folder=is_folder)
+    if chosen is Form.BRAT and out is None and not in_place and isinstance(found, Path):
+        if is_folder or found.suffix == ".jsonl":
+            raise WrongUse(f"{found}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
+    names = None if tasks is None else [each.strip() for each in tasks.split(",")]
+    stream = iter([found]) if isinstance(found, Document) else _readable(found)
+    loaded = _loaded(model, device, precision, names)
+    if in_place and isinstance(found, Path):
+        _add(loaded, stream, names, found)
+        return
+    title = found.name or "spanloom"
+    write(loaded.annotate(stream, names), chosen, out, title=title)
+
+
+def _chosen(to: Form | None, out: Path | None, *, in_place: bool, folder: bool) -> Form:
+    """The form of the output; raises ``WrongUse`` for what cannot go together."""
+    if not in_place:
+        return form(to, out, folder=folder)
+    if not folder:
+        raise WrongUse("--in-place needs a DIR of brat files")
+    if out is not None or to not in (None, Form.BRAT):
+        raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
+    return Form.BRAT
+
+
+def _readable(path: Path) -> Iterator[Document]:
+    """The documents of a path; the first is read now, so that mistakes show before all else."""
+    if path.suffix == ".ann" and not path.is_dir():
+        raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
+    stream = documents(path)
+    first = next(stream, None)
+    return iter(()) if first is None else _chained(first, stream)
+
+
+def _chained(first: Document, rest: Iterable[Document]) -> Iterator[Document]:
+    yield first
+    yield from rest
+
+
+def _loaded(place: str, device: str | None, precision: str, names: Iterable[str] | None) -> "Model":
+    """Load a model and say what will be used."""
+    from spanloom.errors import NameNotFound
+    from spanloom.model.folder import load
+
+    model = load(place, device=device, precision=precision)
+    wanted = list(model.tasks if names is None else names)
+    for name in wanted:
+        if name not in model.tasks:
+            raise NameNotFound("task", name, model.tasks)
+    say(f"model {place} on {model.compute}; tasks: {listed(wanted)}; encoder passes: 1")
+    return model
+
+
+def _add(
+    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, root: Path
+) -> None:
+    """Add what is predicted to the brat files of a folder."""
+    from spanloom.formats.brat.save import save
+    from spanloom.model.beside import beside
+
+    mine, theirs = tee(stream)
+    changed = count = 0
+    for document, predicted in zip(mine, model.annotate(theirs, names), strict=True):
+        changed += bool(save(beside(document, predicted), root))
+        count += 1
+    say(f"{root}: {changed} of {count} documents have new annotations")

@@ -1,0 +1,150 @@
+"""``spanloom evaluate``: how good a model is on annotated data."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spanloom.cli.say import listed, put, say
+from spanloom.document import Document
+from spanloom.errors import DataError
+
+if TYPE_CHECKING:
+    from spanloom.metrics.report import Report
+    from spanloom.model.model import Model
+
+Figures = dict[str, dict[str, float]]
+
+
+def evaluate(
+    place: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
+    split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16")] = "auto",
+    log: Annotated[
+        Path, typer.Option(metavar="FILE", help="where each look at a test set is noted")
+    ] = Path("test-evaluations.jsonl"),
+) -> None:
+    """Score every task of a model on the documents that are annotated with its layer.
+
+    Example: spanloom evaluate runs/wlp data/wlp --split dev
+    """
+    from spanloom.corpora import folder
+    from spanloom.model.folder import load
+
+    name = split or _usual(folder.splits(data))
+    corpus = folder.read(data, name)
+    is_test = _is_test(data, name)
+    if is_test:
+        say(f"{data}: this is the TEST set; the evaluation will be noted in {log}")
+    model = load(place, device=device, precision=precision)
+    say(
+        f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
+    )
+    reports = {task: _scored(model, task, corpus.documents) for task in model.tasks}
+    found = {task: each for task, each in reports.items() if each is not None}
+    if not found:
+        raise DataError(
+            f"{data}: no document of split {name!r} has a layer that the model predicts"
+        )
+    figures = {task: model.tasks[task].figures(each) for task, each in found.items()}
+    if is_test:
+        _note(log, _entry(place, data, name, corpus.documents, model, figures))
+    _show(found, figures, place, data, name, as_json=as_json)
+
+
+def _usual(splits: Iterable[str]) -> str:
+    """The split for who names none: dev, or all documents where there are no splits."""
+    return "all" if list(splits) == ["all"] else "dev"
+
+
+def _is_test(data: Path, split: str) -> bool:
+    """Whether this is a test set, by its own name too where it was given by itself."""
+    from spanloom.corpora.folder import ALL, SPLITS
+
+    return split == "test" or (split == ALL and data.resolve().stem in SPLITS["test"])
+
+
+def _scored(model: "Model", name: str, documents: Sequence[Document]) -> "Report | None":
+    """Score one task; None, and a line that says so, where no document has its layer."""
+    task = model.tasks[name]
+    gold = [document for document in documents if document.has(task.layer)]
+    if len(gold) < len(documents):
+        left = len(documents) - len(gold)
+        say(
+            f"task {name}: {left} of {len(documents)} documents lack layer {task.layer!r}, unscored"
+        )
+    if not gold:
+        return None
+    _tell_unknown(model.recipe.collected[name], name, gold, task.layer)
+    keep = (task.layer,) if task.given else ()
+    predicted = list(model.annotate((each.bare(keep) for each in gold), [name]))
+    return task.measure(gold, predicted)
+
+
+def _tell_unknown(known: dict[str, Any], name: str, gold: Sequence[Document], layer: str) -> None:
+    """Say which labels of the data the model has never seen: all of them count as missed."""
+    from spanloom.forms.events import collect, project
+
+    scheme = collect(document[layer] for document in gold)
+    labels: set[str] = set()
+    for document in gold:
+        spans, relations = project(document[layer], scheme)
+        labels |= {span.label for span in spans} - set(known["spans"])
+        if known["relations"]:
+            labels |= {relation.label for relation in relations} - set(known["relations"])
+    if labels:
+        say(
+            f"task {name}: labels unknown to the model, counted as missed: {listed(sorted(labels))}"
+        )
+
+
+def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_json: bool) -> None:
+    """Print tables, or one JSON object."""
+    if as_json:
+        model, data, split = map(str, where)
+        told = {
+            name: {"figures": figures[name], **report.to_json()} for name, report in reports.items()
+        }
+        put(json.dumps({"model": model, "data": data, "split": split, "tasks": told}, indent=1))
+        return
+    for name, report in reports.items():
+        put(f"task {name}")
+        put(report.to_table())
+
+
+def _entry(
+    place: str,
+    data: Path,
+    split: str,
+    documents: Sequence[Document],
+    model: "Model",
+    figures: Figures,
+) -> dict[str, object]:
+    """One look at a test set."""
+    from spanloom.corpora.documents import fingerprint
+    from spanloom.storage import MANIFEST
+
+    manifest = Path(place) / MANIFEST
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(["spanloom", *sys.argv[1:]]),
+        "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else place,
+        "data": data.resolve().name,
+        "fingerprint": fingerprint(documents),
+        "split": split,
+        "seed": model.recipe.seed,
+        "figures": figures,
+    }
+
+
+def _note(log: Path, entry: dict[str, object]) -> None:
+    with log.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(entry) + "\n")

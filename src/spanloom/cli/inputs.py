@@ -1,0 +1,98 @@
+"""What a command was given to read: documents from brat files, folders and JSON lines, lazily."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from spanloom.cli.say import WrongUse, warn
+from spanloom.document import Document
+from spanloom.errors import DataError, FormatError
+
+SUFFIXES = (".txt", ".ann", ".jsonl")
+
+
+def given(source: str | None) -> Path | Document:
+    """Return what an argument names: a path that exists, stdin for ``-``, else a text.
+
+    Raises ``DataError`` for what looks like a path and is none, ``WrongUse`` where nothing is
+    given and nothing is piped in.
+    """
+    if source is None and sys.stdin.isatty():
+        raise WrongUse("expected a TEXT, FILE or DIR, or text in a pipe (spanloom annotate --help)")
+    if source is None or source == "-":
+        return Document(_decoded(sys.stdin.buffer.read(), "stdin"), name="stdin")
+    if exists(source):
+        return Path(source)
+    slashed = "/" in source and not any(char.isspace() for char in source)
+    if slashed or source.endswith(SUFFIXES):
+        raise DataError(f"{source}: no such file or folder (to annotate it as a text, pipe it in)")
+    return Document(_decoded(source.encode(errors="surrogateescape"), "TEXT"), name="text")
+
+
+def exists(source: str) -> bool:
+    """Whether a string names a file or folder; one too long for a path is none."""
+    try:
+        return bool(source) and Path(source).exists()
+    except OSError:
+        return False
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of a .txt, .ann, .jsonl or folder as they are read; says problems.
+
+    Names are those of brat collections; a nameless line of a .jsonl is called by its number.
+    Raises ``DataError`` for other paths and for empty folders, ``FormatError`` as readers do.
+    """
+    if path.is_dir():
+        yield from _collection(path)
+    elif path.suffix == ".jsonl":
+        yield from _lines(path)
+    elif path.suffix in (".txt", ".ann"):
+        yield _one(path)
+    elif not path.exists():
+        raise DataError(f"{path}: no such file or folder")
+    else:
+        choices = "a folder, .txt, .ann or .jsonl"
+        raise DataError(f"{path}: expected {choices}, got a file that ends in {path.suffix!r}")
+
+
+def _collection(root: Path) -> Iterator[Document]:
+    from spanloom.formats.brat import folder
+    from spanloom.formats.brat.read import load
+
+    found = folder.collect(root)
+    if not found.documents:
+        lines = sorted(root.rglob("*.jsonl"))
+        instead = f"; did you mean {lines[0]}?" if lines else ""
+        raise DataError(f"{root}: no documents; looked for *.txt{instead}")
+    warn(found.problems, root)
+    for name, path in found.documents:
+        reading = load(path, name=name)
+        warn(reading.problems, root)
+        yield reading.document
+
+
+def _one(path: Path) -> Document:
+    from spanloom.formats.brat.read import load
+
+    text = path.with_suffix(".txt")
+    reading = load(text)
+    warn(reading.problems, path.parent)
+    return reading.document
+
+
+def _lines(path: Path) -> Iterator[Document]:
+    from spanloom.formats import jsonl
+
+    for number, document in enumerate(jsonl.read(path), 1):
+        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
+
+
+def _decoded(data: bytes, where: str) -> str:
+    """Return the text, its byte order mark left out; ``FormatError`` names the wrong byte."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
+        raise FormatError(where, None, problem) from error

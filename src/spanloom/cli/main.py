@@ -1,0 +1,80 @@
+"""The command ``spanloom``: one file a command; what goes wrong is one line and an exit code.
+
+Exit codes: 0 all is well, 1 the data or the run failed, 2 wrong use. Nothing of the engine is
+imported here, so that ``--help`` answers at once.
+"""
+
+import errno
+import io
+import os
+import sys
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from spanloom.cli.annotate import annotate
+from spanloom.cli.evaluate import evaluate
+from spanloom.cli.say import WrongUse, say
+from spanloom.cli.train import train
+from spanloom.errors import SpanloomError
+
+
+class _Told(TyperGroup):
+    """Tells every expected failure in one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character goes on
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+        except WrongUse as error:
+            _end(str(error), code=2)
+        except SpanloomError as error:
+            _end(str(error), code=1)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read our results has seen enough
+                raise
+            _end(_told(error), code=1)
+        except MemoryError:
+            _end("out of memory", code=1)
+        except KeyboardInterrupt:
+            _end("interrupted", code=1)
+        return done
+
+
+app = typer.Typer(
+    name="spanloom",
+    cls=_Told,
+    help="Train and run one model for every kind of text annotation, brat in and out.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _command in (annotate, train, evaluate):
+    app.command()(_command)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    app()
+
+
+def _end(text: str, *, code: int) -> NoReturn:
+    """Say why, on one line, and leave."""
+    say("spanloom: " + " ".join(text.split("\n")))
+    try:
+        sys.stdout.flush()
+    except OSError:  # results that cannot be written must not fail once more at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(code)
+
+
+def _told(error: OSError) -> str:
+    """An error of the system in one line."""
+    if error.strerror is None:
+        return next(iter(str(error).splitlines()), type(error).__name__)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

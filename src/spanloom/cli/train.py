@@ -1,0 +1,121 @@
+"""``spanloom train``: a recipe, or bare data, becomes a model."""
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanloom.cli.say import WrongUse, put, say
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe import Recipe
+from spanloom.errors import DataError, StorageError, TrainingError
+
+if TYPE_CHECKING:
+    from spanloom.training.checkpoint import Progress
+
+RECIPES = (".yaml", ".yml", ".json")
+
+
+def train(
+    source: Annotated[
+        Path, typer.Argument(metavar="RECIPE|FOLDER|FILE", help="recipe .yaml, folder or .jsonl")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the model's folder")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=3")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="read, build, tell sizes; train nothing")
+    ] = False,
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+) -> None:
+    """Train a model: from a recipe, or from a folder or .jsonl by a recipe made from it.
+
+    Example: spanloom train protocols/ -o runs/protocols
+
+    Example: spanloom train recipe.yaml -o runs/mine --set stages.0.epochs=3 --dry-run
+    """
+    recipe, near = _recipe(source, settings or [])
+    _refuse_foreign(out)
+    _silence()
+    if dry_run:
+        _tell_sizes(recipe, near, device)
+        return
+    from spanloom.training import start
+
+    began = time.monotonic()
+    start.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
+    try:
+        progress = start.train(recipe, near, out, say, resume=resume, device=device)
+    except KeyboardInterrupt:
+        again = f"spanloom train {source} -o {out} --resume"
+        raise TrainingError(f"interrupted; to go on: {again}") from None
+    _tell_end(progress, out, time.monotonic() - began)
+
+
+def _recipe(source: Path, settings: list[str]) -> tuple[Recipe, Path]:
+    """Return the recipe and the folder that its paths start from."""
+    if source.suffix in RECIPES and not source.is_dir():
+        return recipes.load(source, settings), source.parent
+    if not source.exists():
+        raise DataError(f"{source}: no such recipe, folder or file")
+    if not source.is_dir() and source.suffix != ".jsonl":
+        raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a .jsonl file")
+    from spanloom.training.propose import propose
+
+    found = propose(source, str(source.absolute()))
+    for keys, note in found.notes.items():
+        if len(keys) == 2:
+            say(f"task {keys[1]}: {note}")
+    return recipes.loads(recipes.dumps(found.recipe), str(source), settings), Path()
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Refuse to train towards a place that could not be written in the end."""
+    if not os.path.lexists(out):
+        return
+    if not out.is_dir() or out.is_symlink():
+        raise StorageError(f"{out}: expected a folder or nothing, something else is there")
+    if any(out.iterdir()) and not (out / "manifest.json").is_file():
+        raise StorageError(f"{out}: is no model of ours and is not empty; choose another -o")
+
+
+def _silence() -> None:
+    """Have the transformers library draw no bars of its own."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+
+def _tell_sizes(recipe: Recipe, near: Path, device: str | None) -> None:
+    from spanloom.training import plan, start
+
+    model, prepared = start.fresh(recipe, near, device)
+    for line in prepared.remarks:
+        put(line)
+    weights = list(model.network.parameters())
+    learnt = sum(each.numel() for each in weights if each.requires_grad)
+    put(f"{sum(each.numel() for each in weights):,} weights, {learnt:,} of them learnt")
+    for number, stage in enumerate(recipe.stages):
+        seed = f"{recipe.seed}/{number}"
+        updates = plan.epoch(stage, prepared.data, seed=seed, number=0, window=recipe.window)
+        words = sum(len(unit.forms) for draws in updates for draw in draws for unit in draw.units)
+        put(
+            f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
+            f"{len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
+        )
+    put(f"computing on {model.compute}; nothing was trained (--dry-run)")
+
+
+def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
+    for name, value in progress.figures.items():
+        put(f"dev {name}: F1 {100 * value:.2f}")
+    put(
+        f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "
+        f"{progress.cpu_seconds:.0f} s of CPU, {progress.updates} updates"
+    )
+    put(f"model: {out}")
+    put(f'next: spanloom annotate "…" -m {out}')
