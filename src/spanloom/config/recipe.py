@@ -110,7 +110,7 @@ class StageSpec(Options):
     )
     metric: str | None = Field(
         default=None,
-        description="the dev score that decides, as TASK.spans.f1; null: mean of all tasks",
+        description="the dev score that decides, as TASK.spans; null: mean of all tasks",
     )
     evaluate_every: float = Field(default=1.0, gt=0, description="epochs between dev scores")
     precision: Literal["auto", "fp32", "bf16"] = Field(

@@ -50,7 +50,7 @@ def cut(
     """
     found = split(text)
     forms = tuple(text[a:b] for a, b in found.words)
-    return Cut(found.words, forms, tuple(pieces(forms)), tuple(_shorten(found.sentences, longest)))
+    return Cut(found.words, forms, tuple(pieces(forms)), tuple(shorten(found.sentences, longest)))
 
 
 def units(document: int, cut: Cut, limit: int, draw: random.Random | None = None) -> Iterator[Unit]:
@@ -79,7 +79,8 @@ def _groups(
         first += size
 
 
-def _shorten(sentences: Sequence[Bounds], longest: int | None) -> list[Bounds]:
+def shorten(sentences: Sequence[Bounds], longest: int | None) -> list[Bounds]:
+    """Cut sentences of over ``longest`` words into parts of that many; None leaves them whole."""
     if longest is None:
         return list(sentences)
     return [

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tokenizers import Tokenizer
-from torch import nn
 from transformers import AutoTokenizer, PreTrainedModel
 
 from spanloom.config.options import options

@@ -35,7 +35,10 @@ class Gold:
 
 
 class Task(Protocol):
-    """One task of a recipe, its labels known. It owns no parameters: a head is handed in."""
+    """One task of a recipe, its labels known.
+
+    It owns no parameters: the head that its own ``head`` made is handed in.
+    """
 
     @property
     def name(self) -> str:
@@ -49,6 +52,10 @@ class Task(Protocol):
     def given(self) -> bool:
         """Whether gold spans are its input, at training and at annotation."""
 
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of its ``figures``, in their order, known before anything is scored."""
+
     def head(self, dim: int) -> nn.Module:
         """Make the head that learns it, over word vectors of size ``dim``."""
 
@@ -59,12 +66,12 @@ class Task(Protocol):
         """Lay the gold of some units flat as ``collate`` lays their words; keys are documents."""
 
     def loss(
-        self, head: nn.Module, vectors: Tensor, batch: Batch, targets: SpanTargets
+        self, head: Any, vectors: Tensor, batch: Batch, targets: SpanTargets
     ) -> dict[str, Loss]:
         """Return the head's named losses."""
 
     def predict(
-        self, head: nn.Module, vectors: Tensor, batch: Batch, given: SpanTargets | None
+        self, head: Any, vectors: Tensor, batch: Batch, given: SpanTargets | None
     ) -> tuple[Chosen, Linked]:
         """Score and decode a batch."""
 

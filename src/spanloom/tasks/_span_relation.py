@@ -1,4 +1,4 @@
-"""What ``entities`` and ``relations`` share: spans, and labelled pairs of them, inside a sentence."""
+"""What ``entities`` and ``relations`` share: labelled spans and pairs of them, in a sentence."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -108,6 +108,13 @@ class SpanRelationTask:
     inventory: Inventory
     prune: Prune = Prune()
     given: bool = False
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        if self.given:
+            return ("relations",)
+        return ("mean", "spans", "relations") if self.inventory.relations else ("spans",)
 
     def head(self, dim: int) -> SpanRelation:
         """Make the span-relation head over word vectors of size ``dim``."""
@@ -254,11 +261,8 @@ class SpanRelationTask:
     def figures(self, report: Report) -> dict[str, float]:
         """Return F1 of spans and of relations; the first is the one to choose a model by."""
         spans, relations = report.spans.micro.f1, report.relations.micro.f1
-        if self.given:
-            return {"relations": relations}
-        if not self.inventory.relations:
-            return {"spans": spans}
-        return {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
+        every = {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
+        return {name: every[name] for name in self.watched}
 
 
 def _placed(layer: Layer, words: Sequence[Bounds]) -> dict[str, Bounds]:

@@ -22,10 +22,11 @@ from spanloom.training.optimise import Average
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the stage.
+    """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the run.
 
-    ``stale`` is the epochs since the best dev score, ``halvings`` how often a plateau halved the
-    rates, ``seconds`` the training time so far on the clock.
+    ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in it,
+    ``halvings`` how often a plateau halved the rates, ``seconds`` the training time so far on the
+    clock.
     """
 
     recipe: str
@@ -34,6 +35,7 @@ class Progress:
     epoch: int = 0
     batch: int = 0
     updates: int = 0
+    entered: int = 0
     best: float | None = None
     best_epoch: float = 0.0
     halvings: int = 0
@@ -73,7 +75,12 @@ def read_progress(folder: Path, recipe: str, data: str) -> Progress:
     """
     verify_folder(folder)
     text = (folder / "progress.json").read_text(encoding="utf-8")
-    progress = Progress(**json.loads(text))
+    try:
+        progress = Progress(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise TrainingError(
+            f"{folder}: written by another version ({error}); train anew without --resume"
+        ) from error
     for what, mine, theirs in (("recipe", recipe, progress.recipe), ("data", data, progress.data)):
         if mine != theirs:
             raise TrainingError(

@@ -19,7 +19,14 @@ from spanloom.model.model import Model
 from spanloom.training import checkpoint, plan
 from spanloom.training.checkpoint import Progress
 from spanloom.training.journal import Journal
-from spanloom.training.optimise import SCHEDULES, Average, optimiser, set_rates
+from spanloom.training.optimise import (
+    SCHEDULES,
+    Average,
+    freeze,
+    learnable,
+    optimiser,
+    set_rates,
+)
 from spanloom.training.prepare import Prepared
 from spanloom.training.processes import Processes
 
@@ -44,6 +51,7 @@ class Run:
         self.model, self.prepared, self.home = model, prepared, home
         self.processes, self.journal = processes, journal
         self.recipe = model.recipe
+        self.learnable = learnable(model.network)
         text = dumps(self.recipe)
         self.progress = Progress(hashlib.sha256(text.encode()).hexdigest(), prepared.fingerprint)
 
@@ -54,7 +62,7 @@ class Run:
         number any more or a checkpoint is another run's.
         """
         state = self.home / STATE
-        resumed = resume and checkpoint.there(state)
+        resumed = bool(self.processes.agree(resume and checkpoint.there(state)))
         if resumed:
             mine = self.progress
             self.progress = checkpoint.read_progress(state, mine.recipe, mine.data)
@@ -66,6 +74,8 @@ class Run:
             if resumed:
                 checkpoint.restore(state, self.model.network, stage.optimiser, stage.average)
                 resumed = False
+            else:
+                stage.keep()  # from here on the last stage's best, which is replaced, is not needed
             stage.run(pace)
             self._leave()
         return self.progress
@@ -74,6 +84,7 @@ class Run:
         """Point at the start of a stage; updates count on through all stages."""
         done = self.progress
         done.stage, done.epoch, done.batch = number, 0, 0
+        done.entered = done.updates
         done.best, done.best_epoch, done.halvings, done.figures = None, 0.0, 0, {}
 
     def _leave(self) -> None:
@@ -89,6 +100,7 @@ class _Stage:
         self.run_, self.spec, self.progress = run, spec, run.progress
         self.model, self.processes = run.model, run.processes
         network = run.model.network
+        freeze(network, run.learnable, spec.lr)
         self.optimiser = optimiser(network, spec)
         self.average = Average(network, spec.average) if spec.average else None
         self.written = time.monotonic()
@@ -109,7 +121,8 @@ class _Stage:
                 self.progress.cpu_seconds += time.process_time() - cpu
                 over = self.progress.batch == end and self.progress.epoch == last - 1
                 self._look(len(updates), over=over)
-                self._keep(pace)
+                if time.monotonic() - self.written >= pace.checkpoint:
+                    self.keep()
             self.progress.epoch += 1
             self.progress.batch = 0
 
@@ -144,7 +157,7 @@ class _Stage:
         progress.updates += 1
         progress.words += sum(len(unit.forms) for draw in update for unit in draw.units)
         if self.average is not None:
-            self.average.update(network, progress.updates)
+            self.average.update(network, progress.updates - progress.entered)
         if progress.updates % pace.log == 0 or pace.checkpoint == 0:
             self._log(losses)
 
@@ -228,9 +241,6 @@ class _Stage:
     def _watched(self, figures: Mapping[str, float]) -> float:
         """The figure that the stage names, or the mean of each task's first."""
         if self.spec.metric is not None:
-            if self.spec.metric not in figures:
-                known = ", ".join(figures)
-                raise TrainingError(f"no dev figure {self.spec.metric!r} (known: {known})")
             return figures[self.spec.metric]
         firsts = {name.split(".")[0]: value for name, value in reversed(list(figures.items()))}
         return sum(firsts.values()) / len(firsts)
@@ -253,9 +263,9 @@ class _Stage:
             return False
         return self.progress.epoch - self.progress.best_epoch >= patience
 
-    def _keep(self, pace: Pace) -> None:
-        """Write a checkpoint where that is due."""
-        if self.processes.first and time.monotonic() - self.written >= pace.checkpoint:
+    def keep(self) -> None:
+        """Write a checkpoint."""
+        if self.processes.first:
             checkpoint.save(
                 self.run_.home / STATE,
                 self.progress,
@@ -263,4 +273,4 @@ class _Stage:
                 self.optimiser,
                 self.average,
             )
-            self.written = time.monotonic()
+        self.written = time.monotonic()

@@ -1,11 +1,11 @@
 """Optimisers, rates, and the running average of weights."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.recipe import Rates, StageSpec
 
 OPTIMISERS: dict[str, type[torch.optim.Adam]] = {
     "adamw": torch.optim.AdamW,
@@ -13,17 +13,33 @@ OPTIMISERS: dict[str, type[torch.optim.Adam]] = {
 }
 
 
+def learnable(network: nn.Module) -> frozenset[str]:
+    """Return the names of the parameters that a freshly built network means to learn."""
+    return frozenset(name for name, _ in _learnt(network))
+
+
+def freeze(network: nn.Module, names: Collection[str], rates: Rates) -> None:
+    """Let a stage compute gradients for those of ``names`` alone whose rate is not 0.
+
+    So frozen encoders cost no backward pass and have no part in the length of the gradient.
+    """
+    for name, each in network.named_parameters():
+        rate = rates.trunk if pretrained(name) else rates.rest
+        each.requires_grad_(name in names and rate > 0)
+        each.grad = None
+
+
 def optimiser(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     """Make a fresh optimiser: pre-trained encoders at one rate, all else at another.
 
-    Weight decay spares biases and norms. A trunk rate of 0 freezes the encoders.
+    Weight decay spares biases and norms. What needs no gradient (``freeze``) is left out.
     """
     groups = []
     for rate, member in ((stage.lr.trunk, True), (stage.lr.rest, False)):
         mine = [
             each
             for name, each in network.named_parameters()
-            if pretrained(name) == member and each.requires_grad and rate > 0
+            if pretrained(name) == member and each.requires_grad
         ]
         for decay, chosen in (
             (stage.weight_decay, [each for each in mine if each.ndim > 1]),

@@ -1,24 +1,26 @@
 """From a recipe to what the loop needs: tasks with their labels, texts cut, gold over words."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spanloom.config.options import options
+from spanloom.config.options import nearest, options
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.documents import fingerprint, hold_out
 from spanloom.corpora.locate import locate
 from spanloom.data.pieces import Pieces
-from spanloom.data.units import Cut, cut
+from spanloom.data.units import Cut, cut, shorten
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model import build
 from spanloom.tasks import load
 from spanloom.tasks._base import Gold, Task
-from spanloom.words import Splitter
+from spanloom.training.remarks import remark
+from spanloom.words import Bounds, Splitter
 
 LONGEST = 256  # words of a sentence in training; longer ones are cut, and counted
+_PIECES = "pieces"  # where the recipe collects the tokenizer's special pieces, beside tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,68 +44,83 @@ class Prepared:
     remarks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """Train and dev of a corpus; train's words, with long sentences cut and whole.
+
+    ``problems`` counts the lines of its files that made no sense.
+    """
+
+    train: tuple[Document, ...]
+    dev: tuple[Document, ...]
+    cuts: tuple[Cut, ...]
+    whole: tuple[tuple[Bounds, ...], ...]
+    problems: int
+
+
 def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prepared:
     """Read the corpora, collect what recipes leave open, express gold over words.
 
     ``near`` is the recipe's folder. Raises ``DataError``, ``FormatError``, ``LayerError`` and
     ``RecipeError``. Remarks say in words what training will not see.
     """
+    if _PIECES in recipe.tasks:
+        raise recipe.at("tasks", _PIECES).error("this name is taken; choose another")
     corpora = {
-        data: _corpus(locate(data, near), recipe.seed)
-        for data in {spec.data for spec in recipe.tasks.values()}
+        data: _read(locate(data, near), recipe.seed, split, pieces)
+        for data in dict.fromkeys(spec.data for spec in recipe.tasks.values())
     }
-    cuts = {
-        data: tuple(cut(each.text, split, pieces, longest=LONGEST) for each in train)
-        for data, (train, _) in corpora.items()
-    }
-    collected = _collect(recipe, corpora, cuts)
-    collected["pieces"] = {"padding": pieces.padding, "unknown": pieces.unknown}
+    collected = _collect(recipe, corpora)
+    collected[_PIECES] = {"padding": pieces.padding, "unknown": pieces.unknown}
     recipe = recipe.model_copy(update={"collected": collected})
     tasks = build.tasks(recipe)
-    data, remarks = {}, []
+    _check_metrics(recipe, tasks)
+    data = {name: _express(task, corpora[recipe.tasks[name].data]) for name, task in tasks.items()}
+    remarks = [
+        f"{name}: {each.problems} lines of its files are unreadable (spanloom check tells which)"
+        for name, each in corpora.items()
+        if each.problems
+    ]
     for name, task in tasks.items():
-        corpus = recipe.tasks[name].data
-        train, dev = corpora[corpus]
-        gold = {
-            row: task.gold(document[task.layer], whole.words)
-            for row, (document, whole) in enumerate(zip(train, cuts[corpus], strict=True))
-            if document.has(task.layer)
-        }
-        data[name] = TaskData(task, cuts[corpus], gold, dev)
-        remarks.append(_remark(name, task, train, gold))
-    every = [document for train, _ in corpora.values() for document in train]
-    return Prepared(recipe, tasks, data, fingerprint(every), tuple(remarks))
+        corpus = corpora[recipe.tasks[name].data]
+        remarks += remark(task, corpus.train, corpus.cuts, corpus.whole, data[name].gold)
+    every = [fingerprint(part) for each in corpora.values() for part in (each.train, each.dev)]
+    return Prepared(recipe, tasks, data, " ".join(every), tuple(remarks))
 
 
-def _corpus(path: Path, seed: int) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
     """Train and dev; a corpus without dev gives a tenth of train for it."""
     known = folder.splits(path)
     first = "train" if "train" in known else next(iter(known))
     if first == "test":
         raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
-    train = folder.read(path, first).documents
-    if "dev" in known:
-        return train, folder.read(path, "dev").documents
-    kept, held = hold_out(train, seed=seed)
-    return tuple(kept), tuple(held)
+    read = [folder.read(path, first)]
+    if "dev" in known and first != "dev":
+        read.append(folder.read(path, "dev"))
+        train, dev = read[0].documents, read[1].documents
+    elif len(read[0].documents) > 1:
+        train, dev = hold_out(read[0].documents, seed=seed)
+    else:
+        raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
+    cuts = [cut(each.text, split, pieces) for each in train]
+    short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
+    whole = tuple(each.sentences for each in cuts)
+    return _Corpus(train, dev, tuple(short), whole, sum(len(each.problems) for each in read))
 
 
-def _collect(
-    recipe: Recipe,
-    corpora: Mapping[str, tuple[tuple[Document, ...], tuple[Document, ...]]],
-    cuts: Mapping[str, Sequence[Cut]],
-) -> dict[str, object]:
+def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object]:
     collected: dict[str, object] = {}
     for name, spec in recipe.tasks.items():
         kind = load(spec.kind)
         chosen = options(kind.options, spec.options, recipe.at("tasks", name))
+        corpus = corpora[spec.data]
         train = [
             (document[spec.layer], whole.words)
-            for document, whole in zip(corpora[spec.data][0], cuts[spec.data], strict=True)
+            for document, whole in zip(corpus.train, corpus.cuts, strict=True)
             if document.has(spec.layer)
         ]
         if not any(layer.spans for layer, _ in train):
-            there = sorted({each.name for d in corpora[spec.data][0] for each in d.layers})
+            there = sorted({each.name for d in corpus.train for each in d.layers})
             raise DataError(
                 f"task {name!r}: no document of {spec.data!r} has spans in layer {spec.layer!r} "
                 f"(layers there: {', '.join(there) or 'none'})"
@@ -112,9 +129,30 @@ def _collect(
     return collected
 
 
-def _remark(name: str, task: Task, train: Sequence[Document], gold: Mapping[int, Gold]) -> str:
-    spans = sum(len(each.spans) for each in gold.values())
-    pairs = sum(len(each.pairs) for each in gold.values())
-    every = sum(len(train[row][task.layer].spans) for row in gold)
-    missed = f", {every - spans} others cannot be expressed over words" if every > spans else ""
-    return f"{name}: {len(gold)} documents, {spans} spans{missed}, {pairs} relations to learn from"
+def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
+    """Raise ``RecipeError`` for a stage that watches a figure which its tasks do not have."""
+    for index, stage in enumerate(recipe.stages):
+        known = [f"{name}.{each}" for name in stage.tasks for each in tasks[name].watched]
+        if stage.metric is not None and stage.metric not in known:
+            where = recipe.at("stages", index, "metric")
+            raise where.error(f"no figure {stage.metric!r}{nearest(stage.metric, known)}")
+
+
+def _express(task: Task, corpus: _Corpus) -> TaskData:
+    """Express train's gold over words; raises ``DataError`` where train or dev has none."""
+    gold = {
+        row: task.gold(document[task.layer], whole.words)
+        for row, (document, whole) in enumerate(zip(corpus.train, corpus.cuts, strict=True))
+        if document.has(task.layer)
+    }
+    if not any(each.spans for each in gold.values()):
+        raise DataError(
+            f"task {task.name!r}: no span of layer {task.layer!r} stands on word borders, "
+            f"so there is nothing to learn (words.splitter: fine | spacy)"
+        )
+    if not any(document.has(task.layer) for document in corpus.dev):
+        raise DataError(
+            f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
+            f"chosen (without dev/ a tenth of train is held out)"
+        )
+    return TaskData(task, corpus.cuts, gold, corpus.dev)

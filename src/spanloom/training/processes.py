@@ -41,7 +41,9 @@ class Processes:
             return
         grads = [torch.zeros_like(each) if each.grad is None else each.grad for each in mine]
         flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
-        for each, part in zip(mine, flat.split([each.numel() for each in mine]), strict=True):
+        for each, part in zip(
+            mine, torch.split(flat, [each.numel() for each in mine]), strict=True
+        ):
             each.grad = part.view_as(each).clone()
 
     def agree(self, value: object) -> object:
