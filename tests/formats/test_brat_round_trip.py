@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from documents import WORDS, documents
+from drawn_documents import WORDS, documents
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -584,6 +584,29 @@ def test_row_54_a_very_large_document_takes_linear_time():
     assert fresh("T") == f"T{size}"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "T{i}\tX 0 {size}\tzz",
+        "T{i}\tX 0 {size}",
+        "T{i}\tX 5 4;0 {size}\tz",
+        "#{i}\tN #{next}\tchain",
+        "A{i}\tN A{next}",
+        "E{i}\tX:E{next} A:E{next}",
+        "*\tEquiv T0 T{i}",
+        "T1\tX 0 4\tword",
+    ],
+)
+def test_row_54_hostile_lines_take_linear_time_too(line):
+    text = "word " * 200_000
+    ann = "T0\tX 0 4\tword\n" + "".join(
+        line.format(i=i, next=i + 1, size=len(text)) + "\n" for i in range(1, 5000)
+    )
+    began = time.process_time()
+    assert write.dumps(read.loads(text, ann).document) == ann
+    assert time.process_time() - began < 1
+
+
 def _added(document, span):
     layer = document[MAIN]
     return document.with_layer(replace(layer, spans=(*layer.spans, span)))

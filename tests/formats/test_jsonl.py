@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from documents import documents
+from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,7 +4,6 @@ A document's name is its path from the root without ``.txt``, so ``a/PMID.1.txt`
 Hidden files and folders are left out; a link that leads out of the root is refused.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +52,8 @@ def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:
     inside = root.resolve()
     waiting, seen = [root], {inside}
     while waiting:
-        for entry in sorted(os.scandir(waiting.pop()), key=lambda each: each.name):
-            path = Path(entry.path)
-            if entry.name.startswith("."):
+        for path in _entries(waiting.pop()):
+            if path.name.startswith("."):
                 continue
             real = path.resolve()
             if not real.is_relative_to(inside):
@@ -66,3 +64,11 @@ def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:
             elif real.is_dir() and real not in seen:
                 seen.add(real)
                 waiting.append(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise FormatError(str(folder), None, f"cannot be read: {error.strerror}") from error

@@ -86,8 +86,10 @@ def agrees(text: str, fragments: Sequence[Fragment], written: str) -> bool:
     """
     if len(fragments) == 1:
         start, end = fragments[0]
-        if text[start:end] == written:
+        if text[start : min(end, start + len(written) + 1)] == written:
             return True
+    if sum(end - start for start, end in fragments) > len(written):
+        return False  # before any text is copied: many hostile lines may claim it all
     pieces = [_flat(text[start:end]) for start, end in fragments]
     joined, got = " ".join(pieces), _flat(written)
     if got in (joined, "".join(pieces)):
@@ -99,9 +101,12 @@ def shifted(text: str, bounds: Sequence[Fragment], written: str, unit: Unit) -> 
     """Return what is wrong where the text stands one character beside the offsets."""
     for left, right, mistake in _SHIFTS:
         moved = unit.points([(start + left, end + right) for start, end in bounds])
-        if moved and all(start < end for start, end in moved):
-            if _flat(written) == " ".join(_flat(text[start:end]) for start, end in moved):
-                return mistake
+        if not moved or any(start >= end for start, end in moved):
+            continue
+        if sum(end - start for start, end in moved) + len(moved) - 1 != len(written):
+            continue
+        if _flat(written) == " ".join(_flat(text[start:end]) for start, end in moved):
+            return mistake
     return None
 
 

@@ -139,7 +139,7 @@ def _place(draft: Draft, index: int, bound: Bound, unit: Unit) -> None:
         return
     if bound.text and not agrees(draft.text, fragments, bound.text):
         mistake = shifted(draft.text, bound.bounds, bound.text, unit)
-        stands = " ".join(draft.text[start:end] for start, end in fragments)
+        stands = " ".join(draft.text[a : min(b, a + 60)] for a, b in fragments[:60])
         message = f"the text there is {stands!r:.60}, the line says {bound.text!r:.60}"
         draft.report(index, f"{message}; {mistake}" if mistake else message, kept=bool(mistake))
 
