@@ -24,9 +24,7 @@ _NO_MODEL = (
 def annotate(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"
-        ),
+        typer.Argument(metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"),
     ] = None,
     model: Annotated[
         str | None, typer.Option("-m", "--model", help="model folder or hub id")

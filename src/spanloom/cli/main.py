@@ -14,9 +14,13 @@ import typer
 from typer.core import TyperGroup
 
 from spanloom.cli.annotate import annotate
+from spanloom.cli.check import check
+from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
+from spanloom.cli.init import init
 from spanloom.cli.say import WrongUse, say
 from spanloom.cli.train import train
+from spanloom.cli.view import view
 from spanloom.errors import SpanloomError
 
 
@@ -54,7 +58,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, train, evaluate):
+for _command in (annotate, view, init, train, evaluate, check, convert):
     app.command()(_command)
 
 

@@ -1,0 +1,97 @@
+"""``spanloom check``: what is in a corpus, and what a model cannot reach in it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spanloom.cli.say import WrongUse, put, say
+from spanloom.document import Document
+
+if TYPE_CHECKING:
+    from spanloom.config.recipe import Recipe, WordsSpec
+    from spanloom.corpora.folder import Corpus
+
+
+def check(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", metavar="R", help="split words and limit as it says")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("-m", "--model", help="split words and limit as it does")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+) -> None:
+    """Count labels, widths and shapes; tell mistakes in files, and what no model can find.
+
+    Without a recipe or model, spans may be of any width, and nest where those of the data do.
+
+    Example: spanloom check protocols/ --recipe recipe.yaml
+    """
+    from spanloom.corpora import folder
+    from spanloom.corpora.check import check as judge
+    from spanloom.corpora.reach import Reach
+    from spanloom.corpora.report import to_json, to_text
+    from spanloom.words import splitter
+
+    if recipe is not None and model is not None:
+        raise WrongUse("--recipe and -m name two models; say one of them")
+    corpora = {split: folder.read(data, split) for split in folder.splits(data)}
+    chosen = _recipe(recipe, model)
+    words = chosen.words if chosen else _words(corpora)
+    width, nested = _limits(chosen, corpora)
+    say(f"words: {words.splitter}, sentences: {words.sentences}")
+    reach = Reach(splitter(words.splitter, words.sentences), width, nested)
+    report = judge(corpora, reach)
+    put(json.dumps(to_json(report), indent=1) if as_json else to_text(report))
+
+
+def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
+    """The recipe named, or the model's; a model folder is checked before it is read."""
+    from spanloom.config.recipe import load
+    from spanloom.storage import verify_folder
+
+    if model is not None:
+        verify_folder(model)
+        return load(model / "recipe.yaml")
+    return None if recipe is None else load(recipe)
+
+
+def _words(corpora: Mapping[str, "Corpus"]) -> "WordsSpec":
+    """How a recipe made from this data would split its texts."""
+    from spanloom.config.options import options
+    from spanloom.config.recipe import WordsSpec
+    from spanloom.config.yaml import Where
+    from spanloom.training.propose import sentences
+
+    every = [document for corpus in corpora.values() for document in corpus.documents]
+    return options(WordsSpec, {"sentences": sentences(every)}, Where("words"))
+
+
+def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
+    """The widest span of any of the tasks, and whether spans of one of them may nest."""
+    tasks: list[dict[str, Any]] = []
+    if recipe is not None:
+        tasks = [
+            {**spec.options, **recipe.collected.get(name, {})}
+            for name, spec in recipe.tasks.items()
+        ]
+    widths = [each.get("width") for each in tasks]
+    known = [width for width in widths if width is not None]
+    told = [each["nested"] for each in tasks if each.get("nested") is not None]
+    first = corpora.get("train") or next(iter(corpora.values()))
+    nested = any(told) if told else _nests(first.documents)
+    return (max(known) if known and len(known) == len(widths) else None), nested
+
+
+def _nests(documents: Iterable[Document]) -> bool:
+    """Whether spans of one layer overlap anywhere, as training looks at it."""
+    for document in documents:
+        for layer in document.layers:
+            bounds = sorted({(span.start, span.end) for span in layer.spans})
+            if any(after[0] < end for (_, end), after in zip(bounds, bounds[1:], strict=False)):
+                return True
+    return False
