@@ -34,7 +34,6 @@ from spanloom.model.network import Network
 from spanloom.model.precision import compute
 from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
-from spanloom.tasks._base import Task
 from spanloom.words import splitter
 
 RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (

@@ -1,7 +1,8 @@
 """A trained model: text in, Document out."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import torch
@@ -62,7 +63,9 @@ class Model:
         One encoder pass serves all tasks. Memory is bounded: documents are read a stretch ahead,
         and a long one is encoded in windows. A task whose gold spans are given reads them from the
         document's layer of the same name (``LayerError`` where it has none); nothing else of a
-        document but its text is looked at. Raises ``NameNotFound`` for an unknown task.
+        document but its text is looked at. Where several of the tasks write one layer, each writes
+        to a layer of its own name instead, so that none hides another. Raises ``NameNotFound`` for
+        an unknown task.
         """
         tasks = self._chosen(names)
         stream = enumerate(documents)
@@ -130,12 +133,15 @@ class Model:
                 under_way[unit.document].left -= 1
 
     def _finish(self, under_way: dict[int, _Open], tasks: Mapping[str, Task]) -> Iterator[Document]:
+        shared = Counter(task.layer for task in tasks.values())
         for number in sorted(under_way):
             each = under_way.pop(number)
             fresh = FreshIds(())
             document = each.document.bare()
             for name, task in tasks.items():
-                document = document.with_layer(task.write(each.found[name], fresh))
+                layer = task.write(each.found[name], fresh)
+                own = replace(layer, name=name) if shared[layer.name] > 1 else layer
+                document = document.with_layer(own)
             yield document
 
 
