@@ -18,6 +18,7 @@ from spanloom.model import folder
 from spanloom.model.model import Model
 from spanloom.training import checkpoint, plan
 from spanloom.training.checkpoint import Progress
+from spanloom.training.interrupt import Interrupt, held
 from spanloom.training.journal import Journal
 from spanloom.training.optimise import (
     SCHEDULES,
@@ -52,6 +53,7 @@ class Run:
         self.processes, self.journal = processes, journal
         self.recipe = model.recipe
         self.learnable = learnable(model.network)
+        self.interrupt = Interrupt()
         text = dumps(self.recipe)
         self.progress = Progress(hashlib.sha256(text.encode()).hexdigest(), prepared.fingerprint)
 
@@ -59,7 +61,8 @@ class Run:
         """Run all stages, from the last checkpoint if there is one and ``resume`` is asked for.
 
         Ends with the best model in ``home/best``. Raises ``TrainingError`` where the loss is no
-        number any more or a checkpoint is another run's.
+        number any more or a checkpoint is another run's, ``KeyboardInterrupt`` after an update
+        that was interrupted, with a checkpoint.
         """
         state = self.home / STATE
         resumed = bool(self.processes.agree(resume and checkpoint.there(state)))
@@ -76,7 +79,8 @@ class Run:
                 resumed = False
             else:
                 stage.keep()  # from here on the last stage's best, which is replaced, is not needed
-            stage.run(pace)
+            with held() as self.interrupt:
+                stage.run(pace)
             self._leave()
         return self.progress
 
@@ -121,8 +125,11 @@ class _Stage:
                 self.progress.cpu_seconds += time.process_time() - cpu
                 over = self.progress.batch == end and self.progress.epoch == last - 1
                 self._look(len(updates), over=over)
-                if time.monotonic() - self.written >= pace.checkpoint:
+                stop = self.run_.interrupt.asked
+                if stop or time.monotonic() - self.written >= pace.checkpoint:
                     self.keep()
+                if stop:
+                    raise KeyboardInterrupt
             self.progress.epoch += 1
             self.progress.batch = 0
 
