@@ -468,6 +468,15 @@ def test_row_47_configuration_inherited_with_macros(tmp_path):
         conf.loads("[events]\n<ENTITY>=X\n")
 
 
+def test_row_47_macros_that_double_are_stopped():
+    lines = ["[events]", "<a>=X"]
+    names = [chr(97 + i // 26) + chr(97 + i % 26) for i in range(60)]
+    for before, name in zip(["a", *names], names, strict=False):
+        lines.append(f"<{name}>=<{before}>|<{before}>")
+    with pytest.raises(FormatError, match="more than 100000 characters"):
+        conf.loads("\n".join(lines))
+
+
 def test_row_48_the_same_relation_on_several_lines():
     config = conf.loads("[relations]\nX A:P, B:Q\nX A:R, B:S\n")
     assert config.labels("relations") == ("X",)

@@ -31,6 +31,7 @@ from spanloom.formats.brat.inventory import config_of
 from spanloom.formats.brat.read import read_text_file
 
 NAME = "annotation.conf"
+MACRO_CHARACTERS = 100_000  # macros made of macros can double with every line
 _ALIASES = {"spans": "entities"}
 _RESERVED = (
     *("ANY", "ENTITY", "RELATION", "EVENT", "NONE", "EMPTY", "REL-TYPE", "URL", "URLBASE"),
@@ -129,6 +130,8 @@ def _is_macro(line: str, macros: dict[str, str], where: _Place) -> bool:
     if name in _RESERVED:
         raise where.error(f"<{name}> cannot be defined, brat gives it its meaning")
     macros[name] = _expanded(value, macros, where)
+    if len(macros[name]) > MACRO_CHARACTERS:
+        raise where.error(f"<{name:.40}> stands for more than {MACRO_CHARACTERS} characters")
     return True
 
 
