@@ -1,4 +1,4 @@
-"""Words and sentences of raw text, as character bounds. spaCy is imported only where it is asked for.
+"""Words and sentences of raw text, as character bounds. spaCy is imported only where needed.
 
 Words are never split at annotation boundaries: what an annotator marked is unknown at test time.
 """
@@ -15,8 +15,12 @@ from spanloom.errors import NameNotFound
 
 Bounds = tuple[int, int]
 
-# Letters with their combining marks, numbers, or one user-perceived character of anything else.
-_FINE = regex.compile(r"[\p{L}\p{M}]+|\p{N}+|(?!\s)\X")
+# Letters with their combining marks, numbers, or one user-perceived character of anything else; a
+# sign put before a number stands alone, as it may be put before a blank. Blank is what str.isspace
+# says, so U+001C to U+001F are.
+_FINE = regex.compile(
+    r"[\p{L}\p{M}]+|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X"
+)
 _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
 # spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
@@ -58,8 +62,7 @@ def rule_sentences(text: str) -> list[Bounds]:
     found: list[Bounds] = []
     start = 0
     for end in [*(blank.end() for blank in _BLANK_LINES.finditer(text)), len(text)]:
-        for sentence in _pipeline()(text[start:end]).sents:
-            found.append((start + sentence.start_char, start + sentence.end_char))
+        found += [(start + a, start + b) for a, b in _ruled(text[start:end])]
         start = end
     return found
 
@@ -107,6 +110,19 @@ def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
     return [
         (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
     ]
+
+
+def _ruled(text: str) -> list[Bounds]:
+    """Sentences by spaCy's sentencizer; words are handed to it where its tokenizer would stall."""
+    from spacy.tokens import Doc
+
+    pipeline = _pipeline()
+    if _LONG_RUN.search(text) is None:
+        return [(each.start_char, each.end_char) for each in pipeline(text).sents]
+    words = spacy_words(text)
+    doc = Doc(pipeline.vocab, [text[a:b] for a, b in words])
+    pipeline.get_pipe("sentencizer")(doc)
+    return [(words[each.start][0], words[each.end - 1][1]) for each in doc.sents]
 
 
 @cache
