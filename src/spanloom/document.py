@@ -51,7 +51,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A labelled arrow from ``head`` to ``tail`` (ids); ``roles`` is how brat names the two ends."""
+    """A labelled arrow from ``head`` to ``tail`` (ids); ``roles`` is what brat calls the ends."""
 
     id: str
     label: str
@@ -93,7 +93,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """A link from an annotation to ``key`` in an outside ``resource``; ``text`` is its name there."""
+    """A link from an annotation to ``key`` in a ``resource``; ``text`` is its name there."""
 
     id: str
     label: str

@@ -2,7 +2,7 @@
 
 * SpanloomError             base of all; its text is one line that a user can act on
   + DocumentError           annotations contradict each other or their text
-  + LayerError              a document lacks a layer that was asked for; carries the layers there are
+  + LayerError              a document lacks a layer that was asked for; names those there are
   + FormatError             an input file breaks its format; carries path and line
   + RecipeError             a recipe cannot be used; carries path and line
   + DataError               a corpus folder lacks what a command needs (no documents, no such split)

@@ -71,7 +71,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Relations a decoder kept: rows ``(head, tail)`` of the chosen spans, labels, probabilities."""
+    """Relations a decoder kept: rows ``(head, tail)`` of chosen spans, labels, probabilities."""
 
     ends: Int[Tensor, "link 2"] = field(default_factory=lambda: torch.zeros(0, 2, dtype=torch.long))
     labels: Int[Tensor, " link"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.long))

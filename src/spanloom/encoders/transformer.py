@@ -124,9 +124,10 @@ def _prepare(encoder: PreTrainedModel) -> PreTrainedModel:
     """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
     encoder.set_attn_implementation("eager")
     if getattr(encoder, "pooler", None) is not None:
-        encoder.pooler = None
+        setattr(encoder, "pooler", None)  # noqa
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):
                 setattr(module, name, Dropout(child.p))
-    return encoder.train()
+    encoder.train()
+    return encoder

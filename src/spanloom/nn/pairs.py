@@ -1,4 +1,4 @@
-"""Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and what lies between."""
+"""Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and more."""
 
 import torch
 from jaxtyping import Float, Int
@@ -33,7 +33,6 @@ class PairScorer(nn.Module):
         self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
         nn.init.normal_(self.distance.weight, std=0.02)
         self.readout = Readout(size, labels, dropout)
-        self.register_buffer("edges", torch.tensor(_EDGES), persistent=False)
 
     def ends(
         self,
@@ -60,12 +59,13 @@ class PairScorer(nn.Module):
         gap, distance = self._gap(bounds, pairs)
         first = head + tail + self.product(head * tail).float() + self.distance(distance)
         first = first + pool(between, between.new_ones(len(between), 1), gap)
-        scores: Tensor = self.readout(first)
-        return scores.float()
+        scores: Tensor = self.readout(first).float()
+        return scores
 
     def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"]:
         """Return what each word says when it stands between two spans."""
-        return self.between(words).float()
+        said: Tensor = self.between(words).float()
+        return said
 
     def _gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]
@@ -76,7 +76,8 @@ class PairScorer(nn.Module):
         left = a >= d
         start = torch.where(right, b, torch.where(left, d, a))
         end = torch.where(right, c, torch.where(left, a, a))
-        bucket = 1 + torch.bucketize(end - start, self.edges, right=True)
+        edges = torch.tensor(_EDGES, device=bounds.device)
+        bucket = 1 + torch.bucketize(end - start, edges, right=True)
         signed = torch.where(right, bucket, torch.where(left, -bucket, 0))
         return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
 

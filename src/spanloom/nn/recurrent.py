@@ -8,8 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from spanloom.nn.dropout import Dropout
 from spanloom.config.options import Options as _Options
+from spanloom.nn.dropout import Dropout
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.dropout import Dropout
 from spanloom.nn.candidates import candidates, rows, starts
+from spanloom.nn.dropout import Dropout
 from spanloom.nn.pairs import PairScorer, square
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets
@@ -179,7 +179,7 @@ def least_none(
 def _pair_targets(
     pairs: Int[Tensor, "pair 2"], gold: Int[Tensor, "relation 3"], ends: Int[Tensor, " gold"]
 ) -> Int[Tensor, " pair"]:
-    """Labels of the pairs; ``pairs`` are in ascending order, so each gold one is found by search."""
+    """Labels of the pairs, which are in ascending order: each gold one is found by search."""
     size = int(pairs.max()) + 1
     head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
     there = (head >= 0) & (tail >= 0)

@@ -28,7 +28,8 @@ class SpanAttention(nn.Module):
 
     def forward(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word 1"]:
         """Return positive weights."""
-        return self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
+        weights: Tensor = self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
+        return weights
 
 
 class SpanLinear(nn.Module):
@@ -52,7 +53,8 @@ class SpanLinear(nn.Module):
         starts, ends, contents = self.words(words).float().chunk(3, dim=-1)
         width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
         pooled = pool(contents, weights, bounds)
-        return take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
+        joined: Tensor = take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
+        return joined
 
     def every(
         self,
