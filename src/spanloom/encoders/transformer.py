@@ -124,7 +124,7 @@ def _prepare(encoder: PreTrainedModel) -> PreTrainedModel:
     """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
     encoder.set_attn_implementation("eager")
     if getattr(encoder, "pooler", None) is not None:
-        setattr(encoder, "pooler", None)  # noqa
+        encoder.register_module("pooler", None)
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):
