@@ -26,6 +26,7 @@ def encoder(folder: Path) -> Path:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+    torch.set_num_threads(1)  # several would wait for each other longer than they work
     letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
     pieces = [*SPECIAL, *letters, *(f"##{each}" for each in letters)]
     pieces += [word for word in WORDS if word not in pieces]

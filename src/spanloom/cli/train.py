@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.say import WrongUse, put, say
-from spanloom.config import recipe as recipes
-from spanloom.config.recipe import Recipe
 from spanloom.errors import DataError, StorageError, TrainingError
 
 if TYPE_CHECKING:
+    from spanloom.config.recipe import Recipe
     from spanloom.training.checkpoint import Progress
 
 RECIPES = (".yaml", ".yml", ".json")
@@ -56,8 +55,10 @@ def train(
     _tell_end(progress, out, time.monotonic() - began)
 
 
-def _recipe(source: Path, settings: list[str]) -> tuple[Recipe, Path]:
+def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
     """Return the recipe and the folder that its paths start from."""
+    from spanloom.config import recipe as recipes
+
     if source.suffix in RECIPES and not source.is_dir():
         return recipes.load(source, settings), source.parent
     if not source.exists():
@@ -90,7 +91,7 @@ def _silence() -> None:
     logging.disable_progress_bar()
 
 
-def _tell_sizes(recipe: Recipe, near: Path, device: str | None) -> None:
+def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
     from spanloom.training import plan, start
 
     model, prepared = start.fresh(recipe, near, device)

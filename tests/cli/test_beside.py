@@ -1,0 +1,126 @@
+"""Predictions beside annotations, against ``document.content`` as an independent judge."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.document import (
+    Argument,
+    Document,
+    Event,
+    Layer,
+    Note,
+    Relation,
+    Span,
+    content,
+)
+from spanloom.errors import DocumentError
+from spanloom.formats.brat import read, write
+from spanloom.model.beside import beside
+
+TEXT = "add cold buffer to the cells and mix them well"
+
+
+def drawn(seed, *, layers=("main", "other")):
+    """A document of few labels and bounds, so that much is equal; events may form circles."""
+    chance = random.Random(seed)
+    made = []
+    numbers = iter(range(1 + 100 * chance.randrange(2), 1000))
+    for name in layers:
+        cuts = [0, 3, 4, 8, 9, 15]
+        spans = []
+        for _ in range(chance.randrange(5)):
+            start, end = sorted(chance.sample(cuts, 2))
+            spans.append(Span(f"T{next(numbers)}", chance.choice("AB"), ((start, end),)))
+        triggers = chance.choices(spans, k=chance.randrange(4)) if spans else []
+        ids = [f"E{next(numbers)}" for _ in triggers]
+        targets = [span.id for span in spans] + 2 * ids
+        events = [
+            Event(id_, trigger.label, trigger.id, arguments(chance, targets))
+            for id_, trigger in zip(ids, triggers, strict=True)
+        ]
+        relations = [
+            Relation(f"R{next(numbers)}", "rel", chance.choice(targets), chance.choice(targets))
+            for _ in range(chance.randrange(4) if targets else 0)
+        ]
+        made.append(Layer(name, tuple(spans), tuple(relations), tuple(events)))
+    return Document(TEXT, tuple(made), "doc")
+
+
+def arguments(chance, targets):
+    return tuple(
+        Argument(chance.choice(["Theme", "Site"]), chance.choice(targets))
+        for _ in range(chance.randrange(3))
+    )
+
+
+def meanings(document):
+    """What each layer says, as ``content`` tells it, doubles counted once."""
+    return {name: set(said) for name, said in content(document)[3] if said}
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_all_is_kept_all_is_added_and_twice_is_once(one, other):
+    document, predicted = drawn(one), drawn(other)
+    merged = beside(document, predicted)
+    for layer in document.layers:
+        for kind in ("spans", "relations", "events"):
+            before = getattr(layer, kind)
+            assert getattr(merged[layer.name], kind)[: len(before)] == before
+    mine, theirs, both = meanings(document), meanings(predicted), meanings(merged)
+    assert both == {k: mine.get(k, set()) | theirs.get(k, set()) for k in {*mine, *theirs}}
+    assert beside(merged, predicted) == merged
+
+
+@given(st.integers(0, 10**6))
+def test_what_is_there_is_not_added(seed):
+    document = drawn(seed)
+    assert beside(document, document) == document
+    assert beside(drawn(seed, layers=()), document).layers != () or not document.layers
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_files_only_grow(one, other):
+    ann = write.dumps(drawn(one)) + "this line is broken\nT999\tA 0 3\tadd"
+    document = read.loads(TEXT, ann, name="doc").document
+    assert write.dumps(beside(document, drawn(other))).startswith(ann)
+
+
+def test_relations_refer_to_what_was_there():
+    there = Layer("main", (Span("T7", "A", ((0, 3),)),))
+    found = Layer(
+        "main",
+        (Span("T1", "A", ((0, 3),), 0.9), Span("T2", "B", ((4, 8),))),
+        (Relation("R1", "rel", "T1", "T2"),),
+    )
+    merged = beside(Document(TEXT, (there,)), Document(TEXT, (found,)))
+    assert merged["main"].spans == (*there.spans, Span("T8", "B", ((4, 8),)))
+    assert merged["main"].relations == (Relation("R1", "rel", "T7", "T8"),)
+
+
+def test_a_long_circle_of_events_is_found_again():
+    size = 30
+    spans = tuple(Span(f"T{i}", "A", ((i, i + 1),)) for i in range(size))
+    events = tuple(
+        Event(f"E{i}", "A", f"T{i}", (Argument("next", f"E{(i + 1) % size}"),)) for i in range(size)
+    )
+    document = Document(TEXT, (Layer("main", spans, (), events),))
+    turned = replace(document["main"], spans=spans[::-1], events=events[7:] + events[:7])
+    assert beside(document, Document(TEXT, (turned,))) == document
+
+
+def test_notes_and_new_layers_come_along():
+    predicted = Document(
+        TEXT, (Layer("x", (Span("T1", "A", ((0, 3),)),), notes=(Note("#1", "n", "T1", "hm"),)),)
+    )
+    merged = beside(Document(TEXT, (Layer("main", (Span("T1", "B", ((0, 3),)),)),)), predicted)
+    assert merged["x"].notes == (Note("#1", "n", "T2", "hm"),)
+    assert beside(merged, predicted) == merged
+
+
+def test_another_text_is_refused():
+    with pytest.raises(DocumentError, match="same text"):
+        beside(Document("a"), Document("b"))
