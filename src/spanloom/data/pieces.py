@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tokenizers import Tokenizer
 
@@ -26,13 +27,18 @@ class Pieces:
 
     def __call__(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the piece ids of each word, never empty."""
-        new = list(dict.fromkeys(word for word in words if word not in self._seen))
-        cut = dict(zip(new, self._cut(new), strict=True)) if new else {}
-        found = [cut[word] if word in cut else self._seen[word] for word in words]
+        known = {word: ids for word in set(words) if (ids := self._seen.get(word))}
+        new = list(dict.fromkeys(word for word in words if word not in known))
+        if new:
+            cut = dict(zip(new, self._cut(new), strict=True))
+            known |= cut
+            self._remember({w: ids for w, ids in cut.items() if len(w) <= _CACHED_LENGTH})
+        return [known[word] for word in words]
+
+    def _remember(self, cut: dict[str, tuple[int, ...]]) -> None:
         if len(self._seen) + len(cut) > _CACHED_WORDS:
             self._seen.clear()
-        self._seen.update((w, ids) for w, ids in cut.items() if len(w) <= _CACHED_LENGTH)
-        return found
+        self._seen.update(islice(cut.items(), _CACHED_WORDS))
 
     def _cut(self, words: list[str]) -> list[tuple[int, ...]]:
         encodings = self.tokenizer.encode_batch(
@@ -46,8 +52,7 @@ def pieces(tokenizer: Tokenizer, *, padding: int, unknown: int) -> Pieces:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     bare = tokenizer.encode("a", add_special_tokens=False).ids
-    full = tokenizer.encode("a", add_special_tokens=True).ids
-    starts = range(len(full) - len(bare) + 1)
-    start = next((i for i in starts if full[i : i + len(bare)] == bare), 0)
+    full = tokenizer.encode("a", add_special_tokens=True)
+    start = next((i for i, special in enumerate(full.special_tokens_mask) if not special), 0)
     end = start + len(bare)
-    return Pieces(tokenizer, tuple(full[:start]), tuple(full[end:]), padding, unknown)
+    return Pieces(tokenizer, tuple(full.ids[:start]), tuple(full.ids[end:]), padding, unknown)
