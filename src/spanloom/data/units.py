@@ -74,7 +74,9 @@ def _groups(
         return
     first = 0
     while first < len(lengths):
-        size = pack(lengths[first:], draw.randint(max(1, limit // 8), limit))[0][1]
+        drawn = draw.randint(max(1, limit // 8), limit)
+        # a sentence has a piece at least, so no more than this many can fit
+        size = pack(lengths[first : first + drawn], drawn)[0][1]
         yield first, first + size
         first += size
 
