@@ -55,19 +55,23 @@ def _windows(
 
 
 def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[list[Unit]]:
-    """Group units of like length into batches of about ``words`` words, padding counted.
+    """Group units of like length into batches of at most ``words`` words and half of it padding.
 
-    Sorting happens inside the iterable given, so a stream is cut into stretches by its caller. One
-    unit over the budget makes a batch by itself.
+    Sorting happens inside the iterable given, so a stream is cut into stretches by its caller. A
+    unit read in overlapping windows counts twice; one over the budget makes a batch by itself.
     """
     group: list[Unit] = []
-    cost = 0
+    cost = real = widest = 0
     for unit in sorted(units, key=lambda unit: (-unit.length, unit.document, unit.first)):
         share = len(unit.forms) * (1 if unit.length <= window else 2)
-        if group and cost + share > words:
+        length = min(unit.length, window)
+        sparse = (len(group) + 1) * widest > 2 * (real + length)
+        if group and (cost + share > words or sparse):
             yield group
-            group, cost = [], 0
+            group, cost, real = [], 0, 0
+        widest = widest if group else length
         group.append(unit)
         cost += share
+        real += length
     if group:
         yield group
