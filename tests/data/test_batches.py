@@ -1,0 +1,113 @@
+"""Units to batches, against plain loops over words and pieces."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_tokenizers import letters
+
+from spanloom.data.batches import by_length, collate
+from spanloom.data.units import Unit, cut, units
+from spanloom.words import splitter
+
+SPLIT = splitter("fine", "line")
+LETTERS = letters()
+LINES = st.lists(st.sampled_from(["a", "the", "abc", "q" * 9, "\x01"]), min_size=1, max_size=8)
+TEXTS = st.lists(LINES.map(" ".join), min_size=1, max_size=6).map("\n".join)
+MANY = st.lists(TEXTS, min_size=1, max_size=4)
+
+
+def _units(texts, limit):
+    return [
+        unit
+        for row, text in enumerate(texts)
+        for unit in units(row, cut(text, SPLIT, LETTERS), limit)
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=MANY, limit=st.integers(1, 40))
+def test_pieces_are_found_in_reading_order(texts, limit):
+    made = _units(texts, limit)
+    batch = collate(made, LETTERS, limit)
+    pieces = [(word, piece) for word, cut in enumerate(_pieces(made)) for piece in cut]
+    assert batch.ids.flatten()[batch.piece_row].tolist() == [piece for _, piece in pieces]
+    assert batch.piece_word.tolist() == [word for word, _ in pieces]
+    assert batch.mask.flatten()[batch.piece_row].all()
+    assert len(set(batch.piece_row.tolist())) == len(pieces)
+
+
+def _pieces(made):
+    return [cut for unit in made for cut in unit.pieces]
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=MANY, limit=st.integers(1, 40))
+def test_windows_stand_between_special_pieces_and_padding(texts, limit):
+    batch = collate(_units(texts, limit), LETTERS, limit)
+    for ids, mask in zip(batch.ids.tolist(), batch.mask.tolist(), strict=True):
+        real = sum(mask)
+        assert mask == [True] * real + [False] * (len(ids) - real)
+        assert (ids[0], ids[real - 1]) == (2, 3)
+        assert ids[real:] == [LETTERS.padding] * (len(ids) - real)
+        assert 3 <= real <= limit + 2
+    assert batch.mask[:, -1].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=MANY, limit=st.integers(1, 40))
+def test_sentences_and_units_cover_the_words(texts, limit):
+    made = _units(texts, limit)
+    batch = collate(made, LETTERS, limit)
+    assert batch.words == tuple(form for unit in made for form in unit.forms)
+    said = [batch.words[a:b] for a, b in batch.sentences.tolist()]
+    assert said == [unit.forms[a:b] for unit in made for a, b in unit.sentences]
+    assert [batch.words[a:b] for a, b in batch.units.tolist()] == [unit.forms for unit in made]
+
+
+@settings(deadline=None)
+@given(lengths=st.lists(st.integers(1, 60), max_size=60), words=st.integers(1, 80))
+def test_every_unit_is_in_one_batch_within_the_budget(lengths, words):
+    made = [_unit(row, length) for row, length in enumerate(lengths)]
+    groups = list(by_length(made, words, window=40))
+    assert sorted(unit.document for group in groups for unit in group) == list(range(len(made)))
+    for group in groups:
+        cost = sum(len(unit.forms) * (2 if unit.length > 40 else 1) for unit in group)
+        assert cost <= words or len(group) == 1
+
+
+@settings(deadline=None)
+@given(lengths=st.lists(st.integers(1, 60), max_size=60), words=st.integers(1, 2000))
+def test_no_batch_is_more_than_half_padding(lengths, words):
+    for group in by_length(map(_unit, range(99), lengths), words, window=40):
+        sizes = [min(unit.length, 40) for unit in group]
+        assert len(sizes) * max(sizes) <= 2 * sum(sizes)
+
+
+def _unit(document, length):
+    """One sentence of words of one piece and, if it is an even document, of two."""
+    size = 1 + document % 2
+    pieces = ((5,) * size,) * (length // size) + ((5,) * (length % size or size),)
+    bounds = tuple((2 * row, 2 * row + 1) for row in range(len(pieces)))
+    return Unit(document, 0, bounds, ("w",) * len(pieces), pieces, ((0, len(pieces)),))
+
+
+def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
+    made = [_unit(row, 1 + row * 7 % 11) for row in range(40)]
+    one, two = (list(by_length(each, 30, window=40)) for each in (made, made[::-1]))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    "text",
+    [" ".join(["abc"] * 10_000), pytest.param("ab1" * 333_333, marks=pytest.mark.slow)],
+)
+def test_nothing_of_a_huge_sentence_or_word_is_lost(text):
+    whole = cut(text, SPLIT, LETTERS)
+    made = list(units(0, whole, 126))
+    (group,) = by_length(made, 2048, window=126)
+    batch = collate(group, LETTERS, 126)
+    assert batch.words == whole.forms
+    assert "".join(batch.words) == text.replace(" ", "")
+    assert batch.ids.shape[1] <= 128
+    found = batch.ids.flatten()[batch.piece_row].tolist()
+    assert found == [piece for word in whole.pieces for piece in word]

@@ -1,0 +1,44 @@
+"""Packing and slicing, against brute force over every piece and window."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.data.windows import pack, slices
+
+LENGTHS = st.lists(st.integers(1, 30), max_size=40)
+
+
+@given(lengths=LENGTHS, limit=st.integers(1, 40))
+def test_packs_hold_all_sentences_in_order_within_the_limit(lengths, limit):
+    groups = pack(lengths, limit)
+    assert [row for a, b in groups for row in range(a, b)] == list(range(len(lengths)))
+    for a, b in groups:
+        assert b - a == 1 or sum(lengths[a:b]) <= limit
+
+
+@given(lengths=LENGTHS, limit=st.integers(1, 40))
+def test_packs_are_as_full_as_they_can_be(lengths, limit):
+    groups = pack(lengths, limit)
+    assert all(sum(lengths[a : b + 1]) > limit for a, b in groups if b < len(lengths))
+
+
+def _distance(piece, window):
+    """Pieces from this one to the nearer edge of the window, negative outside."""
+    return min(piece - window.start, window.end - 1 - piece)
+
+
+@given(length=st.integers(1, 200), limit=st.integers(1, 50))
+def test_each_piece_is_kept_once_where_it_stands_farthest_from_an_edge(length, limit):
+    windows = slices(length, limit)
+    assert [p for each in windows for p in range(each.keep, each.stop)] == list(range(length))
+    for each in windows:
+        assert 0 <= each.start <= each.keep <= each.stop <= each.end <= length
+        assert each.end - each.start <= limit
+        for piece in range(each.keep, each.stop):
+            assert _distance(piece, each) == max(_distance(piece, other) for other in windows)
+
+
+@given(length=st.integers(1, 2000), limit=st.integers(2, 50))
+def test_windows_read_each_piece_two_times_or_three(length, limit):
+    windows = slices(length, limit)
+    assert sum(each.end - each.start for each in windows) <= 3 * length + limit
