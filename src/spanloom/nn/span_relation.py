@@ -147,7 +147,7 @@ class SpanRelation(nn.Module):
         total = view.words.sum() * 0
         if len(pairs):
             scores = self.score_pairs(view, bounds, types, pairs)
-            target = _pair_targets(pairs, gold.pairs, ends)
+            target = _pair_targets(pairs, gold.pairs, ends, len(bounds))
             total = F.cross_entropy(scores, target, reduction="sum")
         return Loss(total, len(view.sentences))
 
@@ -180,7 +180,6 @@ def _pair_targets(
     pairs: Int[Tensor, "pair 2"], gold: Int[Tensor, "relation 3"], ends: Int[Tensor, " gold"]
 ) -> Int[Tensor, " pair"]:
     """Labels of the pairs, which are in ascending order: each gold one is found by search."""
-    size = int(pairs.max()) + 1
     head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
     there = (head >= 0) & (tail >= 0)
     code = (head * size + tail)[there]
