@@ -18,14 +18,14 @@ class Dropout(nn.Module):
     """
 
     def __init__(self, rate: float) -> None:
-        """``rate`` is rounded to a multiple of 1/256; the scale fits the rounded rate."""
+        """``rate`` is rounded to a multiple of 1/256 below 1; the scale fits the rounded rate."""
         super().__init__()
-        self.dropped = round(rate * _STEPS)
+        self.dropped = min(round(rate * _STEPS), _STEPS - 1)
         self.p = self.dropped / _STEPS  # the name under which encoders of others read it
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """Return ``x`` itself in evaluation mode."""
-        if not self.training or not self.dropped:
+        if not self.training or not self.dropped or not x.numel():
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
