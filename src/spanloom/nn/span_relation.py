@@ -13,7 +13,7 @@ from spanloom.nn.pairs import PairScorer, square
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets
 
-_CHUNK = 65_536  # pairs scored at a time where no gradient is kept
+_CHUNK = 8_192  # pairs scored at a time where no gradient is kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 
-_CHUNK = 32_768  # candidates scored at a time where no gradient is kept
+_CHUNK = 8_192  # candidates scored at a time where no gradient is kept
 _CLAMP = 10.0  # attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
