@@ -1,0 +1,68 @@
+"""Memory that annotating one long sentence takes above the loaded model.
+
+    python benchmarks/memory.py MODEL [--words 200] [--width 30] [--json FILE]
+
+The head is made anew for that width, with random weights, so that it keeps many more spans than a
+trained one: the worst case for pairs. Linux only (peak resident memory of the process).
+"""
+
+import argparse
+import json
+import resource
+from pathlib import Path
+
+import torch
+
+from spanloom.model import build, folder
+from spanloom.model.model import Model
+
+
+def widened(model: Model, width: int) -> Model:
+    """The same model with freshly made heads for spans of up to ``width`` words."""
+    collected = {
+        name: {**each, "width": width} if name in model.tasks else each
+        for name, each in model.recipe.collected.items()
+    }
+    recipe = model.recipe.model_copy(update={"collected": collected})
+    tasks = build.tasks(recipe)
+    torch.manual_seed(1)
+    for name, task in tasks.items():
+        head = task.head(int(model.network.heads[name].attention.score.in_features))
+        model.network.heads[name] = head.eval()
+    return Model(recipe, model.split, model.pieces, model.network, tasks, model.compute)
+
+
+def peak() -> float:
+    """Peak resident memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Warm up on a short sentence, then annotate the long one."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model", type=Path)
+    arguments.add_argument("--words", type=int, default=200)
+    arguments.add_argument("--width", type=int, default=30)
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    model = widened(folder.load(chosen.model, device="cpu"), chosen.width)
+    model("Add 5 ml of the buffer to the tube.")
+    before = peak()
+    plenty = "add five drops of cold buffer to the tube and mix gently by hand".split()
+    long = " ".join(plenty[row % len(plenty)] for row in range(chosen.words))
+    layer = next(iter(model(long).layers))
+    result = {
+        "words": chosen.words,
+        "width": chosen.width,
+        "before_mb": round(before, 1),
+        "above_mb": round(peak() - before, 1),
+        "spans_kept": len(layer.spans),
+        "relations_kept": len(layer.relations),
+    }
+    print(json.dumps(result, indent=1))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
