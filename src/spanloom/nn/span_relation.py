@@ -103,8 +103,9 @@ class SpanRelation(nn.Module):
         target[row[row >= 0]] = gold.labels[row >= 0]
         losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}
         if self.pairs is not None:
-            kept = self.keep(scores, bounds, view.sentences) | (target > 0)
-            place = torch.where(kept, kept.cumsum(0) - 1, -1)
+            kept = in_order(bounds, self.keep(scores, bounds, view.sentences) | (target > 0))
+            place = torch.full_like(target, -1)
+            place[kept] = torch.arange(len(kept), device=kept.device)
             ends = torch.where(row >= 0, place[row], -1)
             types = scores[kept].softmax(-1)
             losses["pairs"] = self._pair_loss(view, gold, bounds[kept], types, ends)
@@ -159,6 +160,15 @@ def sentence_of(
     return torch.searchsorted(sentences[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
 
 
+def in_order(
+    bounds: Int[Tensor, "span 2"], kept: Bool[Tensor, " span"]
+) -> Int[Tensor, " kept"]:
+    """Return the rows that are kept, in the order of the text: pairs need a sentence's together."""
+    rows = kept.nonzero()[:, 0]
+    start, end = bounds[rows].unbind(-1)
+    return rows[(start * (int(end.max()) + 1 if len(rows) else 1) + end).argsort()]
+
+
 def least_none(
     scores: Float[Tensor, "span label"],
     group: Int[Tensor, " span"],
@@ -177,9 +187,15 @@ def least_none(
 
 
 def _pair_targets(
-    pairs: Int[Tensor, "pair 2"], gold: Int[Tensor, "relation 3"], ends: Int[Tensor, " gold"]
+    pairs: Int[Tensor, "pair 2"],
+    gold: Int[Tensor, "relation 3"],
+    ends: Int[Tensor, " gold"],
+    size: int,
 ) -> Int[Tensor, " pair"]:
-    """Labels of the pairs, which are in ascending order: each gold one is found by search."""
+    """Labels of the pairs; ``pairs`` are in ascending order, so each gold one is found by search.
+
+    ``size`` is the number of kept spans, those that form no pair counted.
+    """
     head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
     there = (head >= 0) & (tail >= 0)
     code = (head * size + tail)[there]
