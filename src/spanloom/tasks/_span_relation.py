@@ -19,7 +19,7 @@ from spanloom.document import Document, Layer, Relation, Span
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.metrics.report import Report, score
 from spanloom.nn.pairs import PairScorer, square
-from spanloom.nn.span_relation import Prune, SpanRelation, View, sentence_of
+from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, sentence_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._base import Found, Gold
@@ -28,6 +28,7 @@ from spanloom.words import Bounds
 
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
+_PAIRS = 1_000_000  # whose scores are held at once; a sentence of a book has many more
 
 
 class SpanOptions(Options):
@@ -220,9 +221,9 @@ class SpanRelationTask:
     def _choose(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
     ) -> Int[Tensor, " kept"]:
-        """Rows of the spans to keep: the best set without overlap, or without crossing."""
+        """Rows of the best set without overlap, or without crossing, in the order of the text."""
         gain = scores[:, 1:].amax(-1) - scores[:, 0]
-        ahead = (gain > 0).nonzero()[:, 0]
+        ahead = in_order(bounds, gain > 0)
         pairs = [(a, b) for a, b in bounds[ahead].tolist()]
         select = laminar if self.inventory.nested else disjoint
         kept = select(pairs, gain[ahead].tolist())
@@ -234,10 +235,13 @@ class SpanRelationTask:
         pairs = square(sentence_of(chosen.bounds, view.sentences))
         if head.pairs is None or not len(pairs):
             return Linked()
-        scores = head.score_pairs(view, chosen.bounds, types, pairs).float().softmax(-1)
-        best, labels = scores.max(-1)
-        real = labels > 0
-        return Linked(pairs[real], labels[real], best[real])
+        found = []
+        for part in pairs.split(_PAIRS):
+            scores = head.score_pairs(view, chosen.bounds, types, part).float().softmax(-1)
+            best, labels = scores.max(-1)
+            real = labels > 0
+            found.append((part[real], labels[real], best[real]))
+        return Linked(*(torch.cat(column) for column in zip(*found, strict=True)))
 
     def label(self, chosen: Chosen, linked: Linked) -> tuple[list[str], list[str]]:
         """Return the labels of what was predicted, as strings."""
