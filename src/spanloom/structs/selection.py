@@ -40,7 +40,8 @@ def laminar(bounds: Sequence[Bounds], gains: Sequence[float]) -> list[int]:
     """Return the rows of the set without crossing that has the largest sum of gains, ascending.
 
     Spans may nest. Of rows with the same bounds one is kept, the best. Each group of overlapping
-    spans is solved by itself as a chart over its distinct ends: O(ends³), numpy in the inner loop.
+    spans is solved by itself, as a chart over its distinct ends that is no wider than its widest
+    span: O(ends · widest²), and numpy fills the cells of one width together.
     """
     kept: list[int] = []
     for group in _overlapping(bounds):
@@ -68,30 +69,48 @@ def _chart(group: list[int], bounds: Sequence[Bounds], gains: Sequence[float]) -
         if cell not in own or gains[i] > gains[own[cell]]:
             own[cell] = i
     best, split = _fill(len(ends), {cell: gains[i] for cell, i in own.items()})
-    kept, open_cells = [], [(0, len(ends) - 1)]
+    kept, open_cells = [], _top(best, len(ends))
     while open_cells:
         i, j = open_cells.pop()
-        if best[i, j] == 0:
+        if best[j - i][i] == 0:
             continue
         if (i, j) in own:
             kept.append(own[i, j])
         if j - i > 1:
-            open_cells += [(i, split[i, j]), (split[i, j], j)]
+            middle = i + int(split[j - i][i])
+            open_cells += [(i, middle), (middle, j)]
     return kept
 
 
 def _fill(
     n: int, gains: dict[Bounds, float]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
-    """Best sum within each pair of ends, and where it divides."""
-    best = np.zeros((n, n))
-    split = np.zeros((n, n), dtype=np.intp)
-    for width in range(1, n):
-        for i in range(n - width):
-            j = i + width
-            if width > 1:
-                sums = best[i, i + 1 : j] + best[i + 1 : j, j]
-                split[i, j] = i + 1 + int(sums.argmax())
-                best[i, j] = sums.max()
-            best[i, j] += gains.get((i, j), 0.0)
+) -> tuple[list[npt.NDArray[np.float64]], list[npt.NDArray[np.intp]]]:
+    """Best sum within each pair of ends, and how far on it divides: by width, then by first end."""
+    widest = max(j - i for i, j in gains)
+    best = [np.zeros(n - width) for width in range(widest + 1)]
+    split = [np.ones(n - width, dtype=np.intp) for width in range(widest + 1)]
+    for (i, j), gain in gains.items():
+        best[j - i][i] = gain
+    for width in range(2, widest + 1):
+        inside = best[1][: n - width] + best[width - 1][1:]
+        for first in range(2, width):
+            sums = best[first][: n - width] + best[width - first][first : first + n - width]
+            split[width][sums > inside] = first
+            np.maximum(inside, sums, out=inside)
+        best[width] += inside
     return best, split
+
+
+def _top(best: list[npt.NDArray[np.float64]], n: int) -> list[Bounds]:
+    """Cells side by side that together have the best sum over all ends."""
+    sums, steps = [0.0], [0]
+    for j in range(1, n):
+        widths = range(1, min(len(best) - 1, j) + 1)
+        steps.append(max(widths, key=lambda width: sums[j - width] + best[width][j - width]))
+        sums.append(sums[j - steps[j]] + float(best[steps[j]][j - steps[j]]))
+    cells = []
+    j = n - 1
+    while j:
+        cells.append((j - steps[j], j))
+        j -= steps[j]
+    return cells
