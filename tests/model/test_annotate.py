@@ -1,0 +1,174 @@
+"""Text in, Document out: order, layers, bounds, and that gold never reaches an answer."""
+
+import copy
+import random
+import resource
+from dataclasses import replace
+
+import pytest
+import tiny
+import torch
+
+from spanloom.corpora import folder as corpora
+from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.errors import LayerError, NameNotFound
+
+FREE = ["steps", "names"]  # tasks that need no gold
+
+
+def texts(count, seed=0):
+    chance = random.Random(seed)
+    return [tiny.document(chance, chance.randint(1, 9))[0] for _ in range(count)]
+
+
+def close(one, two):
+    """The same document, scores up to float noise."""
+    mine, yours = list(one.annotations().values()), list(two.annotations().values())
+    assert one == two
+    for a, b in zip(mine, yours, strict=True):
+        if getattr(a, "score", None) is not None:
+            assert a.score == pytest.approx(b.score, abs=1e-5)
+
+
+def test_it_says_something_of_every_kind(model):
+    found = [next(model.annotate([Document(text)], ["steps"]))["main"] for text in texts(4)]
+    assert any(layer.spans for layer in found)
+    assert any(layer.relations for layer in found)
+    assert any(event.arguments for layer in found for event in layer.events)
+
+
+def test_a_document_reads_the_same_alone_and_among_others(model):
+    documents = [Document(text, name=str(row)) for row, text in enumerate(texts(12))]
+    together = list(model.annotate(documents, ["steps"]))
+    for document, among in zip(documents, together, strict=True):
+        close(next(model.annotate([document], ["steps"])), among)
+
+
+@pytest.mark.parametrize("words", [1, 40, 100_000])
+def test_the_size_of_batches_changes_nothing(model, words):
+    documents = [Document(text) for text in texts(5, seed=1)]
+    usual = model.annotate(documents, ["steps"])
+    for one, two in zip(usual, model.annotate(documents, ["steps"], words=words), strict=True):
+        close(one, two)
+
+
+def test_stretches_change_nothing(model, monkeypatch):
+    documents = [Document(text, name=str(row)) for row, text in enumerate(texts(9, seed=2))]
+    usual = list(model.annotate(documents, ["steps"]))
+    monkeypatch.setattr("spanloom.model.model._STRETCH", 50)
+    for one, two in zip(usual, model.annotate(iter(documents), ["steps"]), strict=True):
+        close(one, two)
+
+
+def test_documents_come_out_in_order_with_names_texts_and_layers(model):
+    documents = [Document(text, name=f"d{row}") for row, text in enumerate(["", *texts(6), " \n"])]
+    found = list(model.annotate(documents, ["names"]))
+    assert [(d.name, d.text) for d in found] == [(d.name, d.text) for d in documents]
+    assert all([layer.name for layer in d.layers] == ["main"] for d in found)
+
+
+def test_tasks_of_one_layer_do_not_hide_each_other(model):
+    document = Document(texts(1)[0])
+    both = next(model.annotate([document], FREE))
+    assert [layer.name for layer in both.layers] == FREE
+    for name in FREE:
+        alone = next(model.annotate([document], [name]))["main"]
+        assert [s.fragments for s in both[name].spans] == [s.fragments for s in alone.spans]
+        assert [s.label for s in both[name].spans] == [s.label for s in alone.spans]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\n", "\t \r\n", "\u3000\u2028"])
+def test_texts_without_words_give_empty_layers(model, text):
+    document = next(model.annotate([Document(text)], ["steps"]))
+    assert document.text == text
+    assert document["main"] == Layer("main")
+
+
+def test_no_document_gives_none(model):
+    assert list(model.annotate([])) == []
+
+
+def test_spans_lie_on_the_words_of_their_text(model):
+    for text in texts(5, seed=3):
+        words = {bounds for bounds in model.split(text).words}
+        starts, ends = {a for a, _ in words}, {b for _, b in words}
+        for span in next(model.annotate([Document(text)], ["steps"]))["main"].spans:
+            assert span.start in starts
+            assert span.end in ends
+            assert 0 <= span.score <= 1
+
+
+def test_gold_never_reaches_a_prediction(model, home):
+    gold = corpora.read(home / "corpus", "dev").documents
+    for marked, bare in zip(
+        model.annotate(gold, FREE), model.annotate((d.bare() for d in gold), FREE), strict=True
+    ):
+        close(marked, bare)
+        assert marked.source is None
+
+
+def test_given_spans_come_from_the_task_layer_alone(model, home):
+    gold = corpora.read(home / "corpus", "dev").documents[0]
+    other = Layer("other", (Span("X1", "Reagent", ((0, 3),)),))
+    found = next(model.annotate([gold.with_layer(other)], ["links"]))["main"]
+    placed = {span.fragments for span in gold["main"].spans}
+    assert {span.fragments for span in found.spans} == placed
+    alone = replace(gold, layers=(replace(gold["main"], relations=(), events=()),))
+    assert next(model.annotate([alone], ["links"]))["main"] == found
+
+
+def test_given_spans_do_not_bring_their_relations(model, home):
+    gold = corpora.read(home / "corpus", "dev").documents[0]
+    main = gold["main"]
+    every = tuple(
+        Relation(f"R{i}-{j}", "Mod-Link", a.id, b.id)
+        for i, a in enumerate(main.spans)
+        for j, b in enumerate(main.spans)
+        if i != j
+    )
+    full = gold.bare().with_layer(replace(main, relations=every, events=()))
+    none = gold.bare().with_layer(replace(main, relations=(), events=()))
+    mine, yours = (content(next(model.annotate([each], ["links"]))) for each in (full, none))
+    assert mine == yours
+
+
+def test_a_given_layer_that_is_missing_is_an_error(model):
+    with pytest.raises(LayerError, match="main"):
+        list(model.annotate([Document("add water")], ["links"]))
+
+
+def test_an_unknown_task_is_an_error_with_the_choices(model):
+    with pytest.raises(NameNotFound, match="steps"):
+        list(model.annotate([Document("add water")], ["step"]))
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def quiet(model):
+    """A copy that finds no relations, though it looks for them, and fewer spans."""
+    network = copy.deepcopy(model.network)
+    head = network.heads["steps"]
+    with torch.no_grad():
+        head.pairs.readout.labels.bias[0] += 1000
+        head.spans.readout.labels.bias[0] += 5
+    return replace(model, network=network)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(random.Random(1).choices(tiny.WORDS, k=10_000)),
+        "x" * 1_000_000,
+        "".join(random.Random(1).choices("abx12.", k=20_000)),
+    ],
+    ids=["ten thousand words", "a megabyte of one word", "no blanks"],
+)
+def test_monstrous_sentences_pass_with_bounded_memory(model, text):
+    before = peak()
+    document = next(quiet(model).annotate([Document(text)], ["steps"]))
+    assert document.text == text
+    assert all(span.end <= len(text) for span in document["main"].spans)
+    assert peak() - before < 1_500  # MiB
