@@ -56,6 +56,10 @@ class Task(Protocol):
     def watched(self) -> tuple[str, ...]:
         """The names of its ``figures``, in their order, known before anything is scored."""
 
+    @property
+    def learns(self) -> tuple[str, ...]:
+        """The names of its losses."""
+
     def head(self, dim: int) -> nn.Module:
         """Make the head that learns it, over word vectors of size ``dim``."""
 

@@ -117,6 +117,12 @@ class SpanRelationTask:
             return ("relations",)
         return ("mean", "spans", "relations") if self.inventory.relations else ("spans",)
 
+    @property
+    def learns(self) -> tuple[str, ...]:
+        """Spans unless they are given, pairs where there are relations."""
+        pairs = ("pairs",) if self.inventory.relations else ()
+        return pairs if self.given else ("spans", *pairs)
+
     def head(self, dim: int) -> SpanRelation:
         """Make the span-relation head over word vectors of size ``dim``."""
         options, labels = self.options, 1 + len(self.inventory.spans)

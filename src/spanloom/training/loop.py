@@ -193,7 +193,8 @@ class _Stage:
 
     def _log(self, losses: Mapping[str, Tensor]) -> None:
         progress = self.progress
-        names = sorted(f"{t}.{k}" for t in self.spec.tasks for k in ("spans", "pairs"))
+        tasks = self.model.tasks
+        names = [f"{task}.{loss}" for task in self.spec.tasks for loss in tasks[task].learns]
         values = torch.stack([losses.get(name, torch.zeros(())).cpu() for name in names])
         summed = self.processes.sum(values.to(self.processes.device)).tolist()
         shown = {n: v for n, v in zip(names, summed, strict=True) if v}
