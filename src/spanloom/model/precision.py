@@ -36,9 +36,18 @@ def compute(precision: str = "auto", device: str | None = None) -> Compute:
     """
     if precision not in CHOICES:
         raise NameNotFound("precision", precision, CHOICES)
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    chosen = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     bf16 = precision == "bf16" or (precision == "auto" and _has_bf16(chosen))
     return Compute(chosen, bf16)
+
+
+def _device(name: str) -> torch.device:
+    """Return a device on which a tensor can be made; raises ``NameNotFound``."""
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:  # no such word, or none in this machine
+        known = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+        raise NameNotFound("device", name, known) from error
 
 
 def _has_bf16(device: torch.device) -> bool:

@@ -1,0 +1,186 @@
+"""``spanloom annotate`` through its door: every input, every form, every mistake."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from spanloom.formats import jsonl
+from spanloom.formats.brat import folder as brat
+
+TEXT = "add 5 ml cold buffer ."
+
+
+@pytest.fixture(scope="module")
+def annotate(home, spanloom):
+    def run(*args, **options):
+        return spanloom("annotate", *args, "-m", home / "model", "--precision", "fp32", **options)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def expected(home):
+    """What the model itself says, by document."""
+    from spanloom.model.folder import load
+
+    model = load(home / "model", precision="fp32")
+    documents = [reading.document for reading in brat.read_all(home / "corpus")]
+    return {each.name: each for each in model.annotate(documents)}
+
+
+def test_a_text(annotate, home):
+    result = annotate(TEXT)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("# text\nid  label")
+    told = result.stderr.splitlines()
+    assert len(told) == 1
+    assert told[0].startswith(f"model {home / 'model'} on cpu")
+    assert told[0].endswith("fp32; tasks: steps; encoder passes: 1")
+
+
+@pytest.mark.parametrize("source", [[], ["-"]])
+def test_stdin(annotate, source):
+    result = annotate(*source, "--to", "json", input=TEXT)
+    (document,) = jsonl.loads(result.stdout)
+    assert (document.name, document.text) == ("stdin", TEXT)
+    same = jsonl.loads(annotate(TEXT, "--to", "json").stdout)
+    assert next(same).layers == document.layers
+
+
+def test_forms_of_one_text(annotate, tmp_path):
+    document = next(jsonl.loads(annotate(TEXT, "--to", "json").stdout))
+    ann = annotate(TEXT, "--to", "brat").stdout
+    assert [line.split("\t")[2] for line in ann.splitlines() if line[0] == "T"] == [
+        document.cover(span) for span in document["main"].spans
+    ]
+    assert "<html" in annotate(TEXT, "--to", "html").stdout
+    for name, start in (("a.html", "<!"), ("a.jsonl", '{"name"'), ("a.txt", "# text")):
+        assert annotate(TEXT, "-o", tmp_path / name).exit_code == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(start)
+
+
+def test_a_folder_keeps_its_structure(annotate, home, tmp_path, expected):
+    result = annotate(home / "corpus", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    written = {each.document.name: each.document for each in brat.read_all(tmp_path / "out")}
+    assert {k: v.layers for k, v in written.items()} == {k: v.layers for k, v in expected.items()}
+    assert "[entities]" in (tmp_path / "out" / "annotation.conf").read_text(encoding="utf-8")
+
+
+def test_jsonl_in_and_out(annotate, home, spanloom, tmp_path, expected):
+    spanloom("convert", home / "corpus", tmp_path / "in.jsonl")
+    annotate(tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")
+    written = list(jsonl.read(tmp_path / "out.jsonl"))
+    assert {each.name: each.layers for each in written} == {
+        name: each.layers for name, each in expected.items()
+    }
+
+
+def test_in_place_adds_and_changes_no_byte(annotate, home, tmp_path):
+    shutil.copytree(home / "corpus", tmp_path / "corpus")
+    (tmp_path / "corpus/dev/dev0.ann").write_bytes(b"T1\tAction 0 3\tadd\nbroken")
+    before = {path: path.read_bytes() for path in (tmp_path / "corpus").rglob("*.*")}
+    first = annotate(tmp_path / "corpus", "--in-place")
+    assert first.exit_code == 0, first.stderr
+    after = {path: path.read_bytes() for path in (tmp_path / "corpus").rglob("*.*")}
+    assert after.keys() == before.keys()
+    assert all(after[path].startswith(content) for path, content in before.items())
+    assert after != before
+    second = annotate(tmp_path / "corpus", "--in-place")
+    assert second.stderr.splitlines()[-1].endswith("0 of 8 documents have new annotations")
+    assert {path: path.read_bytes() for path in after} == after
+
+
+def test_one_task(annotate):
+    assert annotate(TEXT, "--tasks", "steps").exit_code == 0
+
+
+def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
+    """After so many words the first documents are out before the last are read."""
+    from spanloom.model import model
+
+    monkeypatch.setattr(model, "_STRETCH", 50)
+    lines = [json.dumps({"name": str(row), "text": TEXT}) for row in range(40)]
+    (tmp_path / "in.jsonl").write_text("\n".join([*lines, "broken"]), encoding="utf-8")
+    result = annotate(tmp_path / "in.jsonl", "--to", "json")
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) > 20
+    assert "in.jsonl:41: not a document" in result.stderr
+
+
+def test_without_a_model(fails):
+    told = fails("annotate", TEXT, code=2)
+    assert "no default model ships yet" in told
+    assert "spanloom train FOLDER -o MODEL" in told
+
+
+MISTAKES = {
+    "nosuch.txt": (1, "nosuch.txt: no such file or folder"),
+    "no/such": (1, "no/such: no such file or folder"),
+    "{tmp}/latin1.txt": (1, "latin1.txt:2: byte 7 (0xe9) is not utf-8"),
+    "{tmp}/broken.jsonl": (1, "broken.jsonl:1: not a document"),
+    "{tmp}/empty": (1, "empty: no documents"),
+    "{tmp}/x.pdf": (1, "expected a folder, .txt, .ann or .jsonl"),
+    "{tmp}/x.ann": (2, "did you mean x.txt?"),
+    "{tmp}/folder --to brat": (2, "--to brat needs -o OUT"),
+    "{tmp}/folder --in-place -o x": (2, "goes with no -o"),
+    "text --in-place": (2, "--in-place needs a DIR"),
+    "text --tasks nosuch": (1, "no task 'nosuch' (known: steps)"),
+    "text --precision fp8": (1, "no precision 'fp8'"),
+    "text --device abacus": (1, "no device 'abacus'"),
+    "text -o {tmp}/x.doc": (2, "cannot tell the form"),
+    "text -o {tmp}/no/x.html": (1, "no folder"),
+    "text --to json -o {tmp}/folder": (1, "folder: could not be written"),
+    "{tmp}/folder -o {tmp}/x.pdf/out": (1, "x.pdf"),
+    "text\udcff": (1, "TEXT: byte 4 (0xff) is not utf-8"),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("mistakes")
+    (place / "latin1.txt").write_bytes(b"add\ncaf\xe9")
+    (place / "broken.jsonl").write_text("{}\n", encoding="utf-8")
+    (place / "empty").mkdir()
+    (place / "folder").mkdir()
+    (place / "folder/a.txt").write_text(TEXT, encoding="utf-8")
+    for name in ("x.pdf", "x.ann", "x.txt"):
+        (place / name).write_text("", encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes(fails, home, place, line):
+    code, told = MISTAKES[line]
+    words = line.format(tmp=place).split(" ")
+    assert told in fails("annotate", *words, "-m", home / "model", code=code)
+
+
+def test_no_model_there(fails, tmp_path):
+    assert "no such folder" in fails("annotate", TEXT, "-m", tmp_path / "x", code=1)
+    assert "no manifest.json" in fails("annotate", TEXT, "-m", tmp_path, code=1)
+
+
+def test_a_full_disk(fails, home, tmp_path, monkeypatch):
+    def full(handle, data):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "out.jsonl").write_text("before", encoding="utf-8")
+    monkeypatch.setattr(os, "write", full)
+    model = home / "model"
+    told = fails("annotate", TEXT, "-m", model, "-o", tmp_path / "out.jsonl", code=1)
+    monkeypatch.undo()
+    assert told.endswith("out.jsonl: could not be written: No space left on device")
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_an_interrupt_is_one_line(fails, home, monkeypatch):
+    from spanloom.model import folder
+
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder, "load", interrupted)
+    assert fails("annotate", TEXT, "-m", home / "model", code=1) == "spanloom: interrupted"
