@@ -18,7 +18,7 @@ def candidates(sentences: Int[Tensor, "sentence 2"], width: int) -> Int[Tensor, 
     return torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
 
 
-def starts(sentences: Int[Tensor, "sentence 2"], width: int) -> list[Int[Tensor, " word"]]:
+def starts(sentences: Int[Tensor, "sentence 2"], width: int) -> list[Int[Tensor, " _"]]:
     """Return, for each width from 1 up, the words at which a candidate of that width starts."""
     room = _room(sentences)
     widest = min(width, int(room.max())) if len(room) else 0

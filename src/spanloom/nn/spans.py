@@ -60,8 +60,8 @@ class SpanLinear(nn.Module):
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " start"]],
-    ) -> Iterator[Float[Tensor, "start size"]]:
+        starts: Sequence[Int[Tensor, " _"]],
+    ) -> Iterator[Float[Tensor, "_ size"]]:
         """Yield what ``forward`` makes of all spans of one width, for widths 1, 2, … in turn.
 
         ``starts`` holds, for each width, where such spans start. Sums of contents grow by one word
@@ -105,7 +105,7 @@ class SpanScorer(nn.Module):
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " start"]],
+        starts: Sequence[Int[Tensor, " _"]],
     ) -> Float[Tensor, "span label"]:
         """Return unnormalised scores of the spans of width 1, then 2, …: see ``SpanLinear.every``.
 
