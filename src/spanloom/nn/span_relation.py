@@ -160,9 +160,7 @@ def sentence_of(
     return torch.searchsorted(sentences[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
 
 
-def in_order(
-    bounds: Int[Tensor, "span 2"], kept: Bool[Tensor, " span"]
-) -> Int[Tensor, " kept"]:
+def in_order(bounds: Int[Tensor, "span 2"], kept: Bool[Tensor, " span"]) -> Int[Tensor, " kept"]:
     """Return the rows that are kept, in the order of the text: pairs need a sentence's together."""
     rows = kept.nonzero()[:, 0]
     start, end = bounds[rows].unbind(-1)
