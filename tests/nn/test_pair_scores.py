@@ -1,0 +1,76 @@
+"""Pair scores, against a loop over ordered pairs that says every part out loud."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.nn.pairs import PairScorer, square
+from spanloom.nn.spans import SpanAttention
+
+EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+def _distance(one, two):
+    """Words between, as a bucket; positive where the second stands right, 0 where they overlap."""
+    if two[0] >= one[1]:
+        gap, sign = (one[1], two[0]), 1
+    elif one[0] >= two[1]:
+        gap, sign = (two[1], one[0]), -1
+    else:
+        return 0, (0, 0)
+    return sign * (1 + sum(gap[1] - gap[0] >= edge for edge in EDGES)), gap
+
+
+def _slow(scorer, words, weights, bounds, types, pairs):
+    heads = scorer.head(words, weights, bounds) + types @ scorer.head_type.weight.T
+    tails = scorer.tail(words, weights, bounds) + types @ scorer.tail_type.weight.T
+    first = []
+    for i, j in pairs.tolist():
+        bucket, (a, b) = _distance(bounds[i].tolist(), bounds[j].tolist())
+        between = words[a:b].mean(0) if a < b else torch.zeros(words.shape[1])
+        parts = torch.cat([heads[i], tails[j], heads[i] * tails[j]])
+        same = torch.cat([torch.eye(len(heads[i])), torch.eye(len(heads[i]))])
+        weight = torch.cat([same, scorer.product.weight.T])
+        vector = parts @ weight + between @ scorer.between.weight.T
+        first.append(vector + scorer.distance.weight[bucket + len(EDGES) + 1])
+    return scorer.readout(torch.stack(first))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 999), data=st.data())
+def test_pair_scores_are_those_of_a_loop_over_pairs(seed, data):
+    torch.manual_seed(seed)
+    words, types = torch.randn(90, 4), torch.rand(5, 3)
+    scorer = PairScorer(4, types=3, labels=4, widths=3, size=6, dropout=0.4).eval()
+    start = st.integers(0, 80)
+    bounds = torch.tensor([(a, a + data.draw(st.integers(1, 9))) for a in _draws(data, start, 5)])
+    weights = SpanAttention(4)(words)
+    pairs = square(torch.zeros(5, dtype=torch.long))
+    ends = scorer.ends(words, weights, bounds, types)
+    found = scorer(*ends, scorer.context(words), bounds, pairs)
+    torch.testing.assert_close(found, _slow(scorer, words, weights, bounds, types, pairs), **CLOSE)
+
+
+def _draws(data, strategy, times):
+    return [data.draw(strategy) for _ in range(times)]
+
+
+def test_every_distance_has_a_vector_of_its_own_and_a_side():
+    scorer = PairScorer(2, types=1, labels=2, widths=1, size=2, dropout=0.0)
+    gaps = [0, 1, 2, 3, 4, 5, 8, 16, 32, 64, 1000]
+    bounds = torch.tensor([(0, 1), *((1 + gap, 2 + gap) for gap in gaps)])
+    right = torch.tensor([(0, row) for row in range(1, len(bounds))])
+    one, two = scorer._gap(bounds, right)[1], scorer._gap(bounds, right.flip(1))[1]
+    assert one.tolist() == sorted(set(one.tolist()))[: len(gaps) - 1] + [one.max().item()]
+    middle = len(EDGES) + 1
+    assert (one - middle).tolist() == (middle - two).tolist()
+    assert {*one.tolist(), *two.tolist(), middle} == set(range(scorer.distance.num_embeddings))
+
+
+@given(sizes=st.lists(st.integers(0, 5), max_size=6))
+def test_square_lists_all_ordered_pairs_of_a_group(sizes):
+    group = [row for row, size in enumerate(sizes) for _ in range(size)]
+    every = range(len(group))
+    expected = [[i, j] for i in every for j in every if i != j and group[i] == group[j]]
+    assert square(torch.tensor(group, dtype=torch.long)).tolist() == expected
