@@ -1,0 +1,154 @@
+"""``spanloom train`` and ``spanloom init`` through their door."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+import tiny
+
+from spanloom.config import recipe as recipes
+
+
+@pytest.fixture
+def small(home, tmp_path):
+    """A recipe of one epoch over the home's encoder and corpus."""
+    stage = {"tasks": ["steps"], "epochs": 1, "batch": 96, "precision": "fp32"}
+    tasks = {"steps": {"data": str(home / "corpus"), "kind": "relations", "size": 16}}
+    trunk = [{"transformer": str(home / "encoder")}]
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "corpus").mkdir()
+    return tiny.recipe(tmp_path, trunk=trunk, tasks=tasks, stages=[stage])
+
+
+def test_what_a_run_says(home):
+    told = (home / "trained.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.split(":")[0] for line in told[:3]] == [
+        "dev steps.mean",
+        "dev steps.spans",
+        "dev steps.relations",
+    ]
+    assert "s on the clock" in told[3]
+    assert "s of CPU, 72 updates" in told[3]
+    assert told[4:] == [
+        f"model: {home / 'model'}",
+        f'next: spanloom annotate "…" -m {home / "model"}',
+    ]
+
+
+def test_a_dry_run_trains_nothing(home, spanloom, tmp_path):
+    recipe = home / "recipe.yaml"
+    result = spanloom(
+        "train", recipe, "-o", tmp_path / "x", "--dry-run", "--set", "stages.0.epochs=3"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "stage 0: 3 epochs of 192 words, 6 updates each, 18 in all" in result.stdout
+    assert "16,077 weights" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_trains_by_a_proposed_recipe(home, spanloom, tmp_path):
+    settings = [f"trunk.0.transformer={home / 'encoder'}", "stages.0.epochs=1"]
+    told = spanloom(
+        "train", home / "corpus", "-o", tmp_path / "m", "--set", settings[0], "--set", settings[1]
+    )
+    assert told.exit_code == 0, told.stderr
+    assert "task corpus: 6 documents" in told.stderr
+    used = recipes.load(tmp_path / "m" / "recipe.yaml")
+    assert used.tasks["corpus"].kind == "relations"
+    assert used.collected["corpus"]["spans"] == ["Action", "Modifier", "Place", "Reagent"]
+
+
+def test_what_is_not_ours_is_refused_before_training(fails, home, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/thesis.tex").write_text("all", encoding="utf-8")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    recipe = home / "recipe.yaml"
+    assert "is no model of ours" in fails("train", recipe, "-o", tmp_path / "precious", code=1)
+    assert "something else is there" in fails("train", recipe, "-o", tmp_path / "file", code=1)
+    assert "Not a directory" in fails("train", recipe, "-o", tmp_path / "file/m", code=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "precious"]
+
+
+def test_a_model_of_ours_is_replaced(spanloom, small, tmp_path):
+    out = tmp_path / "m"
+    for _ in range(2):
+        assert spanloom("train", small, "-o", out).exit_code == 0
+    assert (out / "manifest.json").is_file()
+
+
+def test_mistakes(fails, home, tmp_path):
+    recipe, out = home / "recipe.yaml", ("-o", tmp_path / "m")
+    (tmp_path / "broken.yaml").write_text(
+        "trunk:\n- {transformer: x}\ntasks: [\n", encoding="utf-8"
+    )
+    (tmp_path / "wrong.yaml").write_text("trunk: []\nepoch: 3\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.pdf").write_text("", encoding="utf-8")
+    assert "broken.yaml:4: not valid YAML" in fails("train", tmp_path / "broken.yaml", *out, code=1)
+    assert "wrong.yaml:2: epoch: unknown key" in fails(
+        "train", tmp_path / "wrong.yaml", *out, code=1
+    )
+    assert "cannot be read: No such file" in fails("train", tmp_path / "no.yaml", *out, code=1)
+    assert "no such recipe" in fails("train", tmp_path / "no", *out, code=1)
+    assert "expected a recipe" in fails("train", tmp_path / "notes.pdf", *out, code=2)
+    assert "empty: no documents" in fails("train", tmp_path / "empty", *out, code=1)
+    setting = ("--set", "stages.0.epoch=3")
+    assert "did you mean 'epochs'?" in fails("train", recipe, *out, *setting, code=1)
+    layer = ("--set", "tasks.steps.layer=nosuch")
+    assert "layers there: main" in fails("train", recipe, *out, *layer, code=1)
+    encoder = ("--set", f"trunk.0.transformer={tmp_path / 'no'}")
+    assert fails("train", recipe, *out, *encoder, code=1)
+    assert "no device 'abacus'" in fails("train", recipe, *out, "--device", "abacus", code=1)
+
+
+@pytest.mark.slow
+def test_interrupted_and_gone_on_is_the_same_model(small, tmp_path):
+    def start(out, *more):
+        command = [sys.executable, "-m", "spanloom", "train", small, "-o", tmp_path / out, *more]
+        setting = ["--set", "stages.0.epochs=40", "--device", "cpu"]
+        return subprocess.Popen([*command, *setting], stderr=subprocess.PIPE, text=True)
+
+    whole = start("whole")
+    whole.communicate()
+    assert whole.returncode == 0
+    first = start("parts")
+    for line in first.stderr:
+        if line.startswith("epoch 3."):
+            break
+    first.send_signal(signal.SIGINT)
+    told = first.communicate()[1].splitlines()
+    assert first.returncode == 1
+    assert told[-1].startswith("spanloom: interrupted; to go on: spanloom train")
+    assert told[-1].endswith("--resume")
+    assert not (tmp_path / "parts").exists()
+    second = start("parts", "--resume")
+    assert "epoch 2." not in second.communicate()[1]
+    assert second.returncode == 0
+    weights = [(tmp_path / out / "model.safetensors").read_bytes() for out in ("whole", "parts")]
+    assert weights[0] == weights[1]
+
+
+def test_init_writes_a_recipe_that_trains(home, spanloom, fails, tmp_path):
+    out = tmp_path / "deep" / "recipe.yaml"
+    out.parent.mkdir()
+    result = spanloom("init", home / "corpus", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert f"next: spanloom train {out}" in result.stdout
+    recipe = recipes.load(out)
+    assert (out.parent / recipe.tasks["corpus"].data).resolve() == (home / "corpus").resolve()
+    assert "# 6 documents, 136 spans of 4 labels" in out.read_text(encoding="utf-8")
+    before = out.read_bytes()
+    assert "already there" in fails("init", home / "corpus", "-o", out, code=1)
+    out.write_text("mine", encoding="utf-8")
+    assert spanloom("init", home / "corpus", "-o", out, "--force").exit_code == 0
+    assert out.read_bytes() == before
+    encoder = ("--set", f"trunk.0.transformer={home / 'encoder'}")
+    assert spanloom("train", out, "-o", tmp_path / "m", "--dry-run", *encoder).exit_code == 0
+
+
+def test_init_mistakes(fails, tmp_path):
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare/a.txt").write_text("add", encoding="utf-8")
+    assert "none with spans" in fails("init", tmp_path / "bare", "-o", tmp_path / "r", code=1)
+    assert "found none" in fails("init", tmp_path / "no", "-o", tmp_path / "r", code=1)

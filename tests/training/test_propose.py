@@ -1,0 +1,85 @@
+"""What data proposes."""
+
+import pytest
+import tiny
+
+from spanloom.config import recipe as recipes
+from spanloom.config.commented import commented
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.errors import DataError
+from spanloom.formats import jsonl
+from spanloom.training.propose import epochs, propose, sentences
+
+
+def write(path, *layers, text="add cold buffer"):
+    jsonl.write(path, [Document(text, layers, "a")])
+    return path
+
+
+def layer(name, *, related=False):
+    spans = Span(f"T1{name}", "A", ((0, 3),)), Span(f"T2{name}", "B", ((4, 8),))
+    relations = (Relation(f"R1{name}", "rel", spans[0].id, spans[1].id),) if related else ()
+    return Layer(name, spans, relations)
+
+
+def test_one_task_a_layer_with_spans(tmp_path):
+    path = write(
+        tmp_path / "a.b c.jsonl",
+        layer("main"),
+        layer("x y", related=True),
+        Layer("none"),
+        layer("words"),
+    )
+    found = propose(path, "../a.jsonl")
+    assert {k: (v.kind, v.layer, v.data) for k, v in found.recipe.tasks.items()} == {
+        "a-b-c": ("entities", "main", "../a.jsonl"),
+        "x-y": ("relations", "x y", "../a.jsonl"),
+    }
+    assert found.recipe.stages[0].tasks == ("a-b-c", "x-y")
+    assert (
+        found.notes["tasks", "x-y"] == "1 documents, 2 spans of 2 labels, 1 relations of 1 labels"
+    )
+
+
+def test_names_are_valid_and_differ(tmp_path):
+    path = write(tmp_path / "a.jsonl", layer("main"), layer("a"), layer("a!"), layer("!"))
+    assert list(propose(path, "a").recipe.tasks) == ["a", "a-2", "a-3", "task"]
+
+
+def test_events_make_relations_and_train_alone_is_read(tmp_path):
+    corpus = tiny.corpus(tmp_path / "corpus")
+    found = propose(corpus, "corpus")
+    assert found.recipe.tasks["corpus"].kind == "relations"
+    assert found.notes["tasks", "corpus"].startswith("6 documents, ")
+
+
+def test_it_can_be_written_with_comments_and_read_again(tmp_path):
+    found = propose(tiny.corpus(tmp_path / "corpus"), "corpus")
+    text = commented(found.recipe, found.notes)
+    assert recipes.loads(text) == found.recipe
+    assert "# 6 documents" in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a b c"] * 20, "line"),
+        ([], "line"),
+        (["a b c"] * 19 + ["w " * 101], "line"),
+        (["a b c"] * 18 + ["w " * 101], "rule"),
+        (["", "", "w " * 100, ""], "line"),
+    ],
+)
+def test_long_lines_are_paragraphs(lines, expected):
+    assert sentences([Document("\n".join(lines))]) == expected
+
+
+def test_less_data_more_epochs():
+    told = [epochs(words) for words in (0, 1_000, 25_000, 250_000, 10_000_000)]
+    assert told == [40, 40, 25, 8, 4]
+
+
+def test_nothing_to_learn(tmp_path):
+    path = write(tmp_path / "a.jsonl", Layer("main"), layer("words"))
+    with pytest.raises(DataError, match=r"1 documents, none with spans .*main, words"):
+        propose(path, "a")
