@@ -120,8 +120,8 @@ def _bounded(where: str, value: object, largest: int, depth: int = 0) -> None:
     if isinstance(value, dict | list) and depth < _DEEPEST and len(value) <= _LONGEST:
         for each in value.values() if isinstance(value, dict) else value:
             _bounded(where, each, largest, depth + 1)
-    elif isinstance(value, int) and not -1 <= value <= largest:
-        raise ModelError(f"{where}: expected at most {largest} (all weights), got {value:.3g}")
+    elif isinstance(value, int) and abs(value) > largest:
+        raise ModelError(f"{where}: expected at most {largest} (all weights), got {value!r:.40}")
     elif isinstance(value, float) and not math.isfinite(value):
         raise ModelError(f"{where}: expected a finite number, got {value}")
     elif isinstance(value, dict | list) or (isinstance(value, str) and len(value) > _LONGEST):

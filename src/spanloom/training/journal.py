@@ -41,5 +41,5 @@ def _before(line: bytes, keep: int) -> bool:
     """A line that a kill cut short counts as after."""
     try:
         return int(json.loads(line)["update"]) <= keep
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         return False

@@ -1,0 +1,187 @@
+"""What the loop promises: who is touched, when it stops, what a stage starts from."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from spanloom.errors import RecipeError, TrainingError
+from spanloom.training import loop
+from spanloom.training.loop import BEST, Pace, _Stage
+from spanloom.training.plan import epoch
+
+CONTEXTS = [
+    {"name": "low", "rnn": "lstm", "size": 4},
+    {"name": "high", "rnn": "gru", "size": 4, "reads": ["low"]},
+]
+
+
+def levelled(level):
+    return {"data": "corpus", "kind": "entities", "level": level, "size": 16}
+
+
+def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
+    tasks = {name: levelled(level) for name, level in (("a", "trunk"), ("b", "low"), ("c", "high"))}
+    stages = [{"tasks": list(tasks), "epochs": 1, "precision": "fp32"}]
+    run = bench.run(tmp_path, tasks=tasks, levels=CONTEXTS, stages=stages)
+    stage = _Stage(run, run.recipe.stages[0])
+    draws = sum(stage._draw(), ())
+    below = {"a": ["trunk"], "b": ["trunk", "levels.low"], "c": ["trunk", "levels.low"]}
+    below["c"].append("levels.high")
+    for name in tasks:
+        stage.optimiser.zero_grad(set_to_none=True)
+        draw = next(draw for draw in draws if draw.task == name)
+        stage._backward(draw, draw.sentences)
+        network = run.model.network
+        touched = {
+            ".".join(each.split(".")[: 1 if each.startswith("trunk") else 2])
+            for each, value in network.named_parameters()
+            if value.grad is not None
+        }
+        assert touched == {*below[name], f"heads.{name}"}
+
+
+def scripted(monkeypatch, scores):
+    """Dev scores as given, the last one again and again."""
+    left = list(scores)
+
+    def score(stage):
+        value = left.pop(0) if len(left) > 1 else left[0]
+        return {f"{name}.spans": value for name in stage.spec.tasks}
+
+    monkeypatch.setattr(_Stage, "_score", score)
+
+
+def one(**changes):
+    stage = {"tasks": ["names"], "batch": 1000, "precision": "fp32", "epochs": 9} | changes
+    return {"stages": [stage]}
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "stopped", "best"),
+    [
+        ([0.5, 0.6, 0.5], 2, 4, 2),
+        ([0.5, 0.4, 0.6, 0.6], 2, 5, 3),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 1, 9, 9),
+        ([0.5], 1, 2, 1),
+        ([0.5], None, 9, 1),
+    ],
+)
+def test_patience_counts_epochs_without_a_better_score(
+    bench, tmp_path, monkeypatch, scores, patience, stopped, best
+):
+    scripted(monkeypatch, scores)
+    monkeypatch.setattr(_Stage, "_update", lambda self, update, length, pace: None)
+    run = bench.run(tmp_path, **one(patience=patience))
+    progress = run.train(Pace(1e9), resume=False)
+    assert (progress.epoch, progress.best_epoch) == (stopped, best)
+
+
+def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch):
+    scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7])
+    run = bench.run(tmp_path, **one(epochs=5, schedule="plateau", warmup=0))
+    rates = []
+    real = loop.set_rates
+    monkeypatch.setattr(loop, "set_rates", lambda o, f: (rates.append(f), real(o, f)))
+    run.train(Pace(1e9), resume=False)
+    assert rates == [1, 1, 0.5, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("metric", "hint"),
+    [("names.span", "names.spans"), ("names.relations", "names.spans"), ("names", "names.spans")],
+)
+def test_a_figure_that_no_task_has_is_refused_before_training(bench, metric, hint):
+    with pytest.raises(RecipeError, match=f"stages.0.metric: no figure '{metric}'.*{hint}"):
+        bench.fresh(**one(metric=metric))
+
+
+def test_figures_watched_are_the_figures_told(bench, tmp_path):
+    run = bench.run(tmp_path)
+    told = _Stage(run, run.recipe.stages[0])._score()
+    known = [f"{n}.{each}" for n, task in run.model.tasks.items() for each in task.watched]
+    assert list(told) == known
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [(None, (0.2 + 0.8) / 2), ("steps.spans", 0.3), ("names.spans", 0.8)],
+)
+def test_what_decides_is_the_metric_or_the_mean_of_first_figures(bench, tmp_path, metric, expected):
+    stage = {"tasks": ["steps", "names"], "precision": "fp32", "metric": metric}
+    run = bench.run(tmp_path, stages=[stage])
+    figures = {"steps.mean": 0.2, "steps.spans": 0.3, "steps.relations": 0.1, "names.spans": 0.8}
+    assert _Stage(run, run.recipe.stages[0])._watched(figures) == pytest.approx(expected)
+
+
+def test_a_stage_starts_from_the_best_weights_of_the_last_with_a_fresh_optimiser(
+    bench, tmp_path, monkeypatch
+):
+    stage = one(epochs=4)["stages"][0]
+    scripted(monkeypatch, [0.1, 0.9, 0.3])
+    run = bench.run(tmp_path, stages=[stage, stage | {"epochs": 1}])
+    best, seen = {}, []
+    real_save, real_optimiser = loop.folder.save, loop.optimiser
+
+    def saving(model, place, *, figures):
+        real_save(model, place, figures=figures)
+        best.setdefault(run.progress.stage, {}).update(load_file(place / "model.safetensors"))
+
+    def making(network, spec):
+        made = real_optimiser(network, spec)
+        now = {name: each.clone() for name, each in network.state_dict().items()}
+        seen.append((now, len(made.state)))
+        return made
+
+    monkeypatch.setattr(loop.folder, "save", saving)
+    monkeypatch.setattr(loop, "optimiser", making)
+    run.train(Pace(1e9), resume=False)
+    started, state = seen[1]
+    assert state == 0
+    assert all(torch.equal(each, best[0][name]) for name, each in started.items())
+    assert any(not torch.equal(each, seen[0][0][name]) for name, each in started.items())
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_stops_the_run_and_names_the_update(bench, tmp_path, bad):
+    run = bench.run(tmp_path, **one())
+    with torch.no_grad():
+        for each in run.model.network.heads["names"].parameters():
+            each.fill_(bad)
+    before = {name: each.clone() for name, each in run.model.network.named_parameters()}
+    with pytest.raises(TrainingError, match=r"update 1: .*lr"):
+        run.train(Pace(1e9), resume=False)
+    for name, each in run.model.network.named_parameters():
+        assert torch.equal(each.nan_to_num(), before[name].nan_to_num())
+
+
+def test_a_frozen_trunk_stays_and_has_no_part_in_the_gradient(bench, tmp_path):
+    run = bench.run(tmp_path, **one(epochs=2, lr={"trunk": 0, "rest": 0.01}))
+    before = {name: each.clone() for name, each in run.model.network.named_parameters()}
+    run.train(Pace(1e9), resume=False)
+    for name, each in run.model.network.named_parameters():
+        if ".encoder." in name:
+            assert torch.equal(each, before[name]), name
+            assert each.grad is None, name
+        if name.startswith(("trunk.0.layers", "heads.names.spans")):
+            assert each.grad is not None, name
+    assert not torch.equal(run.model.network.trunk[0].layers.scale, before["trunk.0.layers.scale"])
+
+
+def test_fractions_of_an_epoch_stop_where_they_say(bench, tmp_path):
+    changes = one(epochs=1.5, batch=10)
+    run = bench.run(tmp_path, **changes)
+    spec, data = run.recipe.stages[0], run.prepared.data
+    lengths = [len(epoch(spec, data, seed="5/0", number=n, window=64)) for n in (0, 1)]
+    progress = run.train(Pace(1e9), resume=False)
+    assert progress.updates == lengths[0] + round(lengths[1] / 2)
+
+
+def test_the_best_model_is_what_the_folder_holds(bench, tmp_path, monkeypatch):
+    scripted(monkeypatch, [0.2, 0.9, 0.1])
+    run = bench.run(tmp_path, **one(epochs=3))
+    progress = run.train(Pace(1e9), resume=False)
+    assert progress.figures == {"names.spans": 0.9}
+    assert "| names.spans | 90.00 |" in (tmp_path / BEST / "README.md").read_text()
+    there = load_file(tmp_path / BEST / "model.safetensors")
+    network = run.model.network.state_dict()
+    assert all(torch.equal(each, network[name]) for name, each in there.items())

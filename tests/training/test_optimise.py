@@ -1,0 +1,175 @@
+"""Rates, groups, and the running average, each against plain arithmetic."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from spanloom.config.recipe import Rates, StageSpec
+from spanloom.training import checkpoint
+from spanloom.training.checkpoint import Progress
+from spanloom.training.optimise import (
+    Average,
+    freeze,
+    learnable,
+    linear,
+    optimiser,
+    plateau,
+    pretrained,
+    set_rates,
+)
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
+        self.mix = nn.Linear(2, 2)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.ModuleList([Encoder()])
+        self.heads = nn.ModuleDict({"a": nn.Linear(4, 2), "b": nn.Linear(4, 2)})
+
+
+@pytest.fixture
+def net():
+    torch.manual_seed(0)
+    return Net()
+
+
+def stage(**changes):
+    return StageSpec(tasks=("a",), lr=Rates(trunk=0.1, rest=0.2), **changes)
+
+
+@pytest.mark.parametrize(
+    ("done", "warmup", "factor"),
+    [(0, 0.1, 0), (0.05, 0.1, 0.5), (0.1, 0.1, 1), (0.55, 0.1, 0.5), (1, 0.1, 0), (0, 0, 1)]
+    + [(0.5, 0, 0.5), (0.5, 1, 0.5), (1, 1, 1)],
+)
+def test_linear(done, warmup, factor):
+    assert linear(done, warmup, 0) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    ("done", "warmup", "halvings", "factor"),
+    [(0, 0.1, 0, 0), (0.05, 0.1, 0, 0.5), (0.5, 0.1, 0, 1), (0.5, 0.1, 3, 0.125), (0, 0, 1, 0.5)],
+)
+def test_plateau(done, warmup, halvings, factor):
+    assert plateau(done, warmup, halvings) == pytest.approx(factor)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 50))
+def test_factors_stay_between_0_and_1(done, warmup, halvings):
+    assert 0 <= linear(done, warmup, halvings) <= 1
+    assert 0 <= plateau(done, warmup, halvings) <= 1
+
+
+def groups(net, made):
+    """Name of each parameter: (rate, decay)."""
+    names = {id(each): name for name, each in net.named_parameters()}
+    return {
+        names[id(each)]: (group["lr"], group["weight_decay"])
+        for group in made.param_groups
+        for each in group["params"]
+    }
+
+
+def test_rates_by_origin_and_no_decay_on_biases_and_norms(net):
+    found = groups(net, optimiser(net, stage(weight_decay=0.3)))
+    assert found == {
+        name: (0.1 if ".encoder." in name else 0.2, 0.3 if each.ndim > 1 else 0.0)
+        for name, each in net.named_parameters()
+    }
+
+
+def test_a_trunk_rate_of_0_freezes_encoders_alone_and_can_be_undone(net):
+    net.trunk[0].encoder[0].weight.requires_grad_(False)  # as frozen embeddings
+    names = learnable(net)
+    net.trunk[0].encoder[0].bias.grad = torch.ones(4)
+    freeze(net, names, Rates(trunk=0, rest=0.2))
+    learnt = {name for name, each in net.named_parameters() if each.requires_grad}
+    assert learnt == {name for name, _ in net.named_parameters() if not pretrained(name)}
+    assert all(each.grad is None for each in net.parameters())
+    assert groups(net, optimiser(net, stage())).keys() == learnt
+    freeze(net, names, Rates())
+    assert learnable(net) == names
+
+
+def test_set_rates_scales_from_the_top_every_time(net):
+    made = optimiser(net, stage())
+    for factor in (0.5, 0.25, 1.0):
+        set_rates(made, factor)
+        assert {group["lr"] for group in made.param_groups} == {0.1 * factor, 0.2 * factor}
+
+
+def test_the_average_is_the_recurrence_by_hand(net):
+    average = Average(net, 0.6)
+    expected = {name: each.detach().clone() for name, each in net.named_parameters()}
+    for step in range(1, 8):
+        for each in net.parameters():
+            each.data.add_(torch.randn_like(each))
+        average.update(net, step)
+        decay = min(0.6, (1 + step) / (10 + step))
+        for name, each in net.named_parameters():
+            expected[name] = decay * expected[name] + (1 - decay) * each.detach()
+    for name, each in expected.items():
+        assert torch.allclose(average.weights[name], each, atol=1e-6)
+
+
+def test_swapping_twice_is_as_before(net):
+    average = Average(net, 0.9)
+    for each in net.parameters():
+        each.data.add_(1)
+    average.update(net, 1)
+    mine, theirs = copy.deepcopy(net.state_dict()), copy.deepcopy(average.weights)
+    average.swap(net)
+    assert all(torch.equal(each, theirs[name]) for name, each in net.named_parameters())
+    average.swap(net)
+    assert all(torch.equal(each, mine[name]) for name, each in net.state_dict().items())
+    assert all(torch.equal(each, theirs[name]) for name, each in average.weights.items())
+
+
+def learn(net, made, average, steps, seed):
+    """Some steps on noise; head b is never touched."""
+    torch.manual_seed(seed)
+    for step in range(1, steps + 1):
+        made.zero_grad()
+        hidden = net.trunk[0].encoder(torch.randn(5, 3))
+        (net.heads["a"](hidden).square().sum() + net.trunk[0].mix.weight.sum()).backward()
+        made.step()
+        average.update(net, step)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "adam"])
+@pytest.mark.parametrize("steps", [0, 3])
+def test_a_checkpoint_goes_on_to_the_last_bit(net, tmp_path, kind, steps):
+    spec = stage(optimiser=kind)
+    made, average = optimiser(net, spec), Average(net, 0.9)
+    learn(net, made, average, steps, seed=1)
+    checkpoint.save(tmp_path / "state", Progress("r", "d"), net, made, average)
+    learn(net, made, average, 3, seed=2)
+    other = Net()
+    again, again_average = optimiser(other, spec), Average(other, 0.9)
+    checkpoint.restore(tmp_path / "state", other, again, again_average)
+    learn(other, again, again_average, 3, seed=2)
+    for name, each in net.state_dict().items():
+        assert torch.equal(other.state_dict()[name], each), name
+    for name, each in average.weights.items():
+        assert torch.equal(again_average.weights[name], each), name
+    theirs = again.state_dict()["state"]
+    assert theirs.keys() == made.state_dict()["state"].keys()
+
+
+def test_a_checkpoint_of_another_shape_is_refused(net, tmp_path):
+    from spanloom.errors import TrainingError
+
+    checkpoint.save(tmp_path / "state", Progress("r", "d"), net, optimiser(net, stage()), None)
+    other = nn.ModuleDict({"trunk": nn.Linear(2, 2)})
+    with pytest.raises(TrainingError, match="does not fit"):
+        checkpoint.restore(tmp_path / "state", other, optimiser(net, stage()), None)

@@ -1,0 +1,77 @@
+"""A folder with a random encoder, a small corpus, and recipes that use all training can do."""
+
+import json
+from pathlib import Path
+
+import tiny
+
+from spanloom.config import recipe as recipes
+from spanloom.training.journal import Journal
+from spanloom.training.loop import METRICS, Pace, Run
+from spanloom.training.processes import Processes
+from spanloom.training.start import fresh, train
+
+TASKS = {
+    "steps": {"data": "corpus", "kind": "relations", "level": "context", "size": 16},
+    "names": {"data": "corpus", "kind": "entities", "size": 16},
+}
+LEVELS = [{"name": "context", "rnn": "lstm", "size": 8}]
+FIRST = {
+    "tasks": ["steps", "names"],
+    "epochs": 1.5,
+    "batch": 24,
+    "accumulate": 2,
+    "average": 0.9,
+    "schedule": "plateau",
+    "evaluate_every": 0.5,
+    "precision": "fp32",
+}
+SECOND = {
+    "tasks": ["steps"],
+    "epochs": 1,
+    "batch": 48,
+    "average": 0.9,
+    "evaluate_every": 0.4,
+    "precision": "fp32",
+}
+
+
+class Bench:
+    """A folder with an encoder and a corpus; recipes over them are made, prepared and trained."""
+
+    def __init__(self, home):
+        self.home = home
+        tiny.recipe(home)
+
+    def write(self, name="recipe.yaml", **changes):
+        """Write the recipe above with some keys changed."""
+        made = {"trunk": [{"transformer": str(self.home / "encoder")}], "window": 64, "seed": 5}
+        made |= {"tasks": TASKS, "levels": LEVELS, "stages": [FIRST, SECOND], **changes}
+        (self.home / name).write_text(json.dumps(made))
+        return self.home / name
+
+    def recipe(self, **changes):
+        return recipes.load(self.write(**changes))
+
+    def fresh(self, **changes):
+        return fresh(self.recipe(**changes), self.home, "cpu")
+
+    def run(self, out, **changes):
+        """A run that is ready to train, nothing done yet."""
+        model, prepared = self.fresh(**changes)
+        out.mkdir(parents=True, exist_ok=True)
+        journal = Journal(out / METRICS, lambda line: None, active=True)
+        return Run(model, prepared, out, Processes("cpu"), journal)
+
+    def train(self, out, *, resume=False, pace=0.0, **changes):
+        """Train to the end; returns what was said."""
+        said = []
+        recipe = self.recipe(**changes)
+        train(recipe, self.home, out, said.append, resume=resume, pace=Pace(pace), device="cpu")
+        return said
+
+
+def events(out: Path):
+    """What a run's metrics say, a dict a line."""
+    lines = out.with_name(f"{out.name}.run").joinpath(METRICS).read_text().splitlines()
+    return [json.loads(line) for line in lines]
