@@ -1,0 +1,115 @@
+"""``check``, ``view`` and ``convert`` through their door."""
+
+import json
+
+import pytest
+
+from spanloom.document import content
+from spanloom.formats import jsonl
+from spanloom.formats.brat import folder as brat
+
+
+def read(root):
+    return {each.document.name: content(each.document) for each in brat.read_all(root)}
+
+
+def test_convert_there_and_back(spanloom, home, tmp_path):
+    there = spanloom("convert", home / "corpus", tmp_path / "c.jsonl")
+    assert "(brat) to" in there.stderr
+    back = spanloom("convert", tmp_path / "c.jsonl", tmp_path / "back")
+    assert "(jsonl) to" in back.stderr
+    assert read(tmp_path / "back") == read(home / "corpus")
+    assert (tmp_path / "back/annotation.conf").is_file()
+
+
+def test_convert_by_word_not_by_name(spanloom, home, tmp_path):
+    spanloom("convert", home / "corpus/dev/dev0.txt", tmp_path / "one", "--to", "jsonl")
+    (document,) = jsonl.read(tmp_path / "one")
+    assert document.name == "dev0"
+    assert spanloom("convert", tmp_path / "one", tmp_path / "d", "--from", "jsonl").exit_code == 0
+    assert list(read(tmp_path / "d")) == ["dev0"]
+
+
+def test_nameless_lines_are_numbered(spanloom, tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n', encoding="utf-8")
+    spanloom("convert", tmp_path / "x.jsonl", tmp_path / "out")
+    assert list(read(tmp_path / "out")) == ["x-00001", "x-00002"]
+
+
+def test_lines_that_make_nothing_are_told(spanloom, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/a.txt").write_text("add", encoding="utf-8")
+    (tmp_path / "a/a.ann").write_text("T1\tA 0 3\tadd\nbroken\n", encoding="utf-8")
+    (tmp_path / "a/b.ann").write_text("", encoding="utf-8")
+    told = spanloom("convert", tmp_path / "a", tmp_path / "a.jsonl").stderr
+    assert f"{tmp_path / 'a'}/a.ann:2: " in told
+    assert "b.ann: has no .txt beside it" in told
+
+
+def test_convert_mistakes(fails, home, tmp_path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "x.jsonl").write_text('{"name": "../out", "text": "a"}\n', encoding="utf-8")
+    corpus = home / "corpus"
+    assert "no such file" in fails("convert", tmp_path / "no", tmp_path / "y", code=1)
+    assert "leads out of" in fails("convert", tmp_path / "x.jsonl", tmp_path / "d", code=1)
+    assert "is a folder" in fails("convert", corpus, tmp_path / "d", "--to", "jsonl", code=2)
+    assert "is a folder" in fails("convert", corpus, tmp_path / "d", "--from", "jsonl", code=2)
+    told = fails("convert", tmp_path / "x.jsonl", tmp_path / "d", "--from", "brat", code=2)
+    assert "expected a brat folder" in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "x.jsonl"]
+
+
+def test_view_draws_one_document_or_many(spanloom, home, tmp_path):
+    page = tmp_path / "page.html"
+    result = spanloom("view", home / "corpus/dev/dev0.ann", "-o", page)
+    assert result.stdout == f"{page}: 1 documents; open it in a browser\n"
+    assert "Reagent" in page.read_text(encoding="utf-8")
+    many = spanloom("view", home / "corpus/dev", home / "corpus/train", "-o", page)
+    assert ": 8 documents" in many.stdout
+    assert "differences:" not in page.read_text(encoding="utf-8")
+
+
+def test_view_lays_predictions_beside_gold(spanloom, home, tmp_path):
+    page = tmp_path / "page.html"
+    gold, found = home / "corpus/dev", tmp_path / "found.jsonl"
+    spanloom("annotate", gold, "-m", home / "model", "-o", found)
+    result = spanloom("view", gold, found, "-o", page)
+    assert f"gold: {gold}, predicted: {found}" in result.stderr
+    assert page.read_text(encoding="utf-8").count("differences:") == 2
+
+
+def test_view_mistakes(fails, home, tmp_path):
+    assert "no such file" in fails("view", tmp_path / "no", code=1)
+    (tmp_path / "x.ann").write_text("", encoding="utf-8")
+    assert "x.txt: cannot be read" in fails("view", tmp_path / "x.ann", code=1)
+    page = ("-o", tmp_path / "no/page.html")
+    assert "no folder" in fails("view", home / "corpus/dev", *page, code=1)
+
+
+def test_check_counts_and_limits(spanloom, home):
+    free = json.loads(spanloom("check", home / "corpus", "--json").stdout)
+    assert free["model"] == {"width": None, "nested": False}
+    assert free["splits"]["train"]["layers"]["main"]["ceiling"]["spans"]["gold"] == 136
+    told = spanloom("check", home / "corpus", "-m", home / "model", "--json")
+    assert json.loads(told.stdout)["model"] == {"width": 1, "nested": False}
+    assert told.stderr == "words: fine, sentences: line\n"
+    recipe = spanloom("check", home / "corpus", "--recipe", home / "recipe.yaml")
+    assert recipe.exit_code == 0
+    assert "Mod-Link" in recipe.stdout
+
+
+@pytest.mark.parametrize(("second", "nested"), [("2 4", True), ("4 5", False)])
+def test_check_sees_whether_spans_nest(spanloom, tmp_path, second, nested):
+    (tmp_path / "a.txt").write_text("a b c", encoding="utf-8")
+    (tmp_path / "a.ann").write_text(f"T1\tA 0 3\ta b\nT2\tA {second}\t", encoding="utf-8")
+    found = json.loads(spanloom("check", tmp_path, "--json").stdout)
+    assert found["model"]["nested"] is nested
+
+
+def test_check_mistakes(fails, home, tmp_path):
+    assert "found none" in fails("check", tmp_path / "no", code=1)
+    assert "no documents" in fails("check", tmp_path, code=1)
+    both = ("--recipe", "r.yaml", "-m", "m")
+    assert "say one of them" in fails("check", home / "corpus", *both, code=2)
+    assert "cannot be read" in fails("check", home / "corpus", "--recipe", tmp_path / "r", code=1)
+    assert "no manifest.json" in fails("check", home / "corpus", "-m", tmp_path, code=1)

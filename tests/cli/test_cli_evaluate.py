@@ -1,0 +1,79 @@
+"""``spanloom evaluate`` through its door."""
+
+import json
+import shutil
+from hashlib import sha256
+
+import pytest
+
+from spanloom.corpora import folder as corpora
+from spanloom.metrics.report import score
+from spanloom.model.folder import load
+
+
+@pytest.fixture
+def evaluate(home, spanloom):
+    def run(*args):
+        return spanloom("evaluate", home / "model", *args, "--precision", "fp32")
+
+    return run
+
+
+def test_figures_are_those_of_the_metric(evaluate, home):
+    gold = corpora.read(home / "corpus", "dev").documents
+    model = load(home / "model", precision="fp32")
+    expected = score(gold, list(model.annotate(each.bare() for each in gold)), "main")
+    told = json.loads(evaluate(home / "corpus", "--json").stdout)
+    steps = told["tasks"]["steps"]
+    assert told["split"] == "dev"
+    assert steps["spans"] == json.loads(json.dumps(expected.spans.to_json()))
+    assert steps["relations"] == json.loads(json.dumps(expected.relations.to_json()))
+    assert steps["figures"]["spans"] == expected.spans.micro.f1
+    text = evaluate(home / "corpus").stdout
+    assert text == f"task steps\n{expected.to_table()}\n"
+
+
+def test_splits(evaluate, fails, home):
+    assert json.loads(evaluate(home / "corpus/dev", "--json").stdout)["split"] == "all"
+    assert json.loads(evaluate(home / "corpus", "--split", "train", "--json").stdout)
+    told = fails("evaluate", home / "model", home / "corpus", "--split", "test", code=1)
+    assert "no split 'test' (splits there: train, dev)" in told
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_each_look_at_a_test_set_is_noted(evaluate, home, tmp_path, inside):
+    shutil.copytree(home / "corpus/dev", tmp_path / "c/test")
+    log = tmp_path / "log.jsonl"
+    line = [tmp_path / "c", "--split", "test"] if inside else [tmp_path / "c/test"]
+    for _ in range(2):
+        result = evaluate(*line, "--log", log)
+        assert "this is the TEST set" in result.stderr
+    first, second = map(json.loads, log.read_text(encoding="utf-8").splitlines())
+    manifest = (home / "model/manifest.json").read_bytes()
+    assert first["model"] == sha256(manifest).hexdigest()
+    assert first["date"].endswith("+00:00")
+    assert first["data"] == ("c" if inside else "test")
+    assert first["figures"].keys() == {"steps"}
+    assert {k: v for k, v in first.items() if k != "date"} == {
+        k: v for k, v in second.items() if k != "date"
+    }
+
+
+def test_dev_is_not_noted(evaluate, home, tmp_path):
+    evaluate(home / "corpus", "--log", tmp_path / "log.jsonl")
+    assert not (tmp_path / "log.jsonl").exists()
+
+
+def test_labels_and_layers_the_model_lacks_are_told(evaluate, fails, home, tmp_path):
+    (tmp_path / "a.txt").write_text("add water", encoding="utf-8")
+    (tmp_path / "a.ann").write_text("T1\tDrink 4 9\twater\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("add water", encoding="utf-8")
+    result = evaluate(tmp_path, "--json")
+    assert "labels unknown to the model, counted as missed: Drink" in result.stderr
+    assert "1 of 2 documents lack layer 'main', unscored" in result.stderr
+    counts = json.loads(result.stdout)["tasks"]["steps"]["spans"]["labels"]["Drink"]
+    assert (counts["gold"], counts["hits"]) == (1, 0)
+    (tmp_path / "a.ann").unlink()
+    assert "has a layer that the model predicts" in fails(
+        "evaluate", home / "model", tmp_path, code=1
+    )
