@@ -1,0 +1,164 @@
+"""The head's loss and pruning, against a plain loop over spans and pairs."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from spanloom.nn import span_relation as room
+from spanloom.nn.pairs import PairScorer
+from spanloom.nn.span_relation import Prune, SpanRelation, least_none
+from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.tensors import SpanTargets
+
+DIM, LABELS, LINKS = 5, 3, 4
+SENTENCES = torch.tensor([[0, 6], [6, 7], [7, 12]])
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+# the third is too wide, the last crosses sentences: neither is a candidate
+GOLD = SpanTargets(
+    torch.tensor([[0, 2], [3, 4], [0, 5], [6, 7], [8, 10], [11, 12], [5, 7]]),
+    torch.tensor([1, 2, 1, 1, 2, 2, 1]),
+    torch.tensor([[0, 1, 3], [1, 0, 1], [4, 5, 2], [0, 2, 1], [0, 3, 2], [3, 4, 1], [1, 1, 2]]),
+)
+
+
+@pytest.fixture
+def head():
+    torch.manual_seed(4)
+    return _head(Prune(0.5))
+
+
+def _head(prune, confusing=None):
+    sizes = {"size": 6, "dropout": 0.0}
+    return SpanRelation(
+        SpanAttention(DIM),
+        SpanScorer(DIM, labels=LABELS, widths=3, **sizes),
+        PairScorer(DIM, types=LABELS, labels=LINKS, widths=3, **sizes),
+        width=3,
+        prune=prune,
+        confusing=confusing,
+        dropout=0.0,
+    )
+
+
+def _gold_spans():
+    return {(a, b): label for (a, b), label in zip(GOLD.bounds.tolist(), GOLD.labels, strict=True)}
+
+
+def _hardest(scores, bounds, a, b, count):
+    """Rows of a sentence's spans, least probably none first, as many as asked."""
+    mine = [row for row, (start, _) in enumerate(bounds) if a <= start < b]
+    none = scores.log_softmax(-1)[:, 0]
+    return sorted(mine, key=lambda row: none[row].item())[:count]
+
+
+def _slow_spans(scores, bounds, confusing):
+    total = 0.0
+    for a, b in SENTENCES.tolist():
+        count = len(bounds) if confusing is None else max(1, -int(-confusing * (b - a) // 1))
+        hard = _hardest(scores, bounds, a, b, count)
+        for row, (start, end) in enumerate(bounds):
+            label = _gold_spans().get((start, end), 0)
+            if a <= start < b and (row in hard or label):
+                total += F.cross_entropy(scores[row], torch.tensor(int(label))).item()
+    return total
+
+
+def _slow_pairs(head, view, kept, types, given):
+    total = 0.0
+    relation = {
+        (tuple(GOLD.bounds[i].tolist()), tuple(GOLD.bounds[j].tolist())): label
+        for i, j, label in GOLD.pairs.tolist()
+    }
+    for a, b in SENTENCES.tolist():
+        mine = [row for row, (start, _) in enumerate(kept) if a <= start < b]
+        for i in mine:
+            for j in mine:
+                if i != j:
+                    two = torch.tensor([kept[i], kept[j]])
+                    score = head.score_pairs(view, two, types[[i, j]], torch.tensor([[0, 1]]))
+                    label = relation.get((tuple(kept[i]), tuple(kept[j])), 0)
+                    total += F.cross_entropy(score[0], torch.tensor(label)).item()
+    return total
+
+
+@pytest.mark.parametrize("prune", [Prune(0.5), Prune(0.2), Prune(fixed=1), Prune(3.0)])
+@pytest.mark.parametrize("confusing", [None, 1.0, 0.4])
+def test_the_loss_is_that_of_a_loop(prune, confusing):
+    torch.manual_seed(4)
+    head = _head(prune, confusing)
+    view = head.view(torch.randn(12, DIM), SENTENCES)
+    losses = head.loss(view, GOLD, given=False)
+    scores, bounds = head.score_spans(view), head.candidates(SENTENCES).tolist()
+    expected = _slow_spans(scores, bounds, confusing)
+    assert losses["spans"].total.item() == pytest.approx(expected, rel=1e-4)
+    kept = _kept(scores, bounds, prune)
+    slow = _slow_pairs(head, view, [bounds[r] for r in kept], scores[kept].softmax(-1), given=False)
+    assert losses["pairs"].total.item() == pytest.approx(slow, rel=1e-4)
+    assert {each.count for each in losses.values()} == {len(SENTENCES)}
+
+
+def _kept(scores, bounds, prune):
+    kept = {row for row, each in enumerate(bounds) if tuple(each) in _gold_spans()}
+    for a, b in SENTENCES.tolist():
+        count = prune.fixed or max(1, -int(-prune.ratio * (b - a) // 1))
+        kept.update(_hardest(scores, bounds, a, b, count))
+    return sorted(kept)
+
+
+def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
+    view = head.view(torch.randn(12, DIM), SENTENCES)
+    order = sorted(range(len(GOLD.bounds)), key=lambda row: GOLD.bounds[row].tolist())
+    back = torch.tensor(order).argsort()
+    gold = SpanTargets(
+        GOLD.bounds[order],
+        GOLD.labels[order],
+        torch.cat([back[GOLD.pairs[:, :2]], GOLD.pairs[:, 2:]], dim=1),
+    )
+    losses = head.loss(view, gold, given=True)
+    types = F.one_hot(gold.labels, LABELS).float()
+    slow = _slow_pairs(head, view, gold.bounds.tolist(), types, given=True)
+    assert list(losses) == ["pairs"]
+    assert losses["pairs"].total.item() == pytest.approx(slow, rel=1e-4)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_no_gold_is_learnt_as_none(head, given):
+    empty = SpanTargets(*(torch.zeros(shape, dtype=torch.long) for shape in ((0, 2), 0, (0, 3))))
+    view = head.view(torch.randn(12, DIM, requires_grad=True), SENTENCES)
+    losses = head.loss(view, empty, given=given)
+    sum(each.total for each in losses.values()).backward()
+    if given:
+        assert losses["pairs"].total.item() == 0
+    else:
+        none = head.score_spans(view).log_softmax(-1)[:, 0]
+        torch.testing.assert_close(losses["spans"].total, -none.sum(), **CLOSE)
+
+
+def test_the_least_none_of_each_sentence_are_kept():
+    torch.manual_seed(0)
+    scores, group = torch.randn(20, 3), torch.tensor([0] * 8 + [1] * 1 + [3] * 11)
+    budget = torch.tensor([3, 2, 5, 4])
+    kept = least_none(scores, group, budget)
+    none = scores.log_softmax(-1)[:, 0]
+    for row in range(4):
+        mine = (group == row).nonzero()[:, 0].tolist()
+        best = sorted(mine, key=lambda each: none[each].item())[: budget[row]]
+        assert [each for each in mine if kept[each]] == sorted(best)
+
+
+def test_equal_scores_are_kept_in_order():
+    kept = least_none(torch.zeros(6, 2), torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([2, 1]))
+    assert kept.tolist() == [True, True, False, True, False, False]
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
+    view = head.view(torch.randn(12, DIM), SENTENCES)
+    bounds = head.candidates(SENTENCES)[:6]
+    types = torch.rand(6, LABELS)
+    pairs = torch.tensor([(i, j) for i in range(6) for j in range(6) if i != j])
+    whole = head.score_pairs(view, bounds, types, pairs)
+    monkeypatch.setattr(room, "_CHUNK", chunk)
+    with torch.no_grad():
+        torch.testing.assert_close(head.score_pairs(view, bounds, types, pairs), whole, **CLOSE)
+        assert head.score_pairs(view, bounds, types, pairs[:0]).shape == (0, LINKS)
