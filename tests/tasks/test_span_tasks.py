@@ -1,0 +1,138 @@
+"""What entities and relations do with gold that is doubled, nested, given, unknown or too long."""
+
+import pytest
+import torch
+from oracle_head import OracleHead, lay, make, predict
+
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.tasks import load
+
+ENTITIES, RELATIONS = load("entities"), load("relations")
+
+
+def _document(text, *spans, relations=()):
+    """Spans as ``(label, covered text)`` found from the left."""
+    made = []
+    for row, (label, said) in enumerate(spans, 1):
+        start = text.index(said)
+        made.append(Span(f"T{row}", label, ((start, start + len(said)),)))
+    links = (Relation(f"R{row}", *each) for row, each in enumerate(relations, 1))
+    return Document(text, (Layer("main", tuple(made), tuple(links)),))
+
+
+def _said(document):
+    return sorted((each.label, document.cover(each)) for each in document["main"].spans)
+
+
+def _answer(task, gold):
+    laid = lay(task, gold)
+    return predict(task, OracleHead(task, laid.targets), laid, gold)
+
+
+def test_of_two_labels_on_one_span_the_first_is_kept_and_the_other_missed():
+    gold = [_document("a b c", ("X", "b"), ("Y", "b"), ("Y", "c"))]
+    task = make(ENTITIES, gold)
+    (found,) = _answer(task, gold)
+    assert _said(found) == [("X", "b"), ("Y", "c")]
+    counts = task.measure(gold, [found]).spans.micro
+    assert (counts.gold, counts.predicted, counts.hits) == (3, 2, 2)
+
+
+def test_nested_spans_are_decoded_where_train_nests():
+    gold = [_document("a b c d", ("X", "a b c"), ("Y", "b"), ("X", "b c"), ("Y", "d"))]
+    task = make(ENTITIES, gold)
+    assert task.inventory.nested
+    assert _said(_answer(task, gold)[0]) == _said(gold[0])
+
+
+@pytest.mark.parametrize("nested", [None, False])
+def test_flat_spans_never_overlap(nested):
+    flat = [_document("a b c d", ("X", "a b"), ("Y", "c d"))]
+    deep = [_document("a b c d", ("X", "a b c"), ("Y", "b"))]
+    task = make(ENTITIES, deep if nested is False else flat, nested=nested)
+    assert not task.inventory.nested
+    spans = _answer(task, deep)[0]["main"].spans
+    assert all(one.end <= two.start for one, two in zip(spans, spans[1:], strict=False))
+    assert len(spans) == 1
+
+
+def test_given_spans_are_copied_and_only_relations_are_predicted():
+    links = [("r", "T1", "T2"), ("q", "T2", "T1"), ("r", "T3", "T2")]
+    gold = [_document("a b c", ("X", "a"), ("Y", "b"), ("X", "c"), relations=links)]
+    task = make(RELATIONS, gold, given=True)
+    laid = lay(task, gold)
+    (found,) = predict(task, OracleHead(task, laid.targets, spans=False), laid, gold)
+    assert _said(found) == _said(gold[0])
+    assert set(task.figures(task.measure(gold, [found])).items()) == {("relations", 1.0)}
+    torch.manual_seed(0)
+    head = task.head(4)
+    losses = task.loss(head, torch.randn(3, 4), laid.batch, laid.targets)
+    assert list(losses) == ["pairs"]
+    (untrained,) = predict(task, head, laid, gold, torch.randn(3, 4))
+    assert _said(untrained) == _said(gold[0])
+
+
+@pytest.mark.parametrize("limit", [2, 100])
+def test_a_given_span_that_leaves_its_unit_is_no_error(limit):
+    links = [("r", "T1", "T2"), ("r", "T2", "T3")]
+    gold = [_document("a b\nc d\ne", ("X", "a"), ("Y", "b\nc"), ("X", "d"), relations=links)]
+    task = make(RELATIONS, gold, given=True)
+    laid = lay(task, gold, limit)
+    assert laid.targets.bounds.max() <= len(laid.batch.words)
+    torch.manual_seed(0)
+    (found,) = predict(task, task.head(4), laid, gold, torch.randn(5, 4))
+    wanted = _said(gold[0]) if limit > 2 else [("X", "a"), ("X", "d")]
+    assert _said(found) == wanted
+
+
+def test_given_spans_of_a_document_without_any_are_no_error():
+    gold = [_document("a b", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])]
+    task = make(RELATIONS, gold, given=True)
+    none = [_document("c d")]
+    assert _said(_answer(task, none)[0]) == []
+    assert _said(predict(task, task.head(4), lay(task, none), none, torch.randn(2, 4))[0]) == []
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_labels_that_train_never_had_are_missed_without_an_error(given):
+    train = [_document("a b", ("X", "a"), ("X", "b"), relations=[("r", "T1", "T2")])]
+    links = [("r", "T1", "T2"), ("s", "T1", "T3"), ("r", "T1", "T3")]
+    dev = [_document("c d e", ("X", "c"), ("Z", "d"), ("X", "e"), relations=links)]
+    task = make(RELATIONS, train, given=given)
+    (found,) = _answer(task, dev)
+    assert _said(found) == [("X", "c"), ("X", "e")]
+    assert [each.label for each in found["main"].relations] == ["r"]
+    assert task.measure(dev, [found]).spans.micro.hits == 2
+
+
+def test_spans_off_word_borders_and_in_pieces_are_missed():
+    broken = Span("T1", "X", ((0, 2), (6, 8)))
+    gold = [Document("abc de fg", (Layer("main", (broken, Span("T2", "X", ((1, 3),)))),))]
+    gold += [_document("abc", ("X", "abc"))]
+    task = make(ENTITIES, gold)
+    assert [_said(each) for each in _answer(task, gold)] == [[], [("X", "abc")]]
+
+
+def test_a_relation_between_sentences_is_missed_and_labels_no_other_pair():
+    links = [("r", "T1", "T5"), ("q", "T1", "T2")]
+    spans = [("X", "a"), ("X", "b"), ("X", "c"), ("X", "d"), ("X", "e")]
+    gold = [_document("a b c d\ne", *spans, relations=links)]
+    task = make(RELATIONS, gold, size=16, dropout=0.0, prune=9.0)
+    found = _answer(task, gold)[0]["main"]
+    assert [(each.label, each.head, each.tail) for each in found.relations] == [("q", "T1", "T2")]
+
+
+@pytest.mark.parametrize(
+    ("widths", "expected"),
+    [([1, 1, 2], 2), ([1] * 499 + [4], 1), ([1] * 498 + [4], 4), ([1, 40], 30)],
+)
+def test_the_width_covers_nearly_all_spans_of_train(widths, expected):
+    lines = [" ".join("a" * width) for width in widths]
+    starts = [sum(len(line) + 1 for line in lines[:row]) for row in range(len(lines))]
+    spans = (
+        Span(f"T{row}", "X", ((start, start + len(line)),))
+        for row, (start, line) in enumerate(zip(starts, lines, strict=True))
+    )
+    gold = [Document("\n".join(lines), (Layer("main", tuple(spans)),))]
+    assert make(ENTITIES, gold).inventory.width == expected
+    assert make(ENTITIES, gold, width=7).inventory.width == 7
