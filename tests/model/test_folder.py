@@ -1,0 +1,172 @@
+"""A model on disk: what is saved is what is loaded, from a folder or from the hub's cache."""
+
+import os
+import shutil
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+from transformers import CONFIG_MAPPING, AutoModel
+
+from spanloom.config import recipe as recipes
+from spanloom.document import Document
+from spanloom.encoders import transformer
+from spanloom.errors import ModelError, RecipeError, StorageError
+from spanloom.model import build, folder, shape
+from spanloom.storage import verify_folder
+from spanloom.training.start import fresh
+
+TEXT = "add warm buffer and wash the cells .\nspin 10 ml cold water ."
+
+
+def said(model):
+    """A document, its scores compared too."""
+    found = next(model.annotate([Document(TEXT)], ["steps", "names"]))
+    return found, [getattr(each, "score", None) for each in found.annotations().values()]
+
+
+def test_what_is_saved_says_the_same_to_the_last_bit(model, saved):
+    loaded = folder.load(saved, device="cpu", precision="fp32")
+    assert said(loaded) == said(model)
+    assert loaded.recipe == model.recipe
+
+
+def test_saving_what_was_loaded_changes_no_byte(saved, tmp_path):
+    folder.save(folder.load(saved, device="cpu"), tmp_path / "again", figures={"steps.spans": 0.5})
+    for name, path in verify_folder(saved).items():
+        assert (tmp_path / "again" / name).read_bytes() == path.read_bytes()
+
+
+def test_the_folder_holds_what_its_docstring_says(saved):
+    assert set(os.listdir(saved)) == set(folder.__doc__.split("\n\n")[1].split())
+
+
+def test_the_folder_names_no_place_of_the_encoder_in_its_configuration(saved, home):
+    assert str(home) not in (saved / "config.json").read_text()
+
+
+def test_weights_are_the_network(model, saved):
+    there = load_file(saved / "model.safetensors")
+    mine = model.network.state_dict()
+    assert there.keys() == mine.keys()
+    assert all(torch.equal(there[name], mine[name]) for name in mine)
+
+
+def test_a_copy_is_the_same_model(saved, tmp_path):
+    folder.copy(saved, tmp_path / "copy")
+    assert said(folder.load(tmp_path / "copy")) == said(folder.load(saved))
+
+
+def test_a_model_does_not_need_the_encoder_it_came_from(saved, tmp_path, monkeypatch):
+    text = (saved / "recipe.yaml").read_text()
+    assert "encoder" in text
+    elsewhere = tmp_path / "moved"
+    shutil.copytree(saved, elsewhere)
+    read = []
+    monkeypatch.setattr(
+        transformer.AutoConfig,
+        "from_pretrained",
+        lambda place, _real=transformer.AutoConfig.from_pretrained, **options: (
+            read.append(place) or _real(place, **options)
+        ),
+    )
+    folder.load(elsewhere)
+    assert set(read) == {str(elsewhere)}
+
+
+def test_a_foreign_folder_is_never_replaced(model, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("years of work")
+    with pytest.raises(StorageError):
+        folder.save(model, tmp_path / "mine", figures={})
+    assert os.listdir(tmp_path / "mine") == ["thesis.txt"]
+
+
+def test_the_card_has_front_matter_tasks_and_figures(saved):
+    text = (saved / "README.md").read_text()
+    _, front, body = text.split("---\n", 2)
+    assert yaml.safe_load(front)["library_name"] == "spanloom"
+    assert "span-relation" in yaml.safe_load(front)["tags"]
+    assert "| steps.spans | 50.00 |" in body
+    assert all(f"**{name}**" in body for name in ("steps", "names", "links"))
+    assert "`Acts-on`" in body
+
+
+@pytest.fixture
+def hub(saved, tmp_path, monkeypatch):
+    """A cache as the hub's client lays it out: links from a snapshot to blobs."""
+    repo = tmp_path / "hub" / "models--ada--steps"
+    snapshot = repo / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (repo / "refs").mkdir()
+    (repo / "refs/main").write_text("0" * 40)
+    (repo / "blobs").mkdir()
+    for row, each in enumerate(sorted(saved.iterdir())):
+        shutil.copy(each, repo / "blobs" / f"{row:064}")
+        (snapshot / each.name).symlink_to(f"../../blobs/{row:064}")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return snapshot
+
+
+def test_a_model_loads_from_the_hub_cache_by_its_id(hub, model):
+    assert said(folder.load("ada/steps", device="cpu", precision="fp32")) == said(model)
+
+
+def test_a_hub_link_that_leaves_the_cache_is_refused(hub, tmp_path):
+    (tmp_path / "outside").write_bytes((hub / "README.md").read_bytes())
+    (hub / "README.md").unlink()
+    (hub / "README.md").symlink_to(tmp_path / "outside")
+    with pytest.raises(ModelError, match="README.md"):
+        folder.load("ada/steps")
+
+
+def test_an_altered_blob_is_refused(hub):
+    with (hub / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        last = stream.read(1)
+        stream.seek(-1, os.SEEK_END)
+        stream.write(bytes([last[0] ^ 1]))
+    with pytest.raises(ModelError, match="SHA-256"):
+        folder.load("ada/steps")
+
+
+@pytest.mark.parametrize("name", ["ada/nothing", "no such/model id", "..", "a/b/c"])
+def test_what_is_nowhere_is_an_error_of_one_line(hub, name):
+    with pytest.raises(ModelError) as caught:
+        folder.load(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_path_is_never_looked_up_on_the_hub(tmp_path):
+    with pytest.raises(ModelError, match="expected a model folder"):
+        folder.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("kind", shape.ENCODERS)
+def test_every_kind_of_encoder_is_built_and_its_configuration_let_through(kind, tmp_path):
+    known = CONFIG_MAPPING[kind]().to_dict()
+    small = {"vocab_size": 40, "max_position_embeddings": 60, "pad_token_id": 1}
+    small |= {key: 8 for key in known if key.endswith(("hidden_size", "intermediate_size", "dim"))}
+    small |= {"embedding_size": 8, "output_embedding_size": 8, "input_embedding_size": 8}
+    small |= {key: 2 for key in ("num_hidden_layers", "n_layers", "num_attention_heads", "n_heads")}
+    small |= {"layer_types": None, "cls_token_id": 2, "sep_token_id": 3}
+    small |= {"bos_token_id": 2, "eos_token_id": 3}
+    config = CONFIG_MAPPING[kind](**{key: small[key] for key in known if key in small})
+    (tmp_path / "config.json").write_text(shape.dumps(config))
+    made = transformer.untrained(str(tmp_path), transformer.Options())
+    weights = {name: tuple(each.shape) for name, each in made.state_dict().items()}
+    shape.check(tmp_path / "config.json", weights)
+    again = AutoModel.from_config(config).state_dict()
+    assert {k for k in again if "pooler" not in k} == {k for k in weights if "pooler" not in k}
+    whole = transformer.build(transformer.Options(), made)
+    assert whole.dim == 8
+
+
+def test_a_window_over_the_encoders_positions_is_refused_with_its_line(home):
+    cutter = build.cutter(str(home / "encoder"), local=True)
+    most = 300 - len(cutter.prefix) - len(cutter.suffix)
+    with pytest.raises(RecipeError, match=f"window: expected at most {most}"):
+        fresh(recipes.load(home / "recipe.yaml", [f"window={most + 1}"]), home, "cpu")
+    fresh(recipes.load(home / "recipe.yaml", [f"window={most}"]), home, "cpu")

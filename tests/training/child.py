@@ -1,0 +1,17 @@
+"""Train a recipe in a process of its own: child.py RECIPE OUT [--resume]."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+from spanloom.config import recipe as recipes
+from spanloom.training.loop import Pace
+from spanloom.training.start import train
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    path, out = Path(sys.argv[1]), Path(sys.argv[2])
+    pace = Pace(checkpoint=0, log=1)
+    resume = "--resume" in sys.argv
+    train(recipes.load(path), path.parent, out, print, resume=resume, pace=pace, device="cpu")

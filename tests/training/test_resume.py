@@ -1,0 +1,179 @@
+"""A run that was stopped anywhere and resumed ends as one that was not, bit for bit."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from workbench import events
+
+from spanloom.errors import ModelError, TrainingError
+from spanloom.model import folder
+from spanloom.training import checkpoint
+from spanloom.training.loop import METRICS, Run
+
+CHILD = Path(__file__).with_name("child.py")
+FILES = ("model.safetensors", "recipe.yaml", "config.json", "tokenizer.json", "README.md")
+
+
+class Stopped(BaseException):
+    """As a kill: nothing in between catches it."""
+
+
+def stop_at(monkeypatch, owner, name, call, *, after):
+    """Raise at the so-manyth call of a function, before or after it did its work."""
+    real, calls = getattr(owner, name), []
+
+    def stopping(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == call and not after:
+            raise Stopped
+        result = real(*args, **kwargs)
+        if len(calls) == call:
+            raise Stopped
+        return result
+
+    monkeypatch.setattr(owner, name, stopping)
+
+
+def same(one, two):
+    for name in FILES:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def each_update_once(out):
+    found = events(out)
+    updates = [each["update"] for each in found if "losses" in each]
+    assert updates == list(range(1, len(updates) + 1))
+    assert [each["update"] for each in found] == sorted(each["update"] for each in found)
+    return len(updates)
+
+
+def test_two_runs_of_one_recipe_are_the_same_model(bench, undisturbed, tmp_path):
+    bench.train(tmp_path / "again", pace=1e9)
+    same(tmp_path / "again", undisturbed)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        (checkpoint, "save", 2),
+        (checkpoint, "save", 7),
+        (folder, "save", 1),
+        (folder, "save", 2),
+        (folder, "load_weights", 1),
+        (Run, "_enter", 2),
+        (folder, "load_weights", 2),
+        (folder, "copy", 1),
+    ],
+)
+def test_stopped_once(bench, undisturbed, tmp_path, monkeypatch, owner, name, call, after):
+    with monkeypatch.context() as patch:
+        stop_at(patch, owner, name, call, after=after)
+        with pytest.raises(Stopped):
+            bench.train(tmp_path / "model")
+    bench.train(tmp_path / "model", resume=True)
+    same(tmp_path / "model", undisturbed)
+    assert each_update_once(tmp_path / "model") == each_update_once(undisturbed)
+
+
+def test_stopped_in_the_second_stage_with_no_checkpoint_since(
+    bench, undisturbed, tmp_path, monkeypatch
+):
+    """The best model in the folder is the second stage's by then."""
+    with monkeypatch.context() as patch:
+        real = folder.save
+        seen = []
+
+        def saving(model, place, *, figures):
+            real(model, place, figures=figures)
+            seen.append(sorted({name.split(".")[0] for name in figures}))
+            if seen[-1] == ["steps"]:
+                raise Stopped
+
+        patch.setattr(folder, "save", saving)
+        with pytest.raises(Stopped):
+            bench.train(tmp_path / "model", pace=1e9)
+    bench.train(tmp_path / "model", resume=True, pace=1e9)
+    same(tmp_path / "model", undisturbed)
+
+
+def test_a_fresh_run_forgets_the_checkpoint_of_the_last_one(
+    bench, undisturbed, tmp_path, monkeypatch
+):
+    bench.train(tmp_path / "model")
+    with monkeypatch.context() as patch:
+        stop_at(patch, folder, "save", 1, after=True)
+        with pytest.raises(Stopped):
+            bench.train(tmp_path / "model", pace=1e9)
+    bench.train(tmp_path / "model", resume=True)
+    same(tmp_path / "model", undisturbed)
+
+
+def test_resuming_what_is_done_changes_nothing(bench, undisturbed, tmp_path):
+    bench.train(tmp_path / "model")
+    bench.train(tmp_path / "model", resume=True)
+    same(tmp_path / "model", undisturbed)
+
+
+def test_another_recipe_or_other_data_is_refused(bench, tmp_path, monkeypatch):
+    one = {"stages": [{"tasks": ["names"], "epochs": 0.1, "precision": "fp32"}]}
+    bench.train(tmp_path / "model", **one)
+    with pytest.raises(TrainingError, match="recipe changed"):
+        bench.train(tmp_path / "model", resume=True, seed=6, **one)
+    dev = bench.home / "corpus/dev/dev0.ann"
+    kept = dev.read_bytes()
+    dev.write_bytes(kept.splitlines(keepends=True)[0])
+    try:
+        with pytest.raises(TrainingError, match="data changed"):
+            bench.train(tmp_path / "model", resume=True, **one)
+    finally:
+        dev.write_bytes(kept)
+
+
+def test_a_broken_checkpoint_is_refused(bench, tmp_path):
+    one = {"stages": [{"tasks": ["names"], "epochs": 0.1, "precision": "fp32"}]}
+    bench.train(tmp_path / "model", **one)
+    state = tmp_path / "model.run/state/network.safetensors"
+    raw = bytearray(state.read_bytes())
+    raw[-1] ^= 1
+    state.write_bytes(raw)
+    with pytest.raises(ModelError, match="SHA-256"):
+        bench.train(tmp_path / "model", resume=True, **one)
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments(bench, undisturbed, tmp_path):
+    """A process of its own, killed several times; each time it comes a few updates further."""
+    chance = random.Random(time.time_ns())
+    path, out = bench.write("killed.yaml"), tmp_path / "model"
+    metrics = tmp_path / "model.run" / METRICS
+    total = each_update_once(undisturbed)
+    kills = 0
+    while not out.exists():
+        command = [sys.executable, str(CHILD), str(path), str(out), "--resume"]
+        aim = (total * (kills + 1)) // 5 if kills < 4 else 10**9
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
+            while child.poll() is None and updates(metrics) < aim:
+                time.sleep(0.005)
+            time.sleep(chance.random() * 0.1)
+            child.kill() if kills < 4 else child.wait()
+        killed = child.returncode == -signal.SIGKILL
+        assert killed or child.returncode == 0
+        kills += 1
+    assert kills > 2
+    same(out, undisturbed)
+    assert each_update_once(out) == total
+
+
+def updates(metrics):
+    """How far a run came, its last line perhaps half written."""
+    if not metrics.exists():
+        return 0
+    lines = metrics.read_text().splitlines()
+    return max([0, *(json.loads(each)["update"] for each in lines if each.endswith("}"))])
