@@ -1,5 +1,7 @@
 """``spanloom train`` and ``spanloom init`` through their door."""
 
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,7 +31,7 @@ def test_what_a_run_says(home):
         "dev steps.relations",
     ]
     assert "s on the clock" in told[3]
-    assert "s of CPU, 72 updates" in told[3]
+    assert re.search(r"s of CPU, \d+ updates$", told[3])
     assert told[4:] == [
         f"model: {home / 'model'}",
         f'next: spanloom annotate "…" -m {home / "model"}',
@@ -42,7 +44,7 @@ def test_a_dry_run_trains_nothing(home, spanloom, tmp_path):
         "train", recipe, "-o", tmp_path / "x", "--dry-run", "--set", "stages.0.epochs=3"
     )
     assert result.exit_code == 0, result.stderr
-    assert "stage 0: 3 epochs of 192 words, 6 updates each, 18 in all" in result.stdout
+    assert "stage 0: 3 epochs of 192 words, about 6 updates each, 18 in all" in result.stdout
     assert "16,077 weights" in result.stdout
     assert list(tmp_path.iterdir()) == []
 
@@ -106,8 +108,9 @@ def test_mistakes(fails, home, tmp_path):
 def test_interrupted_and_gone_on_is_the_same_model(small, tmp_path):
     def start(out, *more):
         command = [sys.executable, "-m", "spanloom", "train", small, "-o", tmp_path / out, *more]
-        setting = ["--set", "stages.0.epochs=40", "--device", "cpu"]
-        return subprocess.Popen([*command, *setting], stderr=subprocess.PIPE, text=True)
+        setting = ["--set", "stages.0.epochs=20", "--device", "cpu"]
+        one = {**os.environ, "OMP_NUM_THREADS": "1"}
+        return subprocess.Popen([*command, *setting], stderr=subprocess.PIPE, text=True, env=one)
 
     whole = start("whole")
     whole.communicate()

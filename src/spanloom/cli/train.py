@@ -106,7 +106,7 @@ def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
         words = sum(len(unit.forms) for draws in updates for draw in draws for unit in draw.units)
         put(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
-            f"{len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
+            f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
         )
     put(f"computing on {model.compute}; nothing was trained (--dry-run)")
 
