@@ -87,6 +87,9 @@ class StageSpec(Options):
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
     lr: Rates = Field(default=Rates(), description="highest learning rates")
     batch: int = Field(default=768, ge=1, description="words in a batch")
+    blanked: float = Field(
+        default=0.0, ge=0, lt=1, description="share of words hidden from the encoder in training"
+    )
     accumulate: int = Field(default=1, ge=1, description="batches summed before each update")
     optimiser: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
     weight_decay: float = Field(default=0.01, ge=0, description="pull of weights towards 0")

@@ -13,6 +13,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from spanloom.config.recipe import StageSpec, dumps
 from spanloom.data.batches import collate
+from spanloom.data.masking import blank
 from spanloom.errors import TrainingError
 from spanloom.model import folder
 from spanloom.model.model import Model
@@ -175,7 +176,8 @@ class _Stage:
             return {}
         recipe, model = self.run_.recipe, self.model
         mine = self.run_.prepared.data[draw.task]
-        batch = collate(units, model.pieces, recipe.window).to(self.processes.device)
+        batch = collate(units, model.pieces, recipe.window)
+        batch = blank(batch, self.spec.blanked, model.pieces.unknown).to(self.processes.device)
         targets = mine.task.targets(units, mine.gold).to(self.processes.device)
         with model.compute.autocast():
             level = recipe.tasks[draw.task].level
