@@ -14,7 +14,9 @@ from pathlib import Path
 def main(paths: list[Path]) -> None:
     """Print a Markdown table: rows are tasks' figures, in percent."""
     results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    print(f"| task | figure | mean of {len(results)} | standard deviation | each | 95 % intervals |")
+    print(
+        f"| task | figure | mean of {len(results)} | standard deviation | each | 95 % intervals |"
+    )
     print("|---|---|---|---|---|---|")
     for task in results[0]["tasks"]:
         mine = [result["tasks"][task] for result in results]
