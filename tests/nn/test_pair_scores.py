@@ -1,10 +1,11 @@
 """Pair scores, against a loop over ordered pairs that says every part out loud."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.pairs import PairScorer, square
+from spanloom.nn.pairs import PairScorer, square, squares
 from spanloom.nn.spans import SpanAttention
 
 EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
@@ -74,3 +75,11 @@ def test_square_lists_all_ordered_pairs_of_a_group(sizes):
     every = range(len(group))
     expected = [[i, j] for i in every for j in every if i != j and group[i] == group[j]]
     assert square(torch.tensor(group, dtype=torch.long)).tolist() == expected
+
+
+@pytest.mark.parametrize("most", [1, 7, 30, 10_000])
+def test_squares_are_the_square_in_parts_that_are_not_too_large(most):
+    group = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2, 2, 5])
+    parts = list(squares(group, most))
+    assert torch.cat(parts).equal(square(group))
+    assert all(len(part) <= max(most, 5) for part in parts)

@@ -1,5 +1,7 @@
 """Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and more."""
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -82,14 +84,31 @@ class PairScorer(nn.Module):
         return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
 
 
-def square(
-    group: Int[Tensor, " span"],
-) -> Int[Tensor, "pair 2"]:
+def square(group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
     """List all ordered pairs of different rows of one group; ``group`` is sorted."""
+    parts = list(squares(group, len(group) ** 2))
+    return torch.cat(parts) if parts else group.new_zeros(0, 2)
+
+
+def squares(group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
+    """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
     _, counts = torch.unique_consecutive(group, return_counts=True)
     first = (counts.cumsum(0) - counts).repeat_interleave(counts)
     size = counts.repeat_interleave(counts)
-    head = torch.arange(len(group), device=group.device).repeat_interleave(size)
-    start = (size.cumsum(0) - size).repeat_interleave(size)
-    tail = first.repeat_interleave(size) + torch.arange(len(head), device=group.device) - start
+    ends = size.cumsum(0)
+    start = 0
+    while start < len(group):
+        limit = int(ends[start] - size[start]) + most
+        stop = max(start + 1, int(torch.searchsorted(ends, limit, right=True)))
+        yield _square(start, first[start:stop], size[start:stop])
+        start = stop
+
+
+def _square(
+    start: int, first: Int[Tensor, " head"], size: Int[Tensor, " head"]
+) -> Int[Tensor, "_ 2"]:
+    """Pairs of some heads in a row from ``start``: each with the ``size`` rows from ``first``."""
+    head = torch.arange(start, start + len(size), device=size.device).repeat_interleave(size)
+    begin = (size.cumsum(0) - size).repeat_interleave(size)
+    tail = first.repeat_interleave(size) + torch.arange(len(head), device=size.device) - begin
     return torch.stack([head, tail], dim=1)[head != tail]

@@ -18,7 +18,7 @@ from spanloom.data.units import Unit
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.metrics.report import Report, score
-from spanloom.nn.pairs import PairScorer, square
+from spanloom.nn.pairs import PairScorer, squares
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, sentence_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
@@ -28,7 +28,7 @@ from spanloom.words import Bounds
 
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
-_PAIRS = 1_000_000  # whose scores are held at once; a sentence of a book has many more
+_PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
 
 
 class SpanOptions(Options):
@@ -238,16 +238,15 @@ class SpanRelationTask:
     def _link(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
-        pairs = square(sentence_of(chosen.bounds, view.sentences))
-        if head.pairs is None or not len(pairs):
+        if head.pairs is None:
             return Linked()
-        found = []
-        for part in pairs.split(_PAIRS):
-            scores = head.score_pairs(view, chosen.bounds, types, part).float().softmax(-1)
+        found = [Linked()]
+        for pairs in squares(sentence_of(chosen.bounds, view.sentences), _PAIRS):
+            scores = head.score_pairs(view, chosen.bounds, types, pairs).float().softmax(-1)
             best, labels = scores.max(-1)
             real = labels > 0
-            found.append((part[real], labels[real], best[real]))
-        return Linked(*(torch.cat(column) for column in zip(*found, strict=True)))
+            found.append(Linked(pairs[real], labels[real], best[real]))
+        return _joined(found)
 
     def label(self, chosen: Chosen, linked: Linked) -> tuple[list[str], list[str]]:
         """Return the labels of what was predicted, as strings."""
@@ -278,6 +277,16 @@ class SpanRelationTask:
         spans, relations = report.spans.micro.f1, report.relations.micro.f1
         every = {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
         return {name: every[name] for name in self.watched}
+
+
+def _joined(found: Sequence[Linked]) -> Linked:
+    """Return all links as one; the first of ``found`` may be on another device, empty as it is."""
+    parts = [each for each in found if len(each.ends)] or found[:1]
+    return Linked(
+        torch.cat([each.ends for each in parts]),
+        torch.cat([each.labels for each in parts]),
+        torch.cat([each.scores for each in parts]),
+    )
 
 
 def _placed(layer: Layer, words: Sequence[Bounds]) -> dict[str, Bounds]:
