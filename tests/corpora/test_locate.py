@@ -1,0 +1,42 @@
+"""A recipe's data is found beside it, from here, or below SPANLOOM_DATA, in that order."""
+
+import pytest
+
+from spanloom.corpora.locate import locate
+from spanloom.errors import DataError
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    for name in ("recipes", "here", "data"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("SPANLOOM_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+def test_the_order_is_beside_here_and_the_variable(places):
+    (places / "data" / "wlp").mkdir()
+    assert locate("wlp", places / "recipes").resolve() == places / "data" / "wlp"
+    (places / "here" / "wlp").mkdir()
+    assert locate("wlp", places / "recipes").resolve() == places / "here" / "wlp"
+    (places / "recipes" / "wlp").mkdir()
+    assert locate("wlp", places / "recipes").resolve() == places / "recipes" / "wlp"
+
+
+def test_an_absolute_path_is_itself(places):
+    assert locate(str(places / "data"), places / "recipes") == places / "data"
+
+
+def test_the_error_names_every_place_and_the_variable(places):
+    with pytest.raises(DataError, match="no corpus 'wlp'") as caught:
+        locate("wlp", places / "recipes")
+    for said in ("recipes/wlp", "data/wlp", "SPANLOOM_DATA"):
+        assert said in str(caught.value)
+
+
+def test_without_the_variable_it_is_not_looked_up(places, monkeypatch):
+    (places / "data" / "wlp").mkdir()
+    monkeypatch.delenv("SPANLOOM_DATA")
+    with pytest.raises(DataError):
+        locate("wlp", places / "recipes")
