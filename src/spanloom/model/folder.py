@@ -20,7 +20,8 @@ from huggingface_hub.errors import (
     StrictDataclassError,
 )
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as serialized
 from tokenizers import Tokenizer
 from torch import nn
 
@@ -62,7 +63,7 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
     """Write a model in the place of the one before; ``figures`` are its dev scores."""
     with write_folder(folder, replace=True) as staging:
         weights = {k: v.detach().cpu().contiguous() for k, v in model.network.state_dict().items()}
-        save_file(weights, staging / WEIGHTS)
+        (staging / WEIGHTS).write_bytes(serialized(weights))
         text = recipes.dumps(model.recipe)
         (staging / RECIPE).write_text(text, encoding="utf-8")
         (staging / TOKENIZER).write_text(model.pieces.tokenizer.to_str(), encoding="utf-8")

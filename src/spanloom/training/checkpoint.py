@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from spanloom.errors import TrainingError
@@ -54,10 +55,10 @@ def save(
 ) -> None:
     """Write a checkpoint in the place of the one before."""
     with write_folder(folder, replace=True) as staging:
-        save_file(_contiguous(network.state_dict()), staging / "network.safetensors")
-        save_file(_optimiser_state(optimiser), staging / "optimiser.safetensors")
+        (staging / "network.safetensors").write_bytes(serialized(_contiguous(network.state_dict())))
+        (staging / "optimiser.safetensors").write_bytes(serialized(_optimiser_state(optimiser)))
         if average is not None:
-            save_file(_contiguous(average.weights), staging / "average.safetensors")
+            (staging / "average.safetensors").write_bytes(serialized(_contiguous(average.weights)))
         text = json.dumps(asdict(progress), indent=1)
         (staging / "progress.json").write_text(text, encoding="utf-8")
 
