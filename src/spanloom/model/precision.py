@@ -25,8 +25,11 @@ class Compute:
 
     def __str__(self) -> str:
         """Say it in words for the first line a command prints."""
-        threads = f", {torch.get_num_threads()} threads" if self.device.type == "cpu" else ""
-        return f"{self.device}{threads}, {'bf16' if self.bf16 else 'fp32'}"
+        said = [str(self.device), "bf16" if self.bf16 else "fp32"]
+        if self.device.type == "cpu":
+            count = torch.get_num_threads()
+            said.insert(1, f"{count} thread{'s' if count > 1 else ''}")
+        return ", ".join(said)
 
 
 def compute(precision: str = "auto", device: str | None = None) -> Compute:

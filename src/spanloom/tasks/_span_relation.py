@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -263,10 +263,14 @@ class SpanRelationTask:
         ]
         links = sorted(found.links, key=lambda link: (found.spans[link[0]], found.spans[link[1]]))
         relations = [
-            Relation(fresh("R"), label, ids[i], ids[j], score=score) for i, j, label, score in links
+            Relation("", label, ids[i], ids[j], score=score)  # an event's arguments need no id
+            for i, j, label, score in links
         ]
         scheme = self.inventory.events if self.inventory.relations else EventScheme()
-        return restore(spans, relations, scheme, self.layer, fresh)
+        layer = restore(spans, relations, scheme, self.layer, fresh)
+        return replace(
+            layer, relations=tuple(replace(each, id=fresh("R")) for each in layer.relations)
+        )
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""
