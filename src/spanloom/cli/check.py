@@ -1,14 +1,13 @@
 """``spanloom check``: what is in a corpus, and what a model cannot reach in it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spanloom.cli.say import WrongUse, put, say
-from spanloom.document import Document
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe, WordsSpec
@@ -73,6 +72,8 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "WordsSpec":
 
 def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
     """The widest span of any of the tasks, and whether spans of one of them may nest."""
+    from spanloom.forms.nesting import nests
+
     tasks: list[dict[str, Any]] = []
     if recipe is not None:
         tasks = [
@@ -83,15 +84,10 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
     known = [width for width in widths if width is not None]
     told = [each["nested"] for each in tasks if each.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
-    nested = any(told) if told else _nests(first.documents)
+    bounds = (
+        [(span.start, span.end) for span in layer.spans]
+        for document in first.documents
+        for layer in document.layers
+    )
+    nested = any(told) if told else nests(bounds)
     return (max(known) if known and len(known) == len(widths) else None), nested
-
-
-def _nests(documents: Iterable[Document]) -> bool:
-    """Whether spans of one layer overlap anywhere, as training looks at it."""
-    for document in documents:
-        for layer in document.layers:
-            bounds = sorted({(span.start, span.end) for span in layer.spans})
-            if any(after[0] < end for (_, end), after in zip(bounds, bounds[1:], strict=False)):
-                return True
-    return False

@@ -17,6 +17,7 @@ from spanloom.config.options import Options
 from spanloom.data.units import Unit
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.forms.events import EventScheme, collect, project, restore
+from spanloom.forms.nesting import nests
 from spanloom.metrics.report import Report, score
 from spanloom.nn.pairs import PairScorer, squares
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, sentence_of
@@ -95,7 +96,7 @@ def collect_inventory(
     width = options.width or _width([b - a for each in placed for a, b in each.values()])
     nested = options.nested
     if nested is None:
-        nested = any(_overlap(sorted(set(each.values()))) for each in placed)
+        nested = nests(each.values() for each in placed)
     return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested)
 
 
@@ -312,12 +313,3 @@ def _width(widths: list[int]) -> int:
         return 1
     uncovered = (1000 - _COVERED) * len(widths) // 1000
     return min(sorted(widths)[-1 - uncovered], _WIDEST)
-
-
-def _overlap(bounds: Sequence[Bounds]) -> bool:
-    reach = 0
-    for start, end in bounds:
-        if start < reach:
-            return True
-        reach = max(reach, end)
-    return False
