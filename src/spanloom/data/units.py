@@ -40,17 +40,11 @@ class Cut:
     sentences: tuple[Bounds, ...]
 
 
-def cut(
-    text: str, split: Callable[[str], Words], pieces: Pieces, *, longest: int | None = None
-) -> Cut:
-    """Split a text into words, sentences and pieces.
-
-    ``longest`` cuts sentences of more words than that: training needs a bound, and the caller
-    reports what it costs.
-    """
+def cut(text: str, split: Callable[[str], Words], pieces: Pieces) -> Cut:
+    """Split a text into words, sentences and pieces."""
     found = split(text)
     forms = tuple(text[a:b] for a, b in found.words)
-    return Cut(found.words, forms, tuple(pieces(forms)), tuple(shorten(found.sentences, longest)))
+    return Cut(found.words, forms, tuple(pieces(forms)), found.sentences)
 
 
 def units(document: int, cut: Cut, limit: int, draw: random.Random | None = None) -> Iterator[Unit]:
@@ -81,10 +75,11 @@ def _groups(
         first += size
 
 
-def shorten(sentences: Sequence[Bounds], longest: int | None) -> list[Bounds]:
-    """Cut sentences of over ``longest`` words into parts of that many; None leaves them whole."""
-    if longest is None:
-        return list(sentences)
+def shorten(sentences: Sequence[Bounds], longest: int) -> list[Bounds]:
+    """Cut sentences of over ``longest`` words into parts of that many.
+
+    Training needs such a bound; the caller reports what it costs.
+    """
     return [
         (start, min(start + longest, end))
         for first, end in sentences

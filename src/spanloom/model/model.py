@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import torch
@@ -27,12 +27,11 @@ _STRETCH = 64 * BATCH_WORDS  # words read ahead, so that batches hold units of l
 
 @dataclass(slots=True)
 class _Open:
-    """A document under way: what was found so far, and how many of its units are missing."""
+    """A document under way: its gold input, where a task is given one, and what was found."""
 
     document: Document
     gold: dict[str, Gold]
     found: dict[str, Found]
-    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,6 @@ class Model:
     network: Network
     tasks: Mapping[str, Task]
     compute: Compute
-    meta: Mapping[str, object] = field(default_factory=dict)
 
     def __call__(self, text: str) -> Document:
         """Annotate one text with every task."""
@@ -103,10 +101,8 @@ class Model:
         for name, task in tasks.items():
             if task.given:
                 gold[name] = task.gold(document[task.layer], whole.words)
-        made = list(units(number, whole, self.recipe.window))
-        blank = {name: Found() for name in tasks}
-        under_way[number] = _Open(document, gold, blank, len(made))
-        return made
+        under_way[number] = _Open(document, gold, {name: Found() for name in tasks})
+        return list(units(number, whole, self.recipe.window))
 
     def _run(
         self,
@@ -129,8 +125,6 @@ class Model:
                     head = self.network.heads[name]
                     found = task.predict(head, vectors[levels[name]], batch, given)
                     _spread(group, task, *found, under_way, name)
-            for unit in group:
-                under_way[unit.document].left -= 1
 
     def _finish(self, under_way: dict[int, _Open], tasks: Mapping[str, Task]) -> Iterator[Document]:
         shared = Counter(task.layer for task in tasks.values())
