@@ -3,6 +3,7 @@
 Offsets are code points, bounds are ``[start, end)``. Annotations carry ids that are unique in their
 document; relations, events, attributes, normalisations, notes and equivalences refer to ids, across
 layers too. ``==`` compares everything but scores; ``content`` compares apart from ids and order.
+A query is input, as the text is; its answers are spans of a layer (``forms.queries``).
 
 An absent layer means "not annotated"; an empty one means "nothing there".
 """
@@ -150,11 +151,27 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """A question put to a text. Its prompt never enters the text; no offset points into it."""
+
+    id: str
+    prompt: str
+
+    def __post_init__(self) -> None:
+        """Refuse a blank id or prompt: neither could be told from none at all."""
+        if not self.id.strip():
+            raise DocumentError(f"a query needs an id, got {self.id!r} for {self.prompt!r:.60}")
+        if not self.prompt.strip():
+            raise DocumentError(f"query {self.id!r} needs a prompt, got {self.prompt!r:.60}")
+
+
+@dataclass(frozen=True, slots=True)
 class SourceLine:
     """One raw line of the file a document came from, without its line end.
 
-    ``made`` is the annotation as it was read, None for a line that made none; ``file`` is the
-    suffix of the file it stood in; ``end`` the line end as it stood ("" at the end of a file).
+    ``made`` is the annotation as it was read, None for a line that made none (a query's too);
+    ``file`` is the suffix of the file it stood in; ``end`` the line end as it stood ("" at the end
+    of a file).
     """
 
     raw: str
@@ -177,19 +194,28 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text with its named layers. ``name`` is its path inside its corpus, without a suffix."""
+    """One text with its named layers, and the queries put to it.
+
+    ``name`` is its path inside its corpus, without a suffix.
+    """
 
     text: str
     layers: tuple[Layer, ...] = ()
     name: str = ""
     meta: tuple[tuple[str, str], ...] = ()
+    queries: tuple[Query, ...] = ()
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse two layers of one name, two annotations of one id, spans outside the text."""
+        """Refuse layers of one name, annotations or queries of one id, spans outside the text."""
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")
+        asked: set[str] = set()
+        for query in self.queries:
+            if query.id in asked:
+                raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
+            asked.add(query.id)
         seen: set[str] = set()
         for layer in self.layers:
             for annotation in layer.annotations():
@@ -217,7 +243,7 @@ class Document:
         raise LayerError(self.name or "document", layer, (each.name for each in self.layers))
 
     def bare(self, keep: Iterable[str] = ()) -> "Document":
-        """Return the same text with no layers but those named, and without its source."""
+        """Return the same text and queries, no layers but those named, and no source."""
         kept = set(keep)
         layers = tuple(layer for layer in self.layers if layer.name in kept)
         return replace(self, layers=layers, source=None)
@@ -240,7 +266,8 @@ def content(document: Document) -> tuple[Any, ...]:
     """Return what a document says apart from ids, order and source, so that it can be compared.
 
     A reference is replaced by what it refers to; an event that (directly or not) refers to itself
-    is cut at the second visit, so cyclic events are safe.
+    is cut at the second visit, so cyclic events are safe. Queries keep their ids: an answer names
+    its query by value.
     """
     known = document.annotations()
 
@@ -273,4 +300,5 @@ def content(document: Document) -> tuple[Any, ...]:
         (layer.name, tuple(sorted(repr(meaning(each.id)) for each in layer.annotations())))
         for layer in document.layers
     )
-    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers))
+    asked = tuple(sorted((query.id, query.prompt) for query in document.queries))
+    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers), asked)

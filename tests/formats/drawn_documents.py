@@ -12,6 +12,7 @@ from spanloom.document import (
     Layer,
     Normalization,
     Note,
+    Query,
     Relation,
     Span,
 )
@@ -37,6 +38,11 @@ WORDS = st.one_of(
     st.lists(st.sampled_from(TRICKY), max_size=4).map("".join),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 )
+ASKED = st.one_of(
+    st.sampled_from(["T1", "Q1", "layer", "\ufeff", "\\", "\\n", " a ", "a\r", "meta\tx\ny"]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
+).filter(str.strip)
+QUERIES = st.lists(st.builds(Query, ASKED, ASKED), max_size=3, unique_by=lambda each: each.id)
 TEXTS = st.lists(
     st.sampled_from(["ab", " ", "\n", "\r\n", "\t", "😀", "é", "\u2028", "\x85", "x"]), max_size=12
 ).map("".join)
@@ -77,6 +83,7 @@ def documents(draw, *, lines=True, scores=False):
         tuple(_layer(name, [each for each, layer in found if layer == name]) for name in names),
         draw(WORDS),
         tuple(draw(st.lists(st.tuples(WORDS, WORDS), max_size=2, unique=True))),
+        tuple(draw(QUERIES)),
     )
 
 

@@ -62,7 +62,7 @@ SPAN = '{"id": "T1", "label": "P", "fragments": [[0, 1]]'
         ("[]", "expected an object"),
         ("{}", "expected a string, got None"),
         ('{"text": 3}', "expected a string, got 3"),
-        ('{"text": "a", "txt": 1}', "unknown key 'txt'; known: name, text, meta, layers"),
+        ('{"text": "a", "txt": 1}', "unknown key 'txt'; known: name, text, meta, queries, layers"),
         ('{"text": "a", "text": "b"}', "a key stands twice"),
         ('{"text": "a", "meta": {"a": 1}}', "expected a list"),
         ('{"text": "a", "meta": [["a"]]}', "expected two strings"),

@@ -11,6 +11,7 @@ from spanloom.document import (
     Layer,
     Normalization,
     Note,
+    Query,
     Relation,
     Span,
 )
@@ -97,6 +98,19 @@ def test_layers_are_named_where_there_are_several_and_words_left_out():
 
 def test_a_document_without_annotation_has_an_empty_table():
     assert table(Document("text")) == ""
+
+
+def test_queries_come_first_and_are_cut_like_any_text():
+    asked = Document("Ada", queries=(Query("Q1", "Who\nis it?"), Query("Q2", "word " * 40)))
+    lines = table(asked, width=60).splitlines()
+    assert lines[:2] == ["id  query", "Q1  Who⏎is it?"]
+    assert (columns(lines[2]), lines[2][-1]) == (60, "…")
+    layer = Layer("main", (Span("T1", "X", ((0, 3),)),))
+    assert table(asked.with_layer(layer)).splitlines()[3:] == [
+        "",
+        "id  label  start  end  text",
+        "T1  X      0      3    Ada",
+    ]
 
 
 @settings(max_examples=50)

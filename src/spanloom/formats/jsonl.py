@@ -5,6 +5,7 @@
     {"name": "a", "text": "Ada met Bob.", "layers": [{"name": "main",
      "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], "score": 0.9}], …}]}
 
+and, where there are any, ``"queries": [{"id": "Q1", "prompt": "Who met Bob?"}]``.
 What is empty or None is left out; anything else in a line is an error.
 """
 
@@ -25,6 +26,7 @@ from spanloom.document import (
     Layer,
     Normalization,
     Note,
+    Query,
     Relation,
     Span,
 )
@@ -85,6 +87,8 @@ def _line(document: Document) -> str:
     whole: dict[str, Any] = {"name": document.name, "text": document.text}
     if document.meta:
         whole["meta"] = document.meta
+    if document.queries:
+        whole["queries"] = [{"id": each.id, "prompt": each.prompt} for each in document.queries]
     whole["layers"] = [_layer_out(layer) for layer in document.layers]
     try:
         line = json.dumps(whole, ensure_ascii=False, allow_nan=False)
@@ -119,17 +123,25 @@ def _document(line: str, path: str, number: int) -> Document:
     """Return the document of one line."""
     try:
         whole = _object(json.loads(line, parse_constant=_refuse, object_pairs_hook=_once))
-        _only(whole, ("name", "text", "meta", "layers"))
+        _only(whole, ("name", "text", "meta", "queries", "layers"))
         return Document(
             _string(whole.get("text")),
             tuple(_layer_in(each) for each in _list(whole.get("layers", []))),
             _string(whole.get("name", "")),
             tuple(_pair(each) for each in _list(whole.get("meta", []))),
+            tuple(_query(each) for each in _list(whole.get("queries", []))),
         )
     except RecursionError as error:
         raise FormatError(path, number, "nested too deeply") from error
     except (ValueError, TypeError, OverflowError, DocumentError) as error:
         raise FormatError(path, number, f"not a document: {error}") from error
+
+
+def _query(value: Any) -> Query:
+    """Return a query."""
+    said = _object(value)
+    _only(said, ("id", "prompt"))
+    return Query(_string(said.get("id")), _string(said.get("prompt")))
 
 
 def _layer_in(value: Any) -> Layer:

@@ -43,10 +43,16 @@ def beside(document: Document, predicted: Document) -> Document:
     """Return the document with what was predicted added, under fresh ids, layer by layer.
 
     A predicted annotation that is there already is not added; what refers to it then refers to the
-    one that is there. Doing so twice adds nothing. Raises ``DocumentError`` for another text.
+    one that is there. An id that the prediction refers to and does not hold is the document's.
+    Doing so twice adds nothing. Raises ``DocumentError`` for another text or other queries.
     """
     if document.text != predicted.text:
         raise DocumentError(f"{document.name}: expected a prediction for the same text")
+    asked = set(document.queries)
+    for query in predicted.queries:
+        if query not in asked:
+            problem = f"expected answers to its own queries, got {query.id!r} {query.prompt!r:.60}"
+            raise DocumentError(f"{document.name}: {problem}")
     looks = _looks({"old": document.layers, "new": predicted.layers})
     known = {looks["old", id_]: id_ for id_ in reversed(document.annotations())}
     fresh, ids = fresh_ids(document), dict[str, str]()
@@ -97,7 +103,9 @@ def _looks(sides: Mapping[str, Iterable[Layer]]) -> _Looks:
 
 def _says(side: str, annotation: Annotation, looks: _Looks) -> object:
     """What an annotation says, with the looks of what it refers to in the place of ids."""
-    ends = [looks.get((side, each), each) for each in references(annotation)]
+    ends = [
+        looks.get((side, each), looks.get(("old", each), each)) for each in references(annotation)
+    ]
     match annotation:
         case Span(label=label, fragments=fragments):
             return "span", label, tuple(sorted(fragments))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spanloom.document import Annotation, Document, Event, Layer, Span
+from spanloom.document import Annotation, Document, Event, Layer, Query, Span
 from spanloom.page.glyphs import columns, elide, visible
 from spanloom.page.marks import drawn_layers
 
@@ -23,7 +23,7 @@ class _Section:
 def table(
     document: Document, *, width: int | None = None, layers: Collection[str] | None = None
 ) -> str:
-    """Return spans, relations, events, attributes and the rest as aligned columns, one row each.
+    """Return queries, spans, relations, attributes and the rest as aligned columns, a row each.
 
     ``width`` is the columns of the terminal: longer texts end in ``…``; None cuts nothing. Bounds
     of a discontinuous span are joined by ``;``. ``layers`` None means all but words and sentences.
@@ -32,6 +32,7 @@ def table(
     drawn = drawn_layers(document, layers)
     told = _Teller(document)
     sections = [
+        _Section(("id", "query"), [_query(each) for each in document.queries], 1),
         _section("id label start end text score", 4, drawn, _spans, told),
         _section("id label text score", 2, drawn, _relations, told),
         _section("id event text score", 2, drawn, _events, told),
@@ -77,6 +78,10 @@ def _section(
         titles.pop()
         found = [row[:-1] for row in found]
     return _Section(tuple(titles), [tuple(map(visible, row)) for row in found], long + named)
+
+
+def _query(query: Query) -> tuple[str, ...]:
+    return visible(query.id), visible(query.prompt)
 
 
 def _score(score: float | None) -> str:

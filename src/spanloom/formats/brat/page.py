@@ -16,7 +16,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError
-from spanloom.formats.brat import sidecar
+from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.lines import owner
 from spanloom.formats.brat.offsets import Unit
@@ -59,7 +59,7 @@ class Page:
         """Return the lines of every file there was, those of changed annotations made anew."""
         files: dict[str, list[str]] = {}
         for line in self._lines:
-            if line.file != ".txt":
+            if line.file not in (".txt", queries.SUFFIX):
                 files.setdefault(line.file, []).extend(self._again(line))
         return files
 
@@ -163,7 +163,7 @@ def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _home(lines: Iterable[SourceLine]) -> str:
     """Return the file for new annotations: the .ann, or the last one of split files."""
-    suffixes = {line.file for line in lines} - {".txt", sidecar.SUFFIX}
+    suffixes = {line.file for line in lines} - {".txt", sidecar.SUFFIX, queries.SUFFIX}
     if not suffixes or ".ann" in suffixes:
         return ".ann"
     return ".a2" if ".a2" in suffixes else max(suffixes)

@@ -6,7 +6,7 @@ attributes, normalizations and notes follow what they are about.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanloom.document import (
@@ -18,7 +18,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats.brat import sidecar
+from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.draft import Draft, Problem, cut
 from spanloom.formats.brat.layers import layer_from, layers_of, unite
 from spanloom.formats.brat.lines import Said, owner, parse
@@ -42,8 +42,11 @@ def loads(text: str, ann: str, *, name: str = "") -> Reading:
 
 
 def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Reading:
-    """Read a text and its annotation files, given by suffix (``.ann``, ``.a1``, ``.words``…)."""
+    """Read a text and the files beside it, by suffix (``.ann``, ``.words``, ``.queries``…)."""
     marked = text.startswith(MARK)
+    asked = queries.read(parts.get(queries.SUFFIX, ""), name)
+    order = {suffix: place for place, suffix in enumerate(parts)}
+    parts = {suffix: content for suffix, content in parts.items() if suffix != queries.SUFFIX}
     lines = [line for suffix, content in parts.items() for line in cut(content, suffix)]
     draft = Draft(name, text.removeprefix(MARK), lines, [None] * len(lines), [])
     unit = _parse(draft, marked=marked)
@@ -53,15 +56,15 @@ def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Readi
     layers = layers_of(draft)
     unite(draft, layers)
     document = _assembled(draft, layers, parts, unit, marked=marked)
-    order = {suffix: place for place, suffix in enumerate(parts)}
-    problems = sorted(draft.problems, key=lambda each: (order[each.file], each.line or 0))
-    return Reading(document, tuple(problems))
+    problems = [*draft.problems, *asked.problems]
+    problems.sort(key=lambda each: (order[each.file], each.line or 0))
+    return Reading(_asking(document, asked), tuple(problems))
 
 
 def load(
     path: Path, *, name: str | None = None, annotations: Path | None = None, encoding: str = "utf-8"
 ) -> Reading:
-    """Read ``NAME.txt`` with its .ann (else .a1, .a2, .rel, .co) and .words.
+    """Read ``NAME.txt`` with its .ann (else .a1, .a2, .rel, .co), .words and .queries.
 
     ``name`` is the document's (default: the file's); ``annotations`` the folder of the annotation
     files where it is another. Raises ``FormatError``: no such file, or bytes that are not of the
@@ -70,7 +73,8 @@ def load(
     text = read_text_file(path, encoding)
     base = path.name.removesuffix(".txt")
     folder = annotations or path.parent
-    found = [s for s in (".ann", *PARTS, sidecar.SUFFIX) if (folder / (base + s)).is_file()]
+    known = (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)
+    found = [s for s in known if (folder / (base + s)).is_file()]
     ignored = [suffix for suffix in found if suffix in PARTS and ".ann" in found]
     parts = {s: read_text_file(folder / (base + s), encoding) for s in found if s not in ignored}
     reading = loads_parts(text, parts, name=base if name is None else name)
@@ -166,8 +170,15 @@ def _assembled(
         tuple(layer_from(name, found[name].values()) for name in sorted(found, key=_rank)),
         draft.name,
         sidecar.meta(asides),
-        Source(tuple(lines), unit.name),
+        source=Source(tuple(lines), unit.name),
     )
+
+
+def _asking(document: Document, asked: queries.Asked) -> Document:
+    """Return the document with its queries and the lines they stood in."""
+    source = document.source or Source()
+    source = replace(source, lines=(*source.lines, *asked.lines))
+    return replace(document, queries=asked.queries, source=source)
 
 
 def _rank(name: str) -> tuple[bool, str]:

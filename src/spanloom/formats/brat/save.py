@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 from spanloom.document import Document
 from spanloom.errors import StorageError
-from spanloom.formats.brat.sidecar import SUFFIX
+from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.write import original, parts, text_file
 from spanloom.storage import write_file
 
@@ -12,7 +12,7 @@ from spanloom.storage import write_file
 def save(
     document: Document, folder: Path, *, encoding: str = "utf-8", overwrite: bool = False
 ) -> tuple[Path, ...]:
-    """Write ``NAME.txt`` and its annotation files under ``folder``; returns what was written.
+    """Write ``NAME.txt`` and the files beside it under ``folder``; returns what was written.
 
     A file whose content would not change is not touched. Raises ``StorageError``, and then writes
     nothing: a name that leaves the folder, a read-only file, a character that the encoding lacks,
@@ -21,7 +21,7 @@ def save(
     """
     base = inside(folder, document.name)
     wanted = {".txt": text_file(document), **parts(document)}
-    for suffix in (".ann", SUFFIX):
+    for suffix in (".ann", sidecar.SUFFIX, queries.SUFFIX):
         if base.with_name(base.name + suffix).exists():
             wanted.setdefault(suffix, "")  # what is not in the document must not stay beside it
     before = {suffix: original(document, suffix) for suffix in wanted}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
-from spanloom.formats.brat import sidecar
+from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.lines import ID
@@ -20,18 +20,20 @@ from spanloom.formats.brat.references import needs, renamed
 
 
 def dumps(document: Document) -> str:
-    """Return the .ann text (split files one after the other), without the words file.
+    """Return the .ann text (split files one after the other), without words and queries.
 
     Raises ``DocumentError`` where annotations refer to nothing or brat has no form for them.
     """
-    texts = (text for suffix, text in parts(document).items() if suffix != sidecar.SUFFIX)
+    apart = (sidecar.SUFFIX, queries.SUFFIX)
+    texts = (text for suffix, text in parts(document).items() if suffix not in apart)
     return "".join(_joined([text for text in texts if text]))
 
 
 def parts(document: Document) -> dict[str, str]:
-    """Return the annotation files by suffix: ``.ann`` or the split files, ``.words`` if needed.
+    """Return the files beside the text by suffix.
 
-    A document without any layer has no file. Raises ``DocumentError`` as ``dumps`` does.
+    ``.ann`` or the split files, ``.words`` and ``.queries`` if needed. A document without layers
+    and queries has none. Raises ``DocumentError`` as ``dumps`` does.
     """
     whole = _with_brat_ids(document)
     _check(whole)
@@ -42,7 +44,9 @@ def parts(document: Document) -> dict[str, str]:
     _add_directives(whole, files, shown=bool(page.annotated - {sidecar.SUFFIX}))
     if MAIN in {layer.name for layer in whole.layers} and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
-    return {s: "".join(_joined(lines, page.ends.get(s, "\n"))) for s, lines in files.items()}
+    texts = {s: "".join(_joined(lines, page.ends.get(s, "\n"))) for s, lines in files.items()}
+    asked = queries.written(document)
+    return texts if asked is None else {**texts, queries.SUFFIX: asked}
 
 
 def text_file(document: Document) -> str:
@@ -104,7 +108,8 @@ def _with_brat_ids(document: Document) -> Document:
 def _reserved(document: Document) -> set[str]:
     """Return the ids of lines that made nothing, which a new annotation must not take."""
     lines = document.source.lines if document.source else ()
-    held = {line.raw.partition("\t")[0] for line in lines if line.made is None}
+    silent = [line for line in lines if line.made is None and line.file != queries.SUFFIX]
+    held = {line.raw.partition("\t")[0] for line in silent}
     return held - {line.made.id for line in lines if line.made is not None}
 
 
