@@ -9,9 +9,20 @@ from spanloom.corpora.folder import Corpus, read, splits
 from spanloom.corpora.reach import Reach, Why
 from spanloom.corpora.report import to_json, to_text
 from spanloom.corpora.twins import twins
-from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
+from spanloom.document import (
+    MAIN,
+    Argument,
+    Attribute,
+    Document,
+    Event,
+    Layer,
+    Query,
+    Relation,
+    Span,
+)
 from spanloom.formats.brat import read as brat
 from spanloom.forms.events import EventLosses, collect, project
+from spanloom.forms.parts import joined
 from spanloom.words import splitter
 
 REACH = Reach(splitter("fine", "line"), width=3)
@@ -189,6 +200,61 @@ def test_text_and_json_say_what_was_found():
     assert "1  spans with a trigger's label and no event" in text
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()[:4]}
     assert rows["dev"] == ["1", "2", "4", "18", "1"]
+
+
+def test_queries_are_counted_with_those_that_no_layer_answers():
+    asked = (Query("Q1", "Who?"), Query("Q2", "Where?"), Query("Q3", "Why?"))
+    spans = (Span("T1", "answer", ((0, 3),)), Span("T2", "answer", ((4, 7),)))
+    names = (("A1", "T1", "Q1"), ("A2", "T2", "Q1"), ("A3", "T2", "Q9"))
+    said = tuple(Attribute(id_, "query", target, query) for id_, target, query in names)
+    qa, ner = Layer("qa", spans, attributes=said), Layer("ner")
+    made = (
+        Document("mix the cells", (qa, ner), "a", queries=asked),
+        Document("mix the dish", (Layer("qa"),), "b", queries=asked[:1]),
+        Document("wait", (ner,), "c", queries=asked[:1]),
+    )
+    report = check({"train": corpus(*made)}, REACH)
+    split = to_json(report)["splits"]["train"]
+    assert split["queries"] == 5
+    assert split["layers"]["qa"]["asked"] == {
+        "queries": 4,
+        "answers": 2,
+        "unanswered": 3,
+        "strays": 1,
+    }
+    text = to_text(report)
+    assert "\n\ntrain: 5 queries\n\n" in text
+    assert text.count("answers: 2 to 4 queries, of which 3 have none\n") == 1
+    assert text.count("answers: ") == 1  # none of the layer that answers nothing
+    assert "answers that name no query of their text, or are no spans: 1\n" in text
+
+
+def test_relations_between_two_texts_are_counted_apart_from_the_ceiling():
+    between, inner = Relation("R1", "entails", "T1", "T2"), Relation("R2", "r", "T3", "T4")
+    spans = (Span("T3", "A", ((0, 3),)), Span("T4", "A", ((4, 7),)))
+    pair = joined("p", "mix the cells", "wait")
+    nli, ner = Layer("nli", relations=(between,)), Layer("ner", spans, (inner,))
+    report = check({"all": corpus(pair.with_layer(nli).with_layer(ner), TRAIN)}, REACH)
+    split = report.splits["all"]
+    assert (split.two_texts, split.problems) == (1, [])
+    assert (split.layers["nli"].between_parts, split.layers["nli"].relations.gold) == (1, 0)
+    assert (split.layers["ner"].between_parts, split.layers["ner"].relations.gold) == (0, 1)
+    assert to_json(report)["splits"]["all"]["two_texts"] == 1
+    text = to_text(report)
+    assert "all: 1 documents of two texts\n" in text
+    assert "relations between two texts (not in the ceiling below): 1\n" in text
+
+
+def test_parts_and_judgements_that_make_no_sense_are_problems():
+    pair = joined("p", "mix the cells", "wait")
+    labels = tuple(Relation(f"R{n}", f"l{n}", "T1", "T2") for n in (1, 2))
+    twice = pair.with_layer(Layer("nli", relations=labels))
+    alone = Document("ab", (Layer("parts", (Span("T1", "part", ((0, 1),)),)),), "q")
+    report = check({"all": Corpus((twice, alone), root=Path("data"))}, REACH)
+    assert report.splits["all"].problems == [
+        "data/p: nli: expected one label, got l1, l2",
+        "data/q: expected two parts, got 1: part",
+    ]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What is in one layer of some documents: labels, widths, how spans and relations lie."""
+"""What is in one layer of some documents: labels, widths, how spans and relations lie, answers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from spanloom.corpora.grid import Grid
 from spanloom.corpora.shapes import crossing_pairs, nested
-from spanloom.document import Layer, Relation, Span
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.forms.queries import answers, strays
 from spanloom.metrics.spans import bounds
 
 KINDS = (
@@ -80,6 +81,33 @@ class Census:
             if seen >= wanted - 1e-9:  # 0.07 * 100 is a little more than 7
                 return width
         return 0
+
+
+@dataclass(slots=True)
+class Asked:
+    """How the layer of some documents answers their queries.
+
+    ``queries`` of the documents that have the layer, ``answers`` to them, ``unanswered`` queries
+    without any; ``strays`` answer a query that is not there, or are no spans of the layer.
+    """
+
+    queries: int = 0
+    answers: int = 0
+    unanswered: int = 0
+    strays: int = 0
+
+    def add(self, document: Document, layer: str) -> None:
+        """Count one document's layer."""
+        found = answers(document, layer)
+        self.queries += len(found)
+        self.answers += sum(map(len, found.values()))
+        self.unanswered += sum(not alternatives for alternatives in found.values())
+        self.strays += len(strays(document, layer))
+
+    @property
+    def meant(self) -> bool:
+        """Whether the layer is one of answers: some span answers something."""
+        return self.answers + self.strays > 0
 
 
 def _shapes(spans: Sequence[Span], grid: Grid) -> dict[str, int]:

@@ -4,17 +4,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spanloom.corpora.census import Census
+from spanloom.corpora.census import Asked, Census
 from spanloom.corpora.folder import Corpus
 from spanloom.corpora.grid import Grid
 from spanloom.corpora.reach import Reach, Verdict, Why, relation_verdicts, span_verdicts
 from spanloom.corpora.twins import Twins, twins
 from spanloom.corpora.where import Locator
-from spanloom.document import Layer
+from spanloom.document import Document, Layer
+from spanloom.errors import DataError
 from spanloom.forms.events import EventLosses, EventScheme, collect, losses, project
+from spanloom.forms.parts import judged, parts
 from spanloom.words import Words
 
 EXAMPLES = 5
+_Ends = tuple[str, str]
 SPLITTING = {"words", "sentences"}  # layers that say how a text is split, not what it means
 
 
@@ -54,24 +57,36 @@ class Ceiling:
 
 @dataclass(slots=True)
 class LayerReport:
-    """One layer of one split; ``documents`` are those annotated with it."""
+    """One layer of one split; ``documents`` are those annotated with it.
+
+    ``between_parts`` are relations between the two parts of a document: no span model gives them,
+    so they are no part of the ceiling.
+    """
 
     documents: int = 0
     census: Census = field(default_factory=Census)
     events: EventLosses = field(default_factory=EventLosses)
     spans: Ceiling = field(default_factory=Ceiling)
     relations: Ceiling = field(default_factory=Ceiling)
+    asked: Asked = field(default_factory=Asked)
+    between_parts: int = 0
 
 
 @dataclass(slots=True)
 class SplitReport:
-    """One split. ``seen`` are sentences that stand in train too, word for word; 0 for train."""
+    """One split.
+
+    ``seen`` are sentences that stand in train too, word for word; 0 for train. ``two_texts`` are
+    documents of two parts.
+    """
 
     documents: int = 0
     sentences: int = 0
     words: int = 0
     characters: int = 0
     seen: int = 0
+    queries: int = 0
+    two_texts: int = 0
     layers: dict[str, LayerReport] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -153,10 +168,13 @@ class _Judge:
             report.words += len(words.words)
             report.characters += len(document.text)
             report.seen += self._compare(document.text, words)
+            report.queries += len(document.queries)
+            ends = _ends(document, report, start)
+            report.two_texts += ends is not None
             grid, where = Grid(words), Locator(document, corpus.root)
             for layer in document.layers:
                 if layer.name not in SPLITTING:
-                    self._layer(report, layer, grid, where)
+                    self._layer(report, layer, grid, where, ends)
         return report
 
     def _compare(self, text: str, words: Words) -> int:
@@ -168,8 +186,10 @@ class _Judge:
             return 0
         return sum(sentence in self.train_sentences for sentence in sentences)
 
-    def _layer(self, report: SplitReport, layer: Layer, grid: Grid, where: Locator) -> None:
-        """Count and judge one layer of one document."""
+    def _layer(
+        self, report: SplitReport, layer: Layer, grid: Grid, where: Locator, ends: _Ends | None
+    ) -> None:
+        """Count and judge one layer of one document, whose parts have the ids ``ends``."""
         known = self.known.get(layer.name, _Known(EventScheme(), frozenset(), frozenset()))
         found = report.layers.setdefault(layer.name, LayerReport())
         _, relations = project(layer, known.scheme)
@@ -179,5 +199,27 @@ class _Judge:
         spans = span_verdicts(layer.spans, grid, self.reach, known.spans)
         found.spans.add(spans, where)
         by_id = {span.id: span for span in layer.spans}
-        pairs = relation_verdicts(relations, spans, by_id, grid, self.reach, known.relations)
+        inner = [each for each in relations if (each.head, each.tail) != ends]
+        pairs = relation_verdicts(inner, spans, by_id, grid, self.reach, known.relations)
         found.relations.add(pairs, where)
+        found.between_parts += len(relations) - len(inner)
+        found.asked.add(where.document, layer.name)
+
+
+def _ends(document: Document, report: SplitReport, start: str) -> _Ends | None:
+    """Return the ids of the two parts; what is wrong with them is a problem of the split."""
+    try:
+        found = parts(document)
+        if not found:
+            return None
+        first, second = (span.id for span in found)
+    except DataError as error:
+        report.problems.append(f"{start}{error}")
+        return None
+    for layer in document.layers:
+        if any((each.head, each.tail) == (first, second) for each in layer.relations):
+            try:
+                judged(document, layer.name)
+            except DataError as error:
+                report.problems.append(f"{start}{error}")
+    return first, second

@@ -38,6 +38,8 @@ def _split_json(split: SplitReport) -> dict[str, object]:
         "words": split.words,
         "characters": split.characters,
         "sentences_in_train": split.seen,
+        "queries": split.queries,
+        "two_texts": split.two_texts,
         "problems": split.problems,
         "layers": {name: _layer_json(layer) for name, layer in split.layers.items()},
     }
@@ -53,6 +55,8 @@ def _layer_json(layer: LayerReport) -> dict[str, object]:
         "spans": dict(census.shapes),
         "relations": dict(census.links),
         "events": asdict(layer.events),
+        "asked": asdict(layer.asked),
+        "between_parts": layer.between_parts,
         "ceiling": {
             "spans": _ceiling_json(layer.spans),
             "relations": _ceiling_json(layer.relations),
@@ -79,6 +83,7 @@ def to_text(report: CheckReport) -> str:
     parts = ["\n".join(_sizes(report)), *_twins(report.twins)]
     for name, split in report.splits.items():
         parts += _problems(name, split)
+        parts += _inputs(name, split)
         for layer, found in split.layers.items():
             parts.append("\n".join(_layer(f"{name}, layer {layer}", found, report)))
     return "\n\n".join(parts) + "\n"
@@ -114,6 +119,17 @@ def _problems(name: str, split: SplitReport) -> Iterator[str]:
         yield "\n".join([*lines, *_more(len(split.problems))])
 
 
+def _inputs(name: str, split: SplitReport) -> Iterator[str]:
+    """The queries and the pairs of texts, where there are any."""
+    lines = []
+    if split.queries:
+        lines.append(f"{name}: {split.queries} queries")
+    if split.two_texts:
+        lines.append(f"{name}: {split.two_texts} documents of two texts")
+    if lines:
+        yield "\n".join(lines)
+
+
 def _more(size: int) -> Iterator[str]:
     """How many were not shown."""
     if size > SHOWN:
@@ -130,11 +146,24 @@ def _layer(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]
     yield from _found("spans", layer.census.shapes)
     yield from _found("relations (event arguments among them)", layer.census.links)
     yield from _found("events", {EVENTS[key]: n for key, n in asdict(layer.events).items()})
+    yield from _answers(layer)
     shape = "nested" if report.nested else "flat"
     width = "any width" if report.width is None else f"up to {report.width} words"
     yield f"ceiling of a model of {shape} spans of {width}:"
     yield from _ceiling("spans", layer.spans)
     yield from _ceiling("relations", layer.relations)
+
+
+def _answers(layer: LayerReport) -> Iterator[str]:
+    """How queries are answered, where the layer answers any; what is said of two texts."""
+    asked = layer.asked
+    if asked.meant:
+        none = f"{asked.unanswered} have none"
+        yield f"answers: {asked.answers} to {asked.queries} queries, of which {none}"
+    if asked.strays:
+        yield f"answers that name no query of their text, or are no spans: {asked.strays}"
+    if layer.between_parts:
+        yield f"relations between two texts (not in the ceiling below): {layer.between_parts}"
 
 
 def _table(counts: Mapping[str, int]) -> Iterator[str]:
