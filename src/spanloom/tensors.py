@@ -13,27 +13,80 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Some windows of text: their words, sentences, and the pieces an encoder reads.
+class Aside:
+    """Where a batch reads more than its text: which words are text, and what levels run over.
 
-    ``piece_row`` names, for each piece in reading order, its place in ``ids.flatten()``: the window
-    in which it has most context. ``piece_word`` names the word it belongs to. ``units`` are the
-    stretches of text that were read together: each covers whole sentences.
+    ``text`` are the rows of the text's words among all words read. ``openings`` are the rows of the
+    words that stand for what opens each unit ("[CLS]"), where a task asked for them. ``sentences``
+    and ``contexts`` are runs of words read: those before a text run with its first.
+    """
+
+    text: Int[Tensor, " text"]
+    openings: Int[Tensor, " unit"] | None
+    sentences: Int[Tensor, "sentence 2"]
+    contexts: Int[Tensor, "context 2"]
+
+    @property
+    def runs(self) -> tuple[Int[Tensor, "sentence 2"], Int[Tensor, "context 2"]]:
+        """What levels run over: sentences, contexts."""
+        return self.sentences, self.contexts
+
+    def to(self, device: torch.device) -> "Aside":
+        """Return the same rows on another device."""
+        openings = None if self.openings is None else self.openings.to(device)
+        runs = self.sentences.to(device), self.contexts.to(device)
+        return Aside(self.text.to(device), openings, *runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some stretches of text: their words, sentences, and the pieces an encoder reads.
+
+    ``words`` are all words that are read. ``sentences``, ``contexts`` (what an encoder reads at
+    once) and ``units`` (what a task reads at once) are bounds in the words of the text: all words,
+    unless ``aside`` says which. ``piece_row`` names, for each piece in reading order, its place in
+    ``ids.flatten()``: the window in which it has most context. ``piece_word`` names the word it
+    belongs to, in ascending order. ``segments`` is 0 in prompts and 1 in texts that follow one.
     """
 
     words: tuple[str, ...]
     sentences: Int[Tensor, "sentence 2"]
+    contexts: Int[Tensor, "context 2"]
     units: Int[Tensor, "unit 2"]
     ids: Int[Tensor, "window seq"]
     mask: Bool[Tensor, "window seq"]
     piece_row: Int[Tensor, " piece"]
     piece_word: Int[Tensor, " piece"]
+    segments: Int[Tensor, "window seq"] | None = None
+    aside: Aside | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on another device."""
-        text = (self.sentences, self.units)
-        tensors = (*text, self.ids, self.mask, self.piece_row, self.piece_word)
-        return Batch(self.words, *(each.to(device) for each in tensors))
+        return Batch(
+            self.words,
+            self.sentences.to(device),
+            self.contexts.to(device),
+            self.units.to(device),
+            self.ids.to(device),
+            self.mask.to(device),
+            self.piece_row.to(device),
+            self.piece_word.to(device),
+            None if self.segments is None else self.segments.to(device),
+            None if self.aside is None else self.aside.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """What a head reads: a vector a word of the text, and a vector an opening where there are any.
+
+    Where a task reads pieces, ``words`` are an encoder's last states, row by row of
+    ``ids.flatten()``, and ``table`` its piece vectors.
+    """
+
+    words: Float[Tensor, "word dim"]
+    openings: Float[Tensor, "unit dim"] | None = None
+    table: Float[Tensor, "vocabulary width"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

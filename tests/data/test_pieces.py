@@ -41,8 +41,8 @@ def test_special_pieces_are_found_where_the_tokenizer_adds_none():
     bare = wordpiece()
     bare.post_processor = None
     assert (
-        pieces(bare, padding=0, unknown=1).prefix,
-        pieces(bare, padding=0, unknown=1).suffix,
+        pieces(bare, padding=0, unknown=1, mask=1).prefix,
+        pieces(bare, padding=0, unknown=1, mask=1).suffix,
     ) == (
         (),
         (),
@@ -53,7 +53,7 @@ def test_settings_that_cut_or_pad_are_switched_off():
     made = wordpiece()
     made.enable_truncation(3)
     made.enable_padding(length=9)
-    cut = pieces(made, padding=0, unknown=1)
+    cut = pieces(made, padding=0, unknown=1, mask=1)
     assert (cut.prefix, cut.suffix) == ((2,), (3,))
     assert [len(each) for each in cut(["abcdefgh", "a"])] == [8, 1]
 

@@ -34,4 +34,4 @@ def bytes_bpe():
 
 def letters():
     """Return pieces of the WordPiece tokenizer, whose every letter is a piece."""
-    return pieces(wordpiece(), padding=0, unknown=1)
+    return pieces(wordpiece(), padding=0, unknown=1, mask=1)

@@ -14,7 +14,7 @@ KINDS = [
 
 def _batch(words):
     none, bounds = torch.zeros(0, dtype=torch.long), torch.tensor([[0, len(words)]])
-    return Batch(tuple(words), bounds, bounds, none[None], none[None].bool(), none, none)
+    return Batch(tuple(words), bounds, bounds, bounds, none[None], none[None].bool(), none, none)
 
 
 @pytest.mark.parametrize("words", KINDS)

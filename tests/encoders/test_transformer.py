@@ -48,7 +48,11 @@ def _batch(units, limit):
     mask = torch.tensor([[place < len(window) for place in range(width)] for window in windows])
     rows = torch.tensor([window * width + place for window, place in places])
     names = ("w",) * len(words)
-    return Batch(names, bounds, bounds, ids, mask, rows, torch.tensor(owners)), windows, places
+    return (
+        Batch(names, bounds, bounds, bounds, ids, mask, rows, torch.tensor(owners)),
+        windows,
+        places,
+    )
 
 
 def _layers(theirs, windows):

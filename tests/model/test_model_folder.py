@@ -13,7 +13,8 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.encoders import transformer
 from spanloom.errors import ModelError, RecipeError, StorageError
-from spanloom.model import build, folder, shape
+from spanloom.encoders import _shape as shape
+from spanloom.model import build, folder
 from spanloom.storage import verify_folder
 from spanloom.training.start import fresh
 

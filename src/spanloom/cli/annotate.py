@@ -97,7 +97,11 @@ def _loaded(place: str, device: str | None, precision: str, names: Iterable[str]
     for name in wanted:
         if name not in model.tasks:
             raise NameNotFound("task", name, model.tasks)
-    say(f"model {place} on {model.compute}; tasks: {listed(wanted)}; encoder passes: 1")
+    passes = model.passes(wanted)
+    say(
+        f"model {place} on {model.compute}; tasks: {listed(wanted)}; encoder passes: {len(passes)}"
+        + (f" ({' | '.join(map(listed, passes))})" if len(passes) > 1 else "")
+    )
     return model
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +15,8 @@ from spanloom.document import Document
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
-    from spanloom.metrics.report import Report
     from spanloom.model.model import Model
+    from spanloom.tasks._base import Report
 
 Figures = dict[str, dict[str, float]]
 
@@ -75,7 +75,7 @@ def _is_test(data: Path, split: str) -> bool:
 def _scored(model: "Model", name: str, documents: Sequence[Document]) -> "Report | None":
     """Score one task; None, and a line that says so, where no document has its layer."""
     task = model.tasks[name]
-    gold = [document for document in documents if document.has(task.layer)]
+    gold = [document for document in documents if task.annotated(document)]
     if len(gold) < len(documents):
         left = len(documents) - len(gold)
         say(
@@ -83,27 +83,11 @@ def _scored(model: "Model", name: str, documents: Sequence[Document]) -> "Report
         )
     if not gold:
         return None
-    _tell_unknown(model.recipe.collected[name], name, gold, task.layer)
-    keep = (task.layer,) if task.given else ()
-    predicted = list(model.annotate((each.bare(keep) for each in gold), [name]))
+    unknown = sorted(task.unknown(gold))
+    if unknown:
+        say(f"task {name}: labels unknown to the model, counted as missed: {listed(unknown)}")
+    predicted = list(model.annotate((each.bare(task.inputs) for each in gold), [name]))
     return task.measure(gold, predicted)
-
-
-def _tell_unknown(known: dict[str, Any], name: str, gold: Sequence[Document], layer: str) -> None:
-    """Say which labels of the data the model has never seen: all of them count as missed."""
-    from spanloom.forms.events import collect, project
-
-    scheme = collect(document[layer] for document in gold)
-    labels: set[str] = set()
-    for document in gold:
-        spans, relations = project(document[layer], scheme)
-        labels |= {span.label for span in spans} - set(known["spans"])
-        if known["relations"]:
-            labels |= {relation.label for relation in relations} - set(known["relations"])
-    if labels:
-        say(
-            f"task {name}: labels unknown to the model, counted as missed: {listed(sorted(labels))}"
-        )
 
 
 def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_json: bool) -> None:

@@ -102,7 +102,10 @@ def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
     put(f"{sum(each.numel() for each in weights):,} weights, {learnt:,} of them learnt")
     for number, stage in enumerate(recipe.stages):
         seed = f"{recipe.seed}/{number}"
-        updates = plan.epoch(stage, prepared.data, seed=seed, number=0, window=recipe.window)
+        window, cutter = recipe.window, model.prompt
+        updates = plan.epoch(
+            stage, prepared.data, seed=seed, number=0, window=window, cutter=cutter
+        )
         words = sum(len(unit.forms) for draws in updates for draw in draws for unit in draw.units)
         put(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "

@@ -16,6 +16,7 @@ from spanloom.config.override import override
 from spanloom.config.yaml import Loaded, Where
 
 TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
+PIECES = "pieces"  # the level of a transformer's own pieces, for tasks that guess them
 
 Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
 Raw = dict[str, Any]
@@ -81,8 +82,24 @@ class StageSpec(Options):
     """One stretch of training; the optimiser is fresh in each."""
 
     tasks: tuple[Name, ...] = Field(min_length=1, description="the tasks it trains")
-    sampler: Literal["proportional"] = Field(
-        default="proportional", description="proportional: tasks take turns by their size"
+    fresh: tuple[Name, ...] = Field(
+        default=(), description="of these, the heads that start anew instead of being kept"
+    )
+    drop: tuple[Name, ...] = Field(
+        default=(), description="tasks that are no part of the model from this stage on"
+    )
+    sampler: Literal[
+        "proportional", "examples", "temperature", "uniform", "balanced", "round-robin"
+    ] = Field(
+        default="proportional",
+        description="whose batch is next: proportional (each batch once) | examples (by their "
+        "number) | temperature | uniform | balanced (one of each a step) | round-robin",
+    )
+    temperature: float = Field(
+        default=5.0, ge=1, description="of its sampler: 1 is by examples, large ones uniform"
+    )
+    weights: dict[Name, Annotated[float, Field(gt=0)]] = Field(
+        default={}, description="what the losses of some tasks are multiplied by"
     )
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
     lr: Rates = Field(default=Rates(), description="highest learning rates")
@@ -133,14 +150,24 @@ class Recipe(Options):
     tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
     words: WordsSpec = Field(default=WordsSpec(), description="how raw text is split")
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
-    sharing: Literal["heads"] = Field(
-        default="heads", description="heads: tasks share all but their heads"
+    sharing: Literal["heads", "task-embedding", "task-token", "none"] = Field(
+        default="heads",
+        description="heads (each task its own) | task-embedding | task-token | none (one for all)",
     )
+    task_vector: int = Field(default=25, ge=1, le=4096, description="size of a task embedding")
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
     dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")
+    dropped: tuple[Name, ...] = Field(
+        default=(), description="tasks that stages dropped: no part of the model"
+    )
     collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
     _where: Where = PrivateAttr(default_factory=Where)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The names of the tasks that are part of the model."""
+        return tuple(name for name in self.tasks if name not in self.dropped)
 
     def at(self, *keys: str | int) -> Where:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
@@ -217,12 +244,24 @@ def _check_names(recipe: Recipe) -> None:
         known.append(level.name)
     for name, task in recipe.tasks.items():
         _known(task.level, known, recipe.at("tasks", name, "level"), "level")
-    for index, stage in enumerate(recipe.stages):
-        for task_name in stage.tasks:
-            _known(task_name, recipe.tasks, recipe.at("stages", index, "tasks"), "task")
-        if stage.metric:
-            where = recipe.at("stages", index, "metric")
-            _known(stage.metric.split(".")[0], stage.tasks, where, "task of this stage")
+    for index in range(len(recipe.stages)):
+        _check_stage(recipe, index)
+
+
+def _check_stage(recipe: Recipe, index: int) -> None:
+    """Raise ``RecipeError`` where a stage names a task that is none of the recipe's, or its own."""
+    stage, mine = recipe.stages[index], recipe.at("stages", index)
+    later = {name for each in recipe.stages[index:] for name in each.tasks}
+    for key, names, known, kind in (
+        ("tasks", stage.tasks, recipe.tasks, "task"),
+        ("fresh", stage.fresh, stage.tasks, "task of this stage"),
+        ("weights", stage.weights, stage.tasks, "task of this stage"),
+        ("drop", stage.drop, recipe.tasks.keys() - later, "task that no later stage trains"),
+    ):
+        for name in names:
+            _known(name, known, mine.at(key), kind)
+    if stage.metric:
+        _known(stage.metric.split(".")[0], stage.tasks, mine.at("metric"), "task of this stage")
 
 
 def _known(name: str, known: Iterable[str], where: Where, kind: str) -> None:

@@ -27,15 +27,18 @@ def hold_out(
 
 
 def fingerprint(documents: Iterable[Document]) -> str:
-    """Return the SHA-256 (hex) of names, texts, meta and annotations with their ids and scores.
+    """Return the SHA-256 (hex) of names, texts, meta, queries and annotations.
 
     The order of the documents plays no part, nor does their source.
     """
-    digests = sorted(
-        hashlib.sha256(repr((each.name, each.text, each.meta, each.layers)).encode()).digest()
-        for each in documents
-    )
+    digests = sorted(hashlib.sha256(repr(_whole(each)).encode()).digest() for each in documents)
     return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _whole(document: Document) -> tuple[object, ...]:
+    """All that a document says; queries only where there are any, so that hashes of old stay."""
+    said = document.name, document.text, document.meta, document.layers
+    return (*said, document.queries) if document.queries else said
 
 
 def _rank(name: str, seed: int) -> bytes:

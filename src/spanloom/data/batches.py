@@ -1,77 +1,188 @@
 """Units to batches: the one place where text becomes tensors."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 
+import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from spanloom.data.pieces import Pieces
-from spanloom.data.units import Unit
+from spanloom.data.units import Ids, Unit
 from spanloom.data.windows import slices
-from spanloom.tensors import Batch
+from spanloom.tensors import Aside, Batch
+from spanloom.words import Bounds
+
+Owners = npt.NDArray[np.int64]  # the word that each piece of a run belongs to
 
 
 def collate(units: Sequence[Unit], pieces: Pieces, limit: int) -> Batch:
     """Lay the units' words flat, one after another, and their pieces in windows of one size.
 
-    ``limit`` is pieces a window without the special ones; a longer unit is read in overlapping
-    windows.
+    ``limit`` is pieces a window without the special ones; a longer sentence is read in overlapping
+    windows. A unit's prompt is read before its text, in each of its windows.
     """
-    starts = [0, *accumulate(len(unit.forms) for unit in units)]
-    sentences = [
-        (base + a, base + b)
-        for base, unit in zip(starts, units, strict=False)
-        for a, b in unit.sentences
-    ]
-    windows, rows = _windows(units, pieces, limit)
-    width = max(map(len, windows))
-    ids = torch.tensor([window + [pieces.padding] * (width - len(window)) for window in windows])
-    lengths = torch.tensor([len(window) for window in windows])
-    counts = torch.tensor([len(cut) for unit in units for cut in unit.pieces])
+    windows = _Windows(pieces, limit)
+    for unit in units:
+        windows.add(unit)
+    ids, mask = windows.padded()
+    starts = list(accumulate((len(unit.forms) for unit in units), initial=0))
+    rows, words = windows.places(ids.shape[1])
     return Batch(
-        words=tuple(chain.from_iterable(unit.forms for unit in units)),
-        sentences=torch.tensor(sentences).reshape(-1, 2),
-        units=torch.tensor(list(zip(starts, starts[1:], strict=False))),
+        words=tuple(chain.from_iterable(_read(unit) for unit in units)),
+        sentences=_bounds(_shifted(starts, [unit.sentences for unit in units])),
+        contexts=_bounds(_shifted(starts, [unit.contexts for unit in units])),
+        units=_bounds(list(zip(starts, starts[1:], strict=False))),
         ids=ids,
-        mask=torch.arange(width)[None] < lengths[:, None],
-        piece_row=torch.tensor([window * width + place for window, place in rows]),
-        piece_word=torch.arange(len(counts)).repeat_interleave(counts),
+        mask=mask,
+        piece_row=rows,
+        piece_word=words,
+        segments=windows.segments(ids.shape[1]),
+        aside=_aside(units),
     )
 
 
-def _windows(
-    units: Sequence[Unit], pieces: Pieces, limit: int
-) -> tuple[list[list[int]], list[tuple[int, int]]]:
-    """Return the windows' ids, and for each piece in reading order (window, place in it)."""
-    windows: list[list[int]] = []
-    rows: list[tuple[int, int]] = []
-    for unit in units:
-        ids = list(chain.from_iterable(unit.pieces))
-        for part in slices(len(ids), limit):
-            shift = len(pieces.prefix) - part.start
-            rows += [(len(windows), place + shift) for place in range(part.keep, part.stop)]
-            windows.append([*pieces.prefix, *ids[part.start : part.end], *pieces.suffix])
-    return windows, rows
+@dataclass(slots=True)
+class _Windows:
+    """Windows under way, and where the pieces of each word read stand in them.
+
+    ``runs`` are pieces side by side: their window, the first one's place in it, the words they
+    belong to. ``ahead`` counts what stands before a text that has a prompt.
+    """
+
+    special: Pieces
+    limit: int
+    ids: list[list[int]] = field(default_factory=list)
+    ahead: list[int] = field(default_factory=list)
+    runs: list[tuple[int, int, Owners]] = field(default_factory=list)
+    words: int = 0
+
+    def add(self, unit: Unit) -> None:
+        """Make the windows of a unit: its prompt, if any, before each stretch of its text."""
+        opening = np.full(int(unit.opening), self.words)
+        asked = _owners(self.words + unit.opening, unit.prompt.pieces)
+        prompt = list(chain.from_iterable(unit.prompt.pieces))
+        head = [*self.special.prefix, *prompt, *(self.special.suffix if prompt else ())]
+        text = self.words + unit.opening + len(unit.prompt.pieces)
+        room = max(1, self.limit - len(head) + len(self.special.prefix))
+        for a, b in unit.contexts or ((0, 0),):
+            owners = _owners(text + a, unit.pieces[a:b])
+            ids = list(chain.from_iterable(unit.pieces[a:b]))
+            for part in slices(len(ids), room):
+                window = len(self.ids)
+                before = part.keep - part.start + len(head)
+                self.runs += [
+                    (window, 0, opening),
+                    (window, len(self.special.prefix), asked),
+                    (window, before, owners[part.keep : part.stop]),
+                ]
+                self.ids.append([*head, *ids[part.start : part.end], *self.special.suffix])
+                self.ahead.append(len(head) if prompt else 0)
+        self.words = text + len(unit.pieces)
+
+    def padded(self) -> tuple[Tensor, Tensor]:
+        """Return ids and mask, ``window seq``."""
+        width = max(map(len, self.ids), default=1)
+        rows = [window + [self.special.padding] * (width - len(window)) for window in self.ids]
+        lengths = torch.tensor([len(window) for window in self.ids])
+        return torch.tensor(rows), torch.arange(width)[None] < lengths[:, None]
+
+    def places(self, width: int) -> tuple[Tensor, Tensor]:
+        """Return each piece's place in the flat ids, and its word; words ascend."""
+        runs = [(window * width + place, owners) for window, place, owners in self.runs]
+        rows = np.concatenate([np.arange(at, at + len(owners)) for at, owners in runs])
+        words = np.concatenate([owners for _, owners in runs])
+        order = np.argsort(words, kind="stable")
+        return torch.from_numpy(rows[order]), torch.from_numpy(words[order])
+
+    def segments(self, width: int) -> Tensor | None:
+        """Return 1 for what follows a prompt, ``window seq``; None where there is no prompt."""
+        if not any(self.ahead):
+            return None
+        ahead = torch.tensor(self.ahead)[:, None]
+        return ((torch.arange(width)[None] >= ahead) & (ahead > 0)).long()
+
+
+def _owners(first: int, pieces: Ids) -> Owners:
+    """The word of each piece; words count on from ``first``."""
+    counts = [len(word) for word in pieces]
+    return np.repeat(np.arange(first, first + len(counts)), counts)
+
+
+def _read(unit: Unit) -> tuple[str, ...]:
+    """All words that are read; an opening has no form."""
+    return (*([""] * unit.opening), *unit.prompt.forms, *unit.forms)
+
+
+def _aside(units: Sequence[Unit]) -> Aside | None:
+    """Say which words are text, where others are read too."""
+    ahead = [unit.opening + len(unit.prompt.forms) for unit in units]
+    if not any(ahead):
+        return None
+    sizes = [extra + len(unit.forms) for extra, unit in zip(ahead, units, strict=True)]
+    starts = list(accumulate(sizes, initial=0))
+    text = [
+        torch.arange(start + extra, start + size)
+        for start, extra, size in zip(starts, ahead, sizes, strict=False)
+    ]
+    opened = all(unit.opening for unit in units)
+    return Aside(
+        text=torch.cat(text),
+        openings=torch.tensor(starts[:-1]) if opened else None,
+        sentences=_bounds(_runs(starts, ahead, [unit.sentences for unit in units])),
+        contexts=_bounds(_runs(starts, ahead, [unit.contexts for unit in units])),
+    )
+
+
+def _runs(
+    starts: Sequence[int], ahead: Sequence[int], inner: Sequence[tuple[Bounds, ...]]
+) -> list[Bounds]:
+    """Runs of words read: what stands before a text runs with the first stretch of it."""
+    found: list[Bounds] = []
+    for start, extra, bounds in zip(starts, ahead, inner, strict=False):
+        first, *rest = bounds or ((0, 0),)
+        found.append((start, start + extra + first[1]))
+        found += [(start + extra + a, start + extra + b) for a, b in rest]
+    return found
+
+
+def _shifted(starts: Sequence[int], inner: Sequence[tuple[Bounds, ...]]) -> list[Bounds]:
+    pairs = zip(starts, inner, strict=False)
+    return [(start + a, start + b) for start, bounds in pairs for a, b in bounds]
+
+
+def _bounds(pairs: Sequence[Bounds]) -> Tensor:
+    return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
 
 
 def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[list[Unit]]:
     """Group units of like length into batches of at most ``words`` words and half of it padding.
 
     Sorting happens inside the iterable given, so a stream is cut into stretches by its caller. A
-    unit read in overlapping windows counts twice; one over the budget makes a batch by itself.
+    sentence read in overlapping windows counts twice, words of a prompt as others do; a unit over
+    the budget makes a batch by itself.
     """
     group: list[Unit] = []
-    cost = real = widest = 0
-    for unit in sorted(units, key=lambda unit: (-unit.length, unit.document, unit.first)):
-        share = len(unit.forms) * (1 if unit.length <= window else 2)
-        length = min(unit.length, window)
-        sparse = (len(group) + 1) * widest > 2 * (real + length)
+    cost = real = rows = widest = 0
+    for unit in sorted(units, key=_order):
+        contexts = max(1, len(unit.contexts))
+        overlap = 2 if contexts == 1 and unit.length > window else 1
+        share = len(unit.forms) * overlap + len(unit.prompt.forms) * contexts
+        length = min(unit.length, window * contexts)
+        sparse = (rows + contexts) * widest > 2 * (real + length)
         if group and (cost + share > words or sparse):
             yield group
-            group, cost, real = [], 0, 0
-        widest = widest if group else length
+            group, cost, real, rows = [], 0, 0, 0
+        widest = widest if group else min(length, window)
         group.append(unit)
         cost += share
         real += length
+        rows += contexts
     if group:
         yield group
+
+
+def _order(unit: Unit) -> tuple[int, int, int, int]:
+    return (-unit.length, unit.document, unit.first, unit.query)

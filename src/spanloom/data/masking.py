@@ -10,13 +10,15 @@ from spanloom.tensors import Batch
 def blank(batch: Batch, rate: float, unknown: int) -> Batch:
     """Return the batch with all pieces of some words replaced by ``unknown``.
 
-    Each word is hidden with probability ``rate``, by torch's generator. What is to be predicted
-    stays as it is, so a model learns to read an entity from its context too. Embedders that read
-    the words themselves still see them.
+    Each word of the text is hidden with probability ``rate``, by torch's generator. What is to be
+    predicted stays as it is, so a model learns to read an entity from its context too. Embedders
+    that read the words themselves still see them.
     """
     if not rate:
         return batch
     hidden = torch.rand(len(batch.words)) < rate
+    if batch.aside is not None:
+        hidden &= torch.zeros(len(hidden), dtype=torch.bool).index_fill(0, batch.aside.text, True)
     rows = batch.piece_row[hidden[batch.piece_word]]
     ids = batch.ids.flatten().index_fill(0, rows, unknown)
     return replace(batch, ids=ids.view_as(batch.ids))

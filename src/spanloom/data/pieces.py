@@ -15,7 +15,8 @@ class Pieces:
     """A tokenizer and the special pieces around a text.
 
     Each word is cut by itself, so no piece ever belongs to two words and words seen before cost one
-    look-up. A word the tokenizer makes nothing of (a control character) gets ``unknown``.
+    look-up. A word the tokenizer makes nothing of (a control character) gets ``unknown``; ``mask``
+    stands for what a model is to guess.
     """
 
     tokenizer: Tokenizer
@@ -23,6 +24,7 @@ class Pieces:
     suffix: tuple[int, ...]
     padding: int
     unknown: int
+    mask: int
     _seen: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, words: Sequence[str]) -> list[tuple[int, ...]]:
@@ -47,7 +49,7 @@ class Pieces:
         return [tuple(encoding.ids) or (self.unknown,) for encoding in encodings]
 
 
-def pieces(tokenizer: Tokenizer, *, padding: int, unknown: int) -> Pieces:
+def pieces(tokenizer: Tokenizer, *, padding: int, unknown: int, mask: int) -> Pieces:
     """Find out by itself which special pieces the tokenizer puts before and after a text."""
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -55,4 +57,4 @@ def pieces(tokenizer: Tokenizer, *, padding: int, unknown: int) -> Pieces:
     full = tokenizer.encode("a", add_special_tokens=True)
     start = next((i for i, special in enumerate(full.special_tokens_mask) if not special), 0)
     end = start + len(bare)
-    return Pieces(tokenizer, tuple(full.ids[:start]), tuple(full.ids[end:]), padding, unknown)
+    return Pieces(tokenizer, tuple(full.ids[:start]), tuple(full.ids[end:]), padding, unknown, mask)

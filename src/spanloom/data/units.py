@@ -1,68 +1,118 @@
-"""Documents cut into units: what the encoder reads at once, with the way back to characters."""
+"""Documents cut into units: what a task reads at once, with the way back to characters."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from random import Random
 
 from spanloom.data.pieces import Pieces
 from spanloom.data.windows import pack
+from spanloom.document import Document
+from spanloom.forms.parts import parts
 from spanloom.words import Bounds, Words
+
+Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Words that are read before a text and stand in no document: a question, a task's name."""
+
+    forms: tuple[str, ...] = ()
+    pieces: Ids = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Some whole sentences of one document.
+    """Some whole sentences of one document, and what is read with them.
 
-    ``words`` are character bounds in the document; ``sentences`` bounds in this unit's words;
-    ``first`` is the index of its first word among the document's words.
+    ``words`` are character bounds in the document; ``sentences`` and ``contexts`` (sentences that
+    an encoder reads at once) bounds in this unit's words; ``first`` is the index of its first word
+    among the document's words. Words beyond ``words`` (``choices``: their bounds) stand in no
+    document. ``opening`` asks for a vector of what opens the unit. ``query`` is the row of the
+    document's query that ``prompt`` puts.
     """
 
     document: int
     first: int
     words: tuple[Bounds, ...]
     forms: tuple[str, ...]
-    pieces: tuple[tuple[int, ...], ...]
+    pieces: Ids
     sentences: tuple[Bounds, ...]
+    contexts: tuple[Bounds, ...]
+    prompt: Prompt = Prompt()
+    opening: bool = False
+    query: int = 0
+    choices: tuple[Bounds, ...] = ()
+    length: int = field(init=False, compare=False)
 
-    @property
-    def length(self) -> int:
-        """How many pieces it has, special pieces apart."""
-        return sum(map(len, self.pieces))
+    def __post_init__(self) -> None:
+        """Count its pieces once, special pieces apart."""
+        ahead = sum(map(len, self.prompt.pieces))
+        object.__setattr__(self, "length", ahead + sum(map(len, self.pieces)))
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A document's words, their forms and pieces, and its sentences as bounds in words."""
+    """A document's words, their forms and pieces, and its sentences as bounds in words.
+
+    ``queries`` are its prompts, ``parts`` the bounds of its two parts in words, if it has any.
+    """
 
     words: tuple[Bounds, ...]
     forms: tuple[str, ...]
-    pieces: tuple[tuple[int, ...], ...]
+    pieces: Ids
     sentences: tuple[Bounds, ...]
+    queries: tuple[Prompt, ...] = ()
+    parts: tuple[Bounds, ...] = ()
 
 
-def cut(text: str, split: Callable[[str], Words], pieces: Pieces) -> Cut:
-    """Split a text into words, sentences and pieces."""
-    found = split(text)
-    forms = tuple(text[a:b] for a, b in found.words)
-    return Cut(found.words, forms, tuple(pieces(forms)), found.sentences)
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Pieces: ``window`` go through an encoder at once, ``unit`` make a unit (at most).
 
-
-def units(document: int, cut: Cut, limit: int, draw: random.Random | None = None) -> Iterator[Unit]:
-    """Cut a document into units of whole sentences of at most ``limit`` pieces.
-
-    With ``draw`` each unit's limit is drawn anew between an eighth and the whole, so that training
-    sees short and long contexts.
+    With ``draw`` each window's limit is drawn anew between an eighth and the whole, so that
+    training sees short and long contexts.
     """
+
+    window: int
+    unit: int
+    draw: Random | None = None
+
+
+def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:
+    """Split a text and its queries into words, sentences and pieces."""
+    found = split(document.text)
+    forms = tuple(document.text[a:b] for a, b in found.words)
+    prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
+    halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))
+    return Cut(found.words, forms, tuple(pieces(forms)), found.sentences, prompts, halves)
+
+
+def prompt(text: str, split: Callable[[str], Words], pieces: Pieces) -> Prompt:
+    """Split a text that stands in no document into words and pieces."""
+    forms = tuple(text[a:b] for a, b in split(text).words)
+    return Prompt(forms, tuple(pieces(forms)))
+
+
+def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:
+    """Cut a document into units of whole sentences; a sentence over the limits stands alone."""
     lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
-    for first, last in _groups(lengths, limit, draw):
-        a, b = cut.sentences[first][0], cut.sentences[last - 1][1]
-        inner = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
-        yield Unit(document, a, cut.words[a:b], cut.forms[a:b], cut.pieces[a:b], inner)
+    windows = list(_groups(lengths, sizes.window, sizes.draw))
+    sums = [sum(lengths[first:last]) for first, last in windows]
+    for start, stop in pack(sums, sizes.unit):
+        yield unit(document, cut, windows[start:stop])
 
 
-def _groups(
-    lengths: Sequence[int], limit: int, draw: random.Random | None
-) -> Iterator[tuple[int, int]]:
+def unit(document: int, cut: Cut, windows: Sequence[Bounds]) -> Unit:
+    """Make a unit of a document; ``windows`` are bounds in its sentences, without gaps."""
+    first, last = windows[0][0], windows[-1][1]
+    a, b = cut.sentences[first][0], cut.sentences[last - 1][1]
+    inner = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
+    contexts = tuple((inner[i - first][0], inner[j - first - 1][1]) for i, j in windows)
+    return Unit(document, a, cut.words[a:b], cut.forms[a:b], cut.pieces[a:b], inner, contexts)
+
+
+def _groups(lengths: Sequence[int], limit: int, draw: Random | None) -> Iterator[tuple[int, int]]:
     if draw is None:
         yield from pack(lengths, limit)
         return
@@ -73,6 +123,12 @@ def _groups(
         size = pack(lengths[first : first + drawn], drawn)[0][1]
         yield first, first + size
         first += size
+
+
+def _inside(start: int, end: int, words: Sequence[Bounds]) -> Bounds:
+    """Bounds, in words, of those that lie inside some characters."""
+    rows = [row for row, (a, b) in enumerate(words) if start <= a and b <= end]
+    return (rows[0], rows[-1] + 1) if rows else (0, 0)
 
 
 def shorten(sentences: Sequence[Bounds], longest: int) -> list[Bounds]:

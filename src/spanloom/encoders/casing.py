@@ -1,6 +1,7 @@
 """What an uncased encoder loses: how a word is spelled in capitals, digits and other characters."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
@@ -9,6 +10,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from spanloom.config.options import Options as _Options
+from spanloom.config.yaml import Where
+from spanloom.encoders._base import Kind, Sources
 from spanloom.tensors import Batch
 
 _SHAPES = ("", "d", "x", "X", "Xx", "xX", "XxX", "o")
@@ -31,6 +34,10 @@ class Casing(nn.Module):
         super().__init__()
         self.dim = dim
         self.table = nn.Embedding(len(_SHAPES) + 2, dim)
+
+    def files(self) -> dict[str, str]:
+        """Nothing beside its weights."""
+        return {}
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector a word."""
@@ -55,3 +62,14 @@ def _kind(character: str) -> str:
     if character.isupper():
         return "X"
     return "x" if character.isalpha() else "o"
+
+
+def _fresh(options: Options, sources: Sources, where: Where) -> Casing:
+    return Casing(options.casing)
+
+
+def _saved(options: Options, files: Mapping[str, str]) -> Casing:
+    return Casing(options.casing)
+
+
+KIND = Kind(Options, _fresh, _saved)

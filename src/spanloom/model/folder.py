@@ -1,6 +1,7 @@
 """A model on disk: safetensors, its recipe, its tokenizer, a model card, a manifest of hashes.
 
-    recipe.yaml  model.safetensors  tokenizer.json  config.json  README.md  manifest.json
+    recipe.yaml  model.safetensors  tokenizer.json  README.md  manifest.json
+    config.json (with a transformer)  trunk-0-vocabulary.txt (what other embedders keep)
 
 Nothing in such a folder is ever run: no pickle, no code, no template. What it claims is checked
 against the manifest, and the sizes its configuration asks for against the weights that are there,
@@ -10,6 +11,7 @@ before anything of that size is made.
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import torch
 from huggingface_hub import snapshot_download
@@ -27,9 +29,10 @@ from torch import nn
 
 from spanloom.config import recipe as recipes
 from spanloom.data.pieces import Pieces, pieces
-from spanloom.encoders import transformer
+from spanloom.encoders import _shape
+from spanloom.encoders._base import Embedder, Kind
 from spanloom.errors import ModelError, NameNotFound
-from spanloom.model import build, card, shape
+from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
 from spanloom.model.network import Network
 from spanloom.model.precision import compute
@@ -44,8 +47,8 @@ RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
     "config.json",
     "README.md",
 )
-_NEEDED = (RECIPE, WEIGHTS, TOKENIZER, CONFIG)
-_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md")
+_NEEDED = (RECIPE, WEIGHTS, TOKENIZER)
+_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*")
 _UNBUILDABLE = (  # what transformers and torch raise for a shape that makes no sense
     StrictDataclassError,
     ArithmeticError,
@@ -67,8 +70,9 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
         text = recipes.dumps(model.recipe)
         (staging / RECIPE).write_text(text, encoding="utf-8")
         (staging / TOKENIZER).write_text(model.pieces.tokenizer.to_str(), encoding="utf-8")
-        config = shape.dumps(model.network.transformer.encoder.config)
-        (staging / CONFIG).write_text(config, encoding="utf-8")
+        for row, part in enumerate(model.network.trunk):
+            for name, said in cast(Embedder, part).files().items():
+                (staging / _beside(row, name)).write_bytes(said.encode("utf-8"))
         (staging / CARD).write_text(card.write(model, figures), encoding="utf-8")
 
 
@@ -82,24 +86,30 @@ def load(place: str | Path, *, device: str | None = None, precision: str = "auto
     missing = [name for name in _NEEDED if name not in files]
     if missing:
         raise ModelError(f"{folder}: no {missing[0]} (a model folder has {', '.join(_NEEDED)})")
-    for name in (RECIPE, TOKENIZER, CONFIG):
-        if files[name].stat().st_size > _LARGEST_TEXT:
-            raise ModelError(f"{files[name]}: over {_LARGEST_TEXT} bytes; refused")
+    for name, path in files.items():
+        if name != WEIGHTS and path.stat().st_size > _LARGEST_TEXT:
+            raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")
     weights = _weights(files[WEIGHTS])
-    shape.check(files[CONFIG], weights)
+    if CONFIG in files:
+        _shape.check(files[CONFIG], weights)
     recipe = recipes.load(files[RECIPE])
     tasks = _tasks(recipe, files[RECIPE])
     with torch.device("meta"):
-        planned = _network(recipe, tasks, folder)
+        planned = _network(recipe, tasks, files, folder)
     _check_shapes(files[WEIGHTS], weights, planned)
-    config = planned.transformer.encoder.config
-    cutter = _pieces(files[TOKENIZER], recipe, int(config.vocab_size))
-    shape.check_window(recipe, cutter, config)
-    network = _network(recipe, tasks, folder)
+    encoder = planned.transformer
+    cutter = _pieces(files[TOKENIZER], recipe, None if encoder is None else len(encoder.table))
+    build.check_window(recipe, cutter, planned)
+    network = _network(recipe, tasks, files, folder)
     load_weights(folder, network)
     chosen = compute(precision, device)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
+
+
+def _beside(row: int, name: str) -> str:
+    """The file in a model folder that keeps what an embedder calls ``name``."""
+    return CONFIG if name == CONFIG else f"trunk-{row}-{name}"
 
 
 def copy(folder: Path, target: Path) -> None:
@@ -143,7 +153,7 @@ def _weights(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
     """Make the tasks; raises ``ModelError`` where their labels are not as training writes them."""
-    for name in recipe.tasks:
+    for name in recipe.kept:
         found = recipe.collected.get(name)
         if not isinstance(found, dict):
             raise ModelError(f"{path}: no labels collected for task {name!r}")
@@ -151,20 +161,30 @@ def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
             if isinstance(value, list) and not all(isinstance(each, str) for each in value):
                 raise ModelError(f"{path}: collected.{name}.{key}: expected texts")
     try:
-        return build.tasks(recipe)
+        return sharing.tasks(recipe)
     except NameNotFound as error:
         raise ModelError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{path}: the collected labels are broken: {error!r}") from error
 
 
-def _network(recipe: recipes.Recipe, tasks: Mapping[str, Task], folder: Path) -> Network:
-    """Build it without weights; raises ``ModelError`` where recipe and configuration clash."""
+def _network(
+    recipe: recipes.Recipe, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
+) -> Network:
+    """Build it without weights; raises ``ModelError`` where recipe and files clash."""
+
+    def saved(row: int, kind: Kind, options: object) -> nn.Module:
+        mine = {}
+        for name, path in files.items():
+            if name == CONFIG or name.startswith(f"trunk-{row}-"):
+                mine[name.removeprefix(f"trunk-{row}-")] = path.read_bytes().decode("utf-8")
+        return kind.saved(options, mine)
+
     try:
-        return build.network(recipe, tasks, transformer.untrained, str(folder))
+        return build.network(recipe, tasks, build.trunk(recipe, saved))
     except _UNBUILDABLE as error:
         first = (str(error).strip() or repr(error)).splitlines()[0]
-        raise ModelError(f"{folder / CONFIG}: no network can be made of it: {first}") from error
+        raise ModelError(f"{folder}: no network can be made of it: {first}") from error
 
 
 def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Network) -> None:
@@ -177,22 +197,26 @@ def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Net
             )
 
 
-def _pieces(path: Path, recipe: recipes.Recipe, rows: int) -> Pieces:
-    """Load the tokenizer; raises ``ModelError`` where it is broken or makes unknown pieces."""
-    special = recipe.collected.get("pieces")
-    if not isinstance(special, dict):
-        raise ModelError(f"{path.parent / RECIPE}: no special pieces collected")
-    for name in ("padding", "unknown"):
-        if type(special.get(name)) is not int or not 0 <= special[name] < rows:
-            raise ModelError(
-                f"{path.parent / RECIPE}: collected.pieces.{name}: expected a number from 0 to "
-                f"{rows - 1}, got {special.get(name)!r:.60}"
-            )
+def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:
+    """Load the tokenizer; raises ``ModelError`` where it is broken or makes unknown pieces.
+
+    ``known`` is how many pieces an encoder has, None without one.
+    """
     try:
         made = Tokenizer.from_buffer(path.read_bytes())  # from_file raises bare exceptions
     except ValueError as error:
         raise ModelError(f"{path}: {str(error).splitlines()[0]}") from error
     largest = max(made.get_vocab(with_added_tokens=True).values(), default=-1)
+    rows = largest + 1 if known is None else known
     if not 0 <= largest < rows:
         raise ModelError(f"{path}: expected pieces from 0 to {rows - 1}, got {largest}")
-    return pieces(made, padding=special["padding"], unknown=special["unknown"])
+    special = recipe.collected.get("pieces")
+    if not isinstance(special, dict):
+        raise ModelError(f"{path.parent / RECIPE}: no special pieces collected")
+    for name in ("padding", "unknown", "mask"):
+        if type(special.get(name)) is not int or not 0 <= special[name] < rows:
+            raise ModelError(
+                f"{path.parent / RECIPE}: collected.pieces.{name}: expected a number from 0 to "
+                f"{rows - 1}, got {special.get(name)!r:.60}"
+            )
+    return pieces(made, **{name: special[name] for name in ("padding", "unknown", "mask")})

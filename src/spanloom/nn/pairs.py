@@ -1,10 +1,13 @@
 """Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and more."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
@@ -84,14 +87,70 @@ class PairScorer(nn.Module):
         return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
 
 
-def square(group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
-    """List all ordered pairs of different rows of one group; ``group`` is sorted."""
-    parts = list(squares(group, len(group) ** 2))
-    return torch.cat(parts) if parts else group.new_zeros(0, 2)
+@runtime_checkable
+class PairLoss(Protocol):
+    """A summed loss of pair scores."""
+
+    def __call__(
+        self,
+        scores: Float[Tensor, "pair label"],
+        target: Int[Tensor, " pair"],
+        tails: Int[Tensor, " pair"],
+    ) -> Float[Tensor, ""]:
+        """``tails`` says which span a pair's tail is; ``target`` is 0 for what is no relation."""
 
 
-def squares(group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
-    """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
+def label_loss(
+    scores: Float[Tensor, "pair label"],
+    target: Int[Tensor, " pair"],
+    tails: Int[Tensor, " pair"],
+) -> Float[Tensor, ""]:
+    """Return the cross-entropy of every pair's label, "none" counted (SpanRel, pairwise loss)."""
+    return F.cross_entropy(scores, target, reduction="sum")
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Which ordered pairs ``(head, tail)`` of the spans of a group are scored.
+
+    ``left`` asks for heads that stand before the tail, at most ``nearest`` spans before it: what an
+    antecedent is. ``itself`` pairs each span with itself too: a root is its own head. With
+    ``mentions`` a pair's scores count how likely both ends are spans at all.
+    """
+
+    left: bool = False
+    nearest: int | None = None
+    itself: bool = False
+    mentions: bool = False
+    loss: PairLoss = label_loss
+
+    def square(self, group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
+        """List all pairs, by head; ``group`` is sorted."""
+        parts = list(self.squares(group, len(group) ** 2))
+        return torch.cat(parts) if parts else group.new_zeros(0, 2)
+
+    def squares(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
+        for pairs in _squares(group, most):
+            yield pairs[self._wanted(*pairs.unbind(-1))]
+
+    def by_tail(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the pairs of ``square`` with whole tails together."""
+        for pairs in _squares(group, most):
+            tail, head = pairs.unbind(-1)
+            yield torch.stack([head, tail], dim=1)[self._wanted(head, tail)]
+
+    def _wanted(
+        self, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
+    ) -> Bool[Tensor, " pair"]:
+        if self.left:
+            before = head < tail
+            return before if self.nearest is None else before & (tail - head <= self.nearest)
+        return torch.ones_like(head, dtype=torch.bool) if self.itself else head != tail
+
+
+def _squares(group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
+    """Yield all ordered pairs of rows of one group, those with themselves too: whole first rows."""
     _, counts = torch.unique_consecutive(group, return_counts=True)
     first = (counts.cumsum(0) - counts).repeat_interleave(counts)
     size = counts.repeat_interleave(counts)
@@ -107,8 +166,8 @@ def squares(group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2
 def _square(
     start: int, first: Int[Tensor, " head"], size: Int[Tensor, " head"]
 ) -> Int[Tensor, "_ 2"]:
-    """Pairs of some heads in a row from ``start``: each with the ``size`` rows from ``first``."""
+    """Pairs of some rows in a row from ``start``: each with the ``size`` rows from ``first``."""
     head = torch.arange(start, start + len(size), device=size.device).repeat_interleave(size)
     begin = (size.cumsum(0) - size).repeat_interleave(size)
     tail = first.repeat_interleave(size) + torch.arange(len(head), device=size.device) - begin
-    return torch.stack([head, tail], dim=1)[head != tail]
+    return torch.stack([head, tail], dim=1)

@@ -9,11 +9,12 @@ from torch.nn import functional as F
 
 from spanloom.nn.candidates import candidates, rows, starts
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.pairs import PairScorer, square
+from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets
 
 _CHUNK = 8_192  # pairs scored at a time where no gradient is kept
+_SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,37 +33,52 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the head reads of a batch: word vectors, attention weights, sentences."""
+    """What the head reads of a batch: word vectors, attention weights, sentences.
+
+    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs.
+    """
 
     words: Float[Tensor, "word dim"]
     weights: Float[Tensor, "word 1"]
     sentences: Int[Tensor, "sentence 2"]
+    reach: Int[Tensor, "run 2"]
 
 
 class SpanRelation(nn.Module):
-    """Span scores, pruning, pair scores, and the pairwise loss over all of them."""
+    """Span scores, pruning, pair scores, and the losses over all of them."""
 
     def __init__(
         self,
         attention: SpanAttention,
-        spans: SpanScorer,
+        spans: SpanScorer | None,
         pairs: PairScorer | None,
         *,
         width: int,
         prune: Prune,
         confusing: float | None,
         dropout: float,
+        pairing: Pairing = Pairing(),
     ) -> None:
-        """``confusing`` keeps that many times n of the hardest negatives in the span loss."""
+        """``confusing`` keeps that many times n of the hardest negatives in the span loss.
+
+        With 0 each candidate has a label: "none" is not learnt, and a candidate without a label in
+        the gold is unknown. ``spans`` is None where they are always given.
+        """
         super().__init__()
         self.attention, self.spans, self.pairs = attention, spans, pairs
         self.width, self.prune, self.confusing = width, prune, confusing
+        self.pairing = pairing
         self.dropout = Dropout(dropout)
 
-    def view(self, words: Float[Tensor, "word dim"], sentences: Int[Tensor, "sentence 2"]) -> View:
-        """Compute what span and pair scores share."""
+    def view(
+        self,
+        words: Float[Tensor, "word dim"],
+        sentences: Int[Tensor, "sentence 2"],
+        reach: Int[Tensor, "run 2"] | None = None,
+    ) -> View:
+        """Compute what span and pair scores share; pairs reach as far as sentences by default."""
         words = self.dropout(words)
-        return View(words, self.attention(words), sentences)
+        return View(words, self.attention(words), sentences, sentences if reach is None else reach)
 
     def candidates(self, sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "span 2"]:
         """List the spans that can be predicted."""
@@ -70,8 +86,13 @@ class SpanRelation(nn.Module):
 
     def score_spans(self, view: View) -> Float[Tensor, "span label"]:
         """Score all ``candidates`` of the view's sentences, in their order."""
+        assert self.spans is not None, "a head of given spans was asked to score spans"
         scores: Tensor = self.spans(view.words, view.weights, starts(view.sentences, self.width))
-        return scores
+        if self.confusing != 0:
+            return scores
+        return scores.index_fill(
+            1, torch.zeros(1, dtype=torch.long, device=scores.device), -torch.inf
+        )
 
     def score_pairs(
         self,
@@ -85,7 +106,11 @@ class SpanRelation(nn.Module):
         heads, tails = self.pairs.ends(view.words, view.weights, bounds, types)
         between = self.pairs.context(view.words)
         parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-        return torch.cat([self.pairs(heads, tails, between, bounds, part) for part in parts])
+        scores = torch.cat([self.pairs(heads, tails, between, bounds, part) for part in parts])
+        if not self.pairing.mentions:
+            return scores
+        odds = torch.logit(1 - types[:, 0], eps=_SURE)
+        return scores + (odds[pairs[:, 0]] + odds[pairs[:, 1]])[:, None]
 
     def loss(self, view: View, gold: SpanTargets, *, given: bool) -> dict[str, Loss]:
         """Return the summed cross-entropies of spans and of pairs, over all sentences.
@@ -93,7 +118,8 @@ class SpanRelation(nn.Module):
         With ``given`` the spans are gold input: they are not learnt, and only they form pairs.
         """
         if given:
-            types = F.one_hot(gold.labels, self.spans.readout.labels.out_features).float()
+            assert self.pairs is not None, "a head without pairs and spans learns nothing"
+            types = F.one_hot(gold.labels, self.pairs.head_type.in_features).float()
             ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
             return {"pairs": self._pair_loss(view, gold, gold.bounds, types, ends)}
         bounds = self.candidates(view.sentences)
@@ -103,7 +129,7 @@ class SpanRelation(nn.Module):
         target[row[row >= 0]] = gold.labels[row >= 0]
         losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}
         if self.pairs is not None:
-            kept = in_order(bounds, self.keep(scores, bounds, view.sentences) | (target > 0))
+            kept = in_order(bounds, self.keep(scores, bounds, view.reach) | (target > 0))
             place = torch.full_like(target, -1)
             place[kept] = torch.arange(len(kept), device=kept.device)
             ends = torch.where(row >= 0, place[row], -1)
@@ -115,13 +141,13 @@ class SpanRelation(nn.Module):
         self,
         scores: Float[Tensor, "span label"],
         bounds: Int[Tensor, "span 2"],
-        sentences: Int[Tensor, "sentence 2"],
+        runs: Int[Tensor, "run 2"],
         ratio: float | None = None,
     ) -> Bool[Tensor, " span"]:
-        """Keep the K spans of each sentence that are least probably "none"."""
+        """Keep the K spans of each run that are least probably "none"."""
         prune = self.prune if ratio is None else Prune(ratio)
-        budget = prune.budget(sentences[:, 1] - sentences[:, 0])
-        return least_none(scores, sentence_of(bounds, sentences), budget)
+        budget = prune.budget(runs[:, 1] - runs[:, 0])
+        return least_none(scores, run_of(bounds, runs), budget)
 
     def _span_loss(
         self,
@@ -130,7 +156,9 @@ class SpanRelation(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         bounds: Int[Tensor, "span 2"],
     ) -> Loss:
-        if self.confusing is not None:
+        if self.confusing == 0:
+            scores, target = scores[target > 0], target[target > 0]
+        elif self.confusing is not None:
             hard = self.keep(scores, bounds, sentences, self.confusing) | (target > 0)
             scores, target = scores[hard], target[hard]
         return Loss(F.cross_entropy(scores, target, reduction="sum"), len(sentences))
@@ -144,20 +172,18 @@ class SpanRelation(nn.Module):
         ends: Int[Tensor, " gold"],
     ) -> Loss:
         """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
-        pairs = square(sentence_of(bounds, view.sentences))
+        pairs = self.pairing.square(run_of(bounds, view.reach))
         total = view.words.sum() * 0
         if len(pairs):
             scores = self.score_pairs(view, bounds, types, pairs)
             target = _pair_targets(pairs, gold.pairs, ends, len(bounds))
-            total = F.cross_entropy(scores, target, reduction="sum")
+            total = self.pairing.loss(scores, target, pairs[:, 1])
         return Loss(total, len(view.sentences))
 
 
-def sentence_of(
-    bounds: Int[Tensor, "span 2"], sentences: Int[Tensor, "sentence 2"]
-) -> Int[Tensor, " span"]:
-    """Return the row of the sentence each span starts in."""
-    return torch.searchsorted(sentences[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
+def run_of(bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]) -> Int[Tensor, " span"]:
+    """Return the row of the run (a sentence, a unit) each span starts in."""
+    return torch.searchsorted(runs[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
 
 
 def in_order(bounds: Int[Tensor, "span 2"], kept: Bool[Tensor, " span"]) -> Int[Tensor, " kept"]:

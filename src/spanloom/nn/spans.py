@@ -75,7 +75,8 @@ class SpanLinear(nn.Module):
                 sums = sums[:-1] + weighted[extra:]
                 totals = totals[:-1] + weights[extra:]
             here = first[: len(first) - extra] + last[extra:] + sums / totals
-            yield take(here + self.width.weight[extra], start)
+            width = self.width.weight[min(extra, len(self.width.weight) - 1)]
+            yield take(here + width, start)
 
 
 def pool(

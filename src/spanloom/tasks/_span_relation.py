@@ -1,10 +1,8 @@
 """What ``entities`` and ``relations`` share: labelled spans and pairs of them, in a sentence."""
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any, Literal
 
 import torch
@@ -14,21 +12,24 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spanloom.config.options import Options
-from spanloom.data.units import Unit
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.data.units import Cut, Unit
+from spanloom.document import Document, Layer
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.forms.nesting import nests
 from spanloom.metrics.report import Report, score
-from spanloom.nn.pairs import PairScorer, squares
-from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, sentence_of
+from spanloom.nn.pairs import PairScorer
+from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
-from spanloom.tasks._base import Found, Gold
-from spanloom.tensors import Batch, Chosen, Linked, Loss, SpanTargets
+from spanloom.tasks._across import remark
+from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train
+from spanloom.tasks._spans import Found, Gold, lay, placed, share, spans_and_relations
+from spanloom.tensors import Batch, Chosen, Linked, Loss, SpanTargets, Vectors
 from spanloom.words import Bounds
 
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
+_WIDTHS = 64  # widths with a vector of their own
 _PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
 
 
@@ -83,33 +84,37 @@ def inventory(data: Mapping[str, Any]) -> Inventory:
 
 
 def collect_inventory(
-    options: SpanOptions, train: Sequence[tuple[Layer, Sequence[Bounds]]], *, relations: bool
+    options: SpanOptions, name: str, documents: Train, *, relations: bool
 ) -> Inventory:
-    """Collect labels, widths and nesting; ``train`` pairs each document's layer with its words."""
+    """Collect labels, widths and nesting of the layer of that name."""
+    train = [(document[name], cut.words) for document, cut in documents]
     scheme = collect(layer for layer, _ in train)
     spans = Counter(span.label for layer, _ in train for span in layer.spans)
     pairs: Counter[str] = Counter()
     if relations:
         for layer, _ in train:
             pairs.update(relation.label for relation in project(layer, scheme)[1])
-    placed = [_placed(layer, words) for layer, words in train]
-    width = options.width or _width([b - a for each in placed for a, b in each.values()])
+    there = [placed(layer, words) for layer, words in train]
+    width = options.width or _width([b - a for each in there for a, b in each.values()])
     nested = options.nested
     if nested is None:
-        nested = nests(each.values() for each in placed)
+        nested = nests(each.values() for each in there)
     return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested)
 
 
 @dataclass(frozen=True, slots=True)
-class SpanRelationTask:
+class SpanRelationTask(LayerTask):
     """Entities, and relations where the inventory has any."""
 
-    name: str
-    layer: str
     options: SpanOptions
     inventory: Inventory
     prune: Prune = Prune()
     given: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its own layer, where gold spans are given."""
+        return (self.layer,) if self.given else ()
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -124,40 +129,50 @@ class SpanRelationTask:
         pairs = ("pairs",) if self.inventory.relations else ()
         return pairs if self.given else ("spans", *pairs)
 
-    def head(self, dim: int) -> SpanRelation:
-        """Make the span-relation head over word vectors of size ``dim``."""
-        options, labels = self.options, 1 + len(self.inventory.spans)
-        width, size, dropout = self.inventory.width, options.size, options.dropout
-        pairs = None
-        if self.inventory.relations:
-            pairs = PairScorer(
-                dim,
-                types=labels,
-                labels=1 + len(self.inventory.relations),
-                widths=width,
-                size=size,
-                dropout=dropout,
-            )
+    def head(self, ground: Ground) -> SpanRelation:
+        """Make the span-relation head."""
         return SpanRelation(
-            SpanAttention(dim),
-            SpanScorer(dim, labels=labels, widths=width, size=size, dropout=dropout),
-            pairs,
-            width=width,
+            SpanAttention(ground.dim),
+            self.span_scorer(ground.dim),
+            self.pair_scorer(ground.dim) if self.inventory.relations else None,
+            width=self.inventory.width,
             prune=self.prune,
-            confusing=None if options.negatives == "all" else options.negatives,
-            dropout=dropout,
+            confusing=None if self.options.negatives == "all" else self.options.negatives,
+            dropout=self.options.dropout,
         )
 
-    def gold(self, layer: Layer, words: Sequence[Bounds]) -> Gold:
+    def span_scorer(self, dim: int) -> SpanScorer:
+        """Make what scores spans over word vectors of size ``dim``."""
+        return SpanScorer(
+            dim,
+            labels=1 + len(self.inventory.spans),
+            widths=min(self.inventory.width, _WIDTHS),
+            size=self.options.size,
+            dropout=self.options.dropout,
+        )
+
+    def pair_scorer(self, dim: int) -> PairScorer:
+        """Make what scores pairs over word vectors of size ``dim``."""
+        return PairScorer(
+            dim,
+            types=1 + len(self.inventory.spans),
+            labels=1 + len(self.inventory.relations),
+            widths=min(self.inventory.width, _WIDTHS),
+            size=self.options.size,
+            dropout=self.options.dropout,
+        )
+
+    def gold(self, document: Document, cut: Cut) -> Gold:
         """Express a layer over words; of several labels on the same bounds the first stays."""
-        placed = _placed(layer, words)
+        layer = document[self.layer]
+        there = placed(layer, cut.words)
         known = {label: row for row, label in enumerate(self.inventory.spans, 1)}
         at: dict[Bounds, int] = {}
         for span in layer.spans:
-            if span.id in placed and span.label in known:
-                at.setdefault(placed[span.id], known[span.label])
+            if span.id in there and span.label in known:
+                at.setdefault(there[span.id], known[span.label])
         order = {bounds: row for row, bounds in enumerate(sorted(at))}
-        where = {key: order[bounds] for key, bounds in placed.items() if bounds in order}
+        where = {key: order[bounds] for key, bounds in there.items() if bounds in order}
         spans = tuple((*bounds, at[bounds]) for bounds in order)
         return Gold(spans, self._gold_pairs(layer, where))
 
@@ -172,101 +187,81 @@ class SpanRelationTask:
                     labels.setdefault((where[each.head], where[each.tail]), known[each.label])
         return tuple((*ends, label) for ends, label in labels.items())
 
-    def targets(self, units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
-        """Lay the gold of some units flat, as ``collate`` lays their words.
+    def remarks(
+        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    ) -> list[str]:
+        """Say what is learnt, and what sentences take away."""
+        return remark(self.name, self.layer, train, whole, gold)
 
-        A span that leaves its unit is left out, with its relations.
-        """
-        bounds: list[tuple[int, int]] = []
-        labels: list[int] = []
-        pairs: list[tuple[int, int, int]] = []
-        bases = accumulate((len(unit.forms) for unit in units), initial=0)
-        for base, unit in zip(bases, units, strict=False):
-            mine, end = gold[unit.document], unit.first + len(unit.forms)
-            first = bisect_left(mine.spans, (unit.first,))
-            last = bisect_left(mine.spans, (end,))
-            whole = [row for row in range(first, last) if mine.spans[row][1] <= end]
-            place = {row: len(bounds) + n for n, row in enumerate(whole)}
-            shift = base - unit.first
-            bounds += [(mine.spans[row][0] + shift, mine.spans[row][1] + shift) for row in whole]
-            labels += [mine.spans[row][2] for row in whole]
-            pairs += [
-                (place[i], place[j], label)
-                for i, j, label in mine.pairs
-                if i in place and j in place
-            ]
-        return SpanTargets(
-            torch.tensor(bounds, dtype=torch.long).reshape(-1, 2),
-            torch.tensor(labels, dtype=torch.long),
-            torch.tensor(pairs, dtype=torch.long).reshape(-1, 3),
-        )
+    def targets(self, units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
+        """Lay the gold of some units flat, as ``collate`` lays their words."""
+        return lay(units, gold)
+
+    def reach(self, batch: Batch) -> Int[Tensor, "run 2"]:
+        """Return the runs of words within which spans form pairs."""
+        return batch.sentences
 
     def loss(
-        self, head: SpanRelation, vectors: Tensor, batch: Batch, targets: SpanTargets
+        self, head: SpanRelation, vectors: Vectors, batch: Batch, targets: SpanTargets
     ) -> dict[str, Loss]:
         """Return the span loss and the pair loss, where the task learns them."""
-        return head.loss(head.view(vectors, batch.sentences), targets, given=self.given)
+        view = head.view(vectors.words, batch.sentences, self.reach(batch))
+        return head.loss(view, targets, given=self.given)
 
     def predict(
-        self, head: SpanRelation, vectors: Tensor, batch: Batch, given: SpanTargets | None
-    ) -> tuple[Chosen, Linked]:
-        """Choose spans that fit together, then label every pair of them in a sentence."""
-        view = head.view(vectors, batch.sentences)
+        self,
+        head: SpanRelation,
+        vectors: Vectors,
+        batch: Batch,
+        units: Sequence[Unit],
+        given: SpanTargets | None,
+    ) -> Iterator[Found]:
+        """Choose spans that fit together, then label the pairs of them."""
+        view = head.view(vectors.words, batch.sentences, self.reach(batch))
         if given is not None:
             types = F.one_hot(given.labels, 1 + len(self.inventory.spans)).float()
             sure = torch.ones(len(given.labels), device=types.device)
             chosen = Chosen(given.bounds, given.labels, sure)
         else:
-            bounds = head.candidates(batch.sentences)
-            scores = head.score_spans(view).float()
-            rows = self._choose(bounds, scores)
-            types = scores[rows].softmax(-1)
-            best, labels = types.max(-1)
-            chosen = Chosen(bounds[rows], labels, best)
-        return chosen, self._link(head, view, chosen, types)
+            chosen, types = self.spans(head, view)
+        linked = Linked() if head.pairs is None else self.links(head, view, chosen, types)
+        yield from share(units, chosen, linked, self.inventory.spans, self.inventory.relations)
 
-    def _choose(
+    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
+        """Choose spans; return them and their label probabilities."""
+        bounds = head.candidates(view.sentences)
+        scores = head.score_spans(view).float()
+        rows = self.select(bounds, scores)
+        types = scores[rows].softmax(-1)
+        best, labels = types.max(-1)
+        return Chosen(bounds[rows], labels, best), types
+
+    def select(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
     ) -> Int[Tensor, " kept"]:
         """Rows of the best set without overlap, or without crossing, in the order of the text."""
         gain = scores[:, 1:].amax(-1) - scores[:, 0]
         ahead = in_order(bounds, gain > 0)
         pairs = [(a, b) for a, b in bounds[ahead].tolist()]
-        select = laminar if self.inventory.nested else disjoint
-        kept = select(pairs, gain[ahead].tolist())
+        best = laminar if self.inventory.nested else disjoint
+        kept = best(pairs, gain[ahead].tolist())
         return ahead[torch.tensor(kept, dtype=torch.long, device=ahead.device)]
 
-    def _link(
+    def links(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
-        if head.pairs is None:
-            return Linked()
+        """Label every pair of chosen spans that may be related."""
         found = [Linked()]
-        for pairs in squares(sentence_of(chosen.bounds, view.sentences), _PAIRS):
+        for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), _PAIRS):
             scores = head.score_pairs(view, chosen.bounds, types, pairs).float().softmax(-1)
             best, labels = scores.max(-1)
             real = labels > 0
             found.append(Linked(pairs[real], labels[real], best[real]))
         return _joined(found)
 
-    def label(self, chosen: Chosen, linked: Linked) -> tuple[list[str], list[str]]:
-        """Return the labels of what was predicted, as strings."""
-        spans = [self.inventory.spans[row - 1] for row in chosen.labels.tolist()]
-        return spans, [self.inventory.relations[row - 1] for row in linked.labels.tolist()]
-
-    def write(self, found: Found, fresh: Callable[[str], str]) -> Layer:
+    def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of what was predicted: spans in text order, one event a trigger."""
-        order = sorted(range(len(found.spans)), key=lambda row: found.spans[row][:3])
-        ids = {row: fresh("T") for row in order}
-        spans = [
-            Span(ids[row], found.spans[row][2], (found.spans[row][:2],), found.spans[row][3])
-            for row in order
-        ]
-        links = sorted(found.links, key=lambda link: (found.spans[link[0]], found.spans[link[1]]))
-        relations = [
-            Relation("", label, ids[i], ids[j], score=score)  # an event's arguments need no id
-            for i, j, label, score in links
-        ]
+        spans, relations = spans_and_relations(found, fresh)
         scheme = self.inventory.events if self.inventory.relations else EventScheme()
         layer = restore(spans, relations, scheme, self.layer, fresh)
         return replace(
@@ -277,11 +272,22 @@ class SpanRelationTask:
         """Score the task's layer."""
         return score(gold, predicted, self.layer)
 
-    def figures(self, report: Report) -> dict[str, float]:
+    def figures(self, report: Report) -> Figures:
         """Return F1 of spans and of relations; the first is the one to choose a model by."""
         spans, relations = report.spans.micro.f1, report.relations.micro.f1
         every = {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
         return {name: every[name] for name in self.watched}
+
+    def unknown(self, documents: Sequence[Document]) -> set[str]:
+        """Return labels of spans, and of relations where it learns any, that train did not have."""
+        scheme = collect(document[self.layer] for document in documents)
+        labels: set[str] = set()
+        for document in documents:
+            spans, relations = project(document[self.layer], scheme)
+            labels |= {span.label for span in spans} - set(self.inventory.spans)
+            if self.inventory.relations:
+                labels |= {each.label for each in relations} - set(self.inventory.relations)
+        return labels
 
 
 def _joined(found: Sequence[Linked]) -> Linked:
@@ -292,19 +298,6 @@ def _joined(found: Sequence[Linked]) -> Linked:
         torch.cat([each.labels for each in parts]),
         torch.cat([each.scores for each in parts]),
     )
-
-
-def _placed(layer: Layer, words: Sequence[Bounds]) -> dict[str, Bounds]:
-    """Return word bounds of the spans that stand on word borders in one piece, by id."""
-    starts = {start: row for row, (start, _) in enumerate(words)}
-    ends = {end: row for row, (_, end) in enumerate(words, 1)}
-    found = {}
-    for span in layer.spans:
-        if len(span.fragments) == 1:
-            a, b = starts.get(span.start), ends.get(span.end)
-            if a is not None and b is not None and a < b:
-                found[span.id] = (a, b)
-    return found
 
 
 def _width(widths: list[int]) -> int:

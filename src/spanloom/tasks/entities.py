@@ -1,17 +1,17 @@
 """Named entities and their like: labelled spans, flat or nested as the data needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.tasks._base import Kind
+from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._span_relation import (
     SpanOptions,
     SpanRelationTask,
     collect_inventory,
     inventory,
 )
-from spanloom.words import Bounds
 
 _SAMPLE = Document(
     "Ada Lovelace met Bob in London .\nShe wrote .",
@@ -29,16 +29,18 @@ _SAMPLE = Document(
 )
 
 
-def _collect(
-    options: SpanOptions, train: Sequence[tuple[Layer, Sequence[Bounds]]]
-) -> dict[str, Any]:
-    return collect_inventory(options, train, relations=False).to_dict()
+def _collect(options: SpanOptions, layer: str, train: Train) -> dict[str, Any]:
+    return collect_inventory(options, layer, train, relations=False).to_dict()
 
 
 def _make(
-    name: str, layer: str, options: SpanOptions, collected: Mapping[str, Any]
+    name: str,
+    layer: str,
+    options: SpanOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
 ) -> SpanRelationTask:
-    return SpanRelationTask(name, layer, options, inventory(collected))
+    return SpanRelationTask(name, layer, Reading(Sentences()), options, inventory(collected))
 
 
 KIND = Kind(SpanOptions, _collect, _make, _SAMPLE)

@@ -4,19 +4,19 @@ Events are trigger spans with relations to their arguments, in training and in s
 written has one event a trigger.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.nn.span_relation import Prune
-from spanloom.tasks._base import Kind
+from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._span_relation import (
     RelationOptions,
     SpanRelationTask,
     collect_inventory,
     inventory,
 )
-from spanloom.words import Bounds
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml .",
@@ -41,17 +41,22 @@ _SAMPLE = Document(
 )
 
 
-def _collect(
-    options: RelationOptions, train: Sequence[tuple[Layer, Sequence[Bounds]]]
-) -> dict[str, Any]:
-    return collect_inventory(options, train, relations=True).to_dict()
+def _collect(options: RelationOptions, layer: str, train: Train) -> dict[str, Any]:
+    return collect_inventory(options, layer, train, relations=True).to_dict()
 
 
 def _make(
-    name: str, layer: str, options: RelationOptions, collected: Mapping[str, Any]
+    name: str,
+    layer: str,
+    options: RelationOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
 ) -> SpanRelationTask:
     prune = Prune(options.prune, options.keep)
-    return SpanRelationTask(name, layer, options, inventory(collected), prune, options.given)
+    reading = Reading(Sentences())
+    return SpanRelationTask(
+        name, layer, reading, options, inventory(collected), prune, options.given
+    )
 
 
 KIND = Kind(RelationOptions, _collect, _make, _SAMPLE)

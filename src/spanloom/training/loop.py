@@ -17,7 +17,7 @@ from spanloom.data.masking import blank
 from spanloom.errors import TrainingError
 from spanloom.model import folder
 from spanloom.model.model import Model
-from spanloom.training import checkpoint, plan
+from spanloom.training import checkpoint, heads, plan, scores
 from spanloom.training.checkpoint import Progress
 from spanloom.training.interrupt import Interrupt, held
 from spanloom.training.journal import Journal
@@ -70,9 +70,11 @@ class Run:
         if resumed:
             mine = self.progress
             self.progress = checkpoint.read_progress(state, mine.recipe, mine.data)
+            for spec in self.recipe.stages[: self.progress.stage + 1]:
+                self.model = heads.without(self.model, spec.drop)
         self.journal.start(keep=self.progress.updates if resumed else None)
         for number in range(self.progress.stage, len(self.recipe.stages)):
-            if number > self.progress.stage or not resumed:
+            if not resumed:
                 self._enter(number)
             stage = _Stage(self, self.recipe.stages[number])
             if resumed:
@@ -91,6 +93,10 @@ class Run:
         done.stage, done.epoch, done.batch = number, 0, 0
         done.entered = done.updates
         done.best, done.best_epoch, done.halvings, done.figures = None, 0.0, 0, {}
+        stage = self.recipe.stages[number]
+        self.model = heads.without(self.model, stage.drop)
+        for name in stage.fresh:
+            heads.renew(self.model, name, f"{self.recipe.seed}/{number}")
 
     def _leave(self) -> None:
         """Go on from the best weights of the stage."""
@@ -138,7 +144,8 @@ class _Stage:
         recipe = self.run_.recipe
         seed = f"{recipe.seed}/{self.progress.stage}"
         number, data = self.progress.epoch, self.run_.prepared.data
-        return plan.epoch(self.spec, data, seed=seed, number=number, window=recipe.window)
+        window, cutter = recipe.window, self.model.prompt
+        return plan.epoch(self.spec, data, seed=seed, number=number, window=window, cutter=cutter)
 
     def _update(self, update: plan.Update, length: int, pace: Pace) -> None:
         """Sum the gradients of some batches, then move the weights once."""
@@ -150,8 +157,8 @@ class _Stage:
         count = sum(draw.sentences for draw in update)
         losses: dict[str, Tensor] = {}
         for row, draw in enumerate(update):
-            torch.manual_seed(self._seed(row))
-            for name, loss in self._backward(draw, count).items():
+            torch.manual_seed(self._seed(row, self.processes.rank))
+            for name, loss in self._backward(draw, row, count).items():
                 losses[name] = losses.get(name, torch.zeros(())) + loss
         self.processes.sum_gradients(network)
         norm = clip_grad_norm_(network.parameters(), self.spec.clip or math.inf)
@@ -169,28 +176,30 @@ class _Stage:
         if progress.updates % pace.log == 0 or pace.checkpoint == 0:
             self._log(losses)
 
-    def _backward(self, draw: plan.Draw, count: int) -> dict[str, Tensor]:
+    def _backward(self, draw: plan.Draw, row: int, count: int) -> dict[str, Tensor]:
         """Add this process's part of a batch to the gradients; ``count`` is global."""
         units = plan.share(draw, self.processes.rank, self.processes.ranks)
         if not units:
             return {}
-        recipe, model = self.run_.recipe, self.model
-        mine = self.run_.prepared.data[draw.task]
-        batch = collate(units, model.pieces, recipe.window)
-        batch = blank(batch, self.spec.blanked, model.pieces.unknown).to(self.processes.device)
-        targets = mine.task.targets(units, mine.gold).to(self.processes.device)
+        name, model, device = draw.task, self.model, self.processes.device
+        task, gold = model.tasks[name], self.run_.prepared.data[name].gold
+        batch = collate(units, model.pieces, model.recipe.window)
+        batch = blank(batch, self.spec.blanked, model.pieces.unknown)
+        batch, hidden = task.conceal(batch, units, model.pieces, self._seed(row))
+        targets = (hidden or task.targets(units, gold)).to(device)
+        batch = batch.to(device)
         with model.compute.autocast():
-            level = recipe.tasks[draw.task].level
-            vectors = model.network.encode(batch, [level])[level]
-            losses = mine.task.loss(model.network.heads[draw.task], vectors, batch, targets)
-        total = torch.stack([loss.total for loss in losses.values()]).sum() / count
+            vectors = model.network.read(batch, [name])[name]
+            losses = task.loss(model.network.head(name), vectors, batch, targets)
+        weight = self.spec.weights.get(name, 1.0) / count
+        total = torch.stack([loss.total for loss in losses.values()]).sum() * weight
         torch.autograd.backward(total)
-        return {f"{draw.task}.{k}": loss.total.detach() / count for k, loss in losses.items()}
+        return {f"{name}.{key}": loss.total.detach() / count for key, loss in losses.items()}
 
-    def _seed(self, row: int) -> int:
+    def _seed(self, row: int, *process: int) -> int:
         """Dropout follows from the seed, the update, the batch in it and the process alone."""
         progress = self.progress
-        where = (self.run_.recipe.seed, progress.stage, progress.updates, row, self.processes.rank)
+        where = (self.run_.recipe.seed, progress.stage, progress.updates, row, *process)
         return int.from_bytes(hashlib.sha256(repr(where).encode()).digest()[:7], "big")
 
     def _log(self, losses: Mapping[str, Tensor]) -> None:
@@ -222,9 +231,10 @@ class _Stage:
             return
         if self.average is not None:
             self.average.swap(self.model.network)
-        figures = self.processes.agree(self._score() if self.processes.first else None)
+        found = self._figures() if self.processes.first else None
+        figures = self.processes.agree(found)
         assert isinstance(figures, dict)
-        score = self._watched(figures)
+        score = scores.decisive(figures, self.spec)
         better = progress.best is None or score > progress.best
         if better:
             progress.best, progress.best_epoch, progress.figures = score, now, figures
@@ -236,24 +246,8 @@ class _Stage:
             self.average.swap(self.model.network)
         self._tell(now, figures, better=better)
 
-    def _score(self) -> dict[str, float]:
-        figures: dict[str, float] = {}
-        for name in self.spec.tasks:
-            task, dev = self.model.tasks[name], self.run_.prepared.data[name].dev
-            scored = [document for document in dev if document.has(task.layer)]
-            keep = (task.layer,) if task.given else ()
-            bare = [document.bare(keep) for document in scored]
-            predicted = list(self.model.annotate(bare, [name]))
-            report = task.figures(task.measure(scored, predicted))
-            figures.update({f"{name}.{key}": value for key, value in report.items()})
-        return figures
-
-    def _watched(self, figures: Mapping[str, float]) -> float:
-        """The figure that the stage names, or the mean of each task's first."""
-        if self.spec.metric is not None:
-            return figures[self.spec.metric]
-        firsts = {name.split(".")[0]: value for name, value in reversed(list(figures.items()))}
-        return sum(firsts.values()) / len(firsts)
+    def _figures(self) -> dict[str, float]:
+        return scores.figures(self.model, self.spec, self.run_.prepared.data)
 
     def _tell(self, now: float, figures: Mapping[str, float], *, better: bool) -> None:
         progress = self.progress

@@ -4,14 +4,16 @@ So a run that was interrupted goes on with the very batches it would have had, o
 processes.
 """
 
-import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
 from spanloom.config.recipe import StageSpec
 from spanloom.data.batches import by_length
-from spanloom.data.units import Unit, units
+from spanloom.data.readings import Cutter
+from spanloom.data.units import Sizes, Unit
 from spanloom.training.prepare import TaskData
+from spanloom.training.samplers import SAMPLERS, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,31 +25,84 @@ class Draw:
 
     @property
     def sentences(self) -> int:
-        """How many sentences its losses are summed over."""
-        return sum(len(unit.sentences) for unit in self.units)
+        """How many sentences its losses are summed over; a unit counts as one at least."""
+        return sum(max(1, len(unit.sentences)) for unit in self.units)
 
 
 Update = tuple[Draw, ...]  # the batches whose gradients are summed before one update
 
 
-def epoch(
-    stage: StageSpec, data: Mapping[str, TaskData], *, seed: str, number: int, window: int
-) -> list[Update]:
-    """Draw an epoch: every document of every task once, cut into windows of random sizes.
+@dataclass(slots=True)
+class _Deck:
+    """The batches of a task, dealt one after another; drawn anew when all were dealt."""
 
-    Batches hold units of like length from one task; tasks follow each other at random, so each
-    comes in proportion to its size.
+    name: str
+    data: TaskData
+    stage: StageSpec
+    seed: str
+    window: int
+    cutter: Cutter
+    passes: int = 0
+    held: list[Draw] = field(default_factory=list)
+
+    def shuffled(self) -> list[Draw]:
+        """Every document once, cut into windows of random sizes: batches of units of like length.
+
+        Each pass over the data is drawn by itself.
+        """
+        part = f"/{self.passes}" if self.passes else ""
+        chance = Random(f"{self.seed}/{self.name}{part}")
+        self.passes += 1
+        reading = self.data.task.reading
+        sizes = Sizes(self.window, self.window * reading.pages, chance)
+        cut = [
+            unit
+            for row in self.data.gold
+            for unit in reading.units(row, self.data.cuts[row], sizes, self.cutter)
+        ]
+        groups = by_length(cut, self.stage.batch, window=self.window)
+        draws = [Draw(self.name, tuple(group)) for group in groups]
+        chance.shuffle(draws)
+        return draws
+
+    def deal(self) -> Draw:
+        """Return the next batch."""
+        if not self.held:
+            self.held = self.shuffled()[::-1]
+        return self.held.pop()
+
+
+def epoch(
+    stage: StageSpec,
+    data: Mapping[str, TaskData],
+    *,
+    seed: str,
+    number: int,
+    window: int,
+    cutter: Cutter,
+) -> list[Update]:
+    """Draw an epoch: as many batches as all tasks have, of the tasks that the sampler names.
+
+    Batches hold units of like length from one task.
     """
-    draws: list[Draw] = []
-    for name in stage.tasks:
-        chance = random.Random(f"{seed}/{number}/{name}")
-        mine = data[name]
-        cut = [unit for row in mine.gold for unit in units(row, mine.cuts[row], window, chance)]
-        groups = by_length(cut, stage.batch, window=window)
-        draws += [Draw(name, tuple(group)) for group in groups]
-    random.Random(f"{seed}/{number}").shuffle(draws)
-    size = stage.accumulate
-    return [tuple(draws[first : first + size]) for first in range(0, len(draws), size)]
+    decks = {
+        name: _Deck(name, data[name], stage, f"{seed}/{number}", window, cutter)
+        for name in stage.tasks
+    }
+    sizes = {}
+    for name, deck in decks.items():
+        deck.held = deck.shuffled()[::-1]
+        sizes[name] = Size(len(deck.held), sum(draw.sentences for draw in deck.held))
+    turns = SAMPLERS[stage.sampler](sizes, Random(f"{seed}/{number}"), stage.temperature)
+    return list(_updates(turns, decks, stage.accumulate))
+
+
+def _updates(
+    turns: Sequence[Sequence[str]], decks: Mapping[str, _Deck], accumulate: int
+) -> Iterator[Update]:
+    for first in range(0, len(turns), accumulate):
+        names = [name for turn in turns[first : first + accumulate] for name in turn]
+        yield tuple(decks[name].deal() for name in names)
 
 
 def share(draw: Draw, rank: int, ranks: int) -> Sequence[Unit]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from spanloom.config.options import nearest, options
 from spanloom.config.recipe import Recipe
@@ -13,10 +15,9 @@ from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, cut, shorten
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.model import build
+from spanloom.model import sharing
 from spanloom.tasks import load
-from spanloom.tasks._base import Gold, Task
-from spanloom.training.remarks import remark
+from spanloom.tasks._base import Task
 from spanloom.words import Bounds, Splitter
 
 LONGEST = 256  # words of a sentence in training; longer ones are cut, and counted
@@ -29,17 +30,18 @@ class TaskData:
 
     task: Task
     cuts: tuple[Cut, ...]
-    gold: Mapping[int, Gold]
+    gold: Mapping[int, Any]
     dev: tuple[Document, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything a run needs but the network."""
+    """Everything a run needs but the network; ``words`` are all forms of words in train."""
 
     recipe: Recipe
     tasks: Mapping[str, Task]
     data: Mapping[str, TaskData]
+    words: frozenset[str]
     fingerprint: str
     remarks: tuple[str, ...]
 
@@ -71,9 +73,9 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
         for data in dict.fromkeys(spec.data for spec in recipe.tasks.values())
     }
     collected = _collect(recipe, corpora)
-    collected[_PIECES] = {"padding": pieces.padding, "unknown": pieces.unknown}
-    recipe = recipe.model_copy(update={"collected": collected})
-    tasks = build.tasks(recipe)
+    special = {"padding": pieces.padding, "unknown": pieces.unknown, "mask": pieces.mask}
+    recipe = recipe.model_copy(update={"collected": {**collected, _PIECES: special}})
+    tasks = sharing.tasks(recipe)
     _check_metrics(recipe, tasks)
     data = {name: _express(task, corpora[recipe.tasks[name].data]) for name, task in tasks.items()}
     remarks = [
@@ -83,9 +85,16 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     ]
     for name, task in tasks.items():
         corpus = corpora[recipe.tasks[name].data]
-        remarks += remark(task, corpus.train, corpus.cuts, corpus.whole, data[name].gold)
+        train = tuple(zip(corpus.train, corpus.cuts, strict=True))
+        remarks += task.remarks(train, corpus.whole, data[name].gold)
     every = [fingerprint(part) for each in corpora.values() for part in (each.train, each.dev)]
-    return Prepared(recipe, tasks, data, " ".join(every), tuple(remarks))
+    words = frozenset(
+        form
+        for corpus in corpora.values()
+        for cut in corpus.cuts
+        for form in chain(cut.forms, *(query.forms for query in cut.queries))
+    )
+    return Prepared(recipe, tasks, data, words, " ".join(every), tuple(remarks))
 
 
 def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
@@ -102,7 +111,7 @@ def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
         train, dev = hold_out(read[0].documents, seed=seed)
     else:
         raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
-    cuts = [cut(each.text, split, pieces) for each in train]
+    cuts = [cut(each, split, pieces) for each in train]
     short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
     whole = tuple(each.sentences for each in cuts)
     return _Corpus(train, dev, tuple(short), whole, sum(len(each.problems) for each in read))
@@ -115,17 +124,17 @@ def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object
         chosen = options(kind.options, spec.options, recipe.at("tasks", name))
         corpus = corpora[spec.data]
         train = [
-            (document[spec.layer], whole.words)
+            (document, whole)
             for document, whole in zip(corpus.train, corpus.cuts, strict=True)
-            if document.has(spec.layer)
+            if kind.layerless or document.has(spec.layer)
         ]
-        if not any(layer.spans for layer, _ in train):
+        if not train:
             there = sorted({each.name for d in corpus.train for each in d.layers})
             raise DataError(
-                f"task {name!r}: no document of {spec.data!r} has spans in layer {spec.layer!r} "
+                f"task {name!r}: no document of {spec.data!r} has layer {spec.layer!r} "
                 f"(layers there: {', '.join(there) or 'none'})"
             )
-        collected[name] = kind.collect(chosen, train)
+        collected[name] = kind.collect(chosen, spec.layer, train)
     return collected
 
 
@@ -141,16 +150,16 @@ def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
 def _express(task: Task, corpus: _Corpus) -> TaskData:
     """Express train's gold over words; raises ``DataError`` where train or dev has none."""
     gold = {
-        row: task.gold(document[task.layer], whole.words)
+        row: task.gold(document, whole)
         for row, (document, whole) in enumerate(zip(corpus.train, corpus.cuts, strict=True))
-        if document.has(task.layer)
+        if task.annotated(document)
     }
-    if not any(each.spans for each in gold.values()):
+    if not any(len(each) for each in gold.values()):
         raise DataError(
-            f"task {task.name!r}: no span of layer {task.layer!r} stands on word borders, "
+            f"task {task.name!r}: nothing in layer {task.layer!r} can be expressed over words, "
             f"so there is nothing to learn (words.splitter: fine | spacy)"
         )
-    if not any(document.has(task.layer) for document in corpus.dev):
+    if not any(task.annotated(document) for document in corpus.dev):
         raise DataError(
             f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
             f"chosen (without dev/ a tenth of train is held out)"

@@ -1,12 +1,15 @@
 """A recipe put to work: build the model, train it, leave it in its folder."""
 
 from pathlib import Path
+from typing import cast
 
 import torch
+from torch import nn
 
 from spanloom.config.recipe import Recipe
 from spanloom.encoders import transformer
-from spanloom.model import build, folder, shape
+from spanloom.encoders._base import Embedder, Kind, Sources
+from spanloom.model import build, folder
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.training.checkpoint import Progress
@@ -24,18 +27,26 @@ def home(out: Path) -> Path:
 
 def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model, Prepared]:
     """Read the data and build an untrained model on a pre-trained encoder."""
-    source = build.source(build.transformer_options(recipe).transformer)
-    cutter = build.cutter(source, local=False)
+    chosen = build.transformer_options(recipe)
+    cutter = build.plain_cutter()
+    if chosen is not None:
+        cutter = build.cutter(transformer.source(chosen.transformer, near))
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     prepared = prepare(recipe, near, split, cutter)
+    recipe = prepared.recipe
+    sources = Sources(near, prepared.words)
     torch.manual_seed(recipe.seed)
-    network = build.network(prepared.recipe, prepared.tasks, transformer.pretrained, source)
-    encoder = network.transformer.encoder.config
-    shape.dumps(encoder)  # a kind of encoder that cannot be saved is better refused now
-    shape.check_window(prepared.recipe, cutter, encoder)
-    chosen = compute(recipe.stages[0].precision, device)
-    network.to(chosen.device)
-    return Model(prepared.recipe, split, cutter, network, prepared.tasks, chosen), prepared
+
+    def fresh(row: int, kind: Kind, options: object) -> nn.Module:
+        return kind.fresh(options, sources, recipe.at("trunk", row))
+
+    network = build.network(recipe, prepared.tasks, build.trunk(recipe, fresh))
+    for part in network.trunk:
+        cast(Embedder, part).files()  # what cannot be saved is better refused now
+    build.check_window(recipe, cutter, network)
+    where = compute(recipe.stages[0].precision, device)
+    network.to(where.device)
+    return Model(recipe, split, cutter, network, prepared.tasks, where), prepared
 
 
 def train(

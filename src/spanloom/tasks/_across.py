@@ -3,39 +3,38 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from spanloom.data.units import Cut
-from spanloom.document import Document
-from spanloom.tasks._base import Gold, Task
+from spanloom.tasks._base import Train
+from spanloom.tasks._spans import Gold
 from spanloom.words import Bounds
 
 
 def remark(
-    task: Task,
-    train: Sequence[Document],
-    cuts: Sequence[Cut],
+    name: str,
+    layer: str,
+    train: Train,
     whole: Sequence[Sequence[Bounds]],
     gold: Mapping[int, Gold],
 ) -> list[str]:
     """Return a line on a task's gold, and more where sentences take some of it away.
 
-    ``whole`` are each document's sentences before long ones were cut, ``cuts`` have them after.
+    ``whole`` are each document's sentences before long ones were cut, ``train`` has them after.
     """
     spans = sum(len(each.spans) for each in gold.values())
     pairs = sum(len(each.pairs) for each in gold.values())
-    every = sum(len(train[row][task.layer].spans) for row in gold)
+    every = sum(len(train[row][0][layer].spans) for row in gold)
     missed = f", {every - spans} others cannot be expressed over words" if every > spans else ""
     counts = f"{len(gold)} documents, {spans} spans{missed}, {pairs} relations to learn from"
-    lines = [f"{task.name}: {counts}"]
+    lines = [f"{name}: {counts}"]
     before, after = (0, 0), (0, 0)
     for row, each in gold.items():
         before = _add(before, across(whole[row], each))
-        after = _add(after, across(cuts[row].sentences, each))
+        after = _add(after, across(train[row][1].sentences, each))
     if any(before):
-        lines.append(f"{task.name}: {_both(before)} reach across sentences and are not learnt")
-    long = sum(len(cuts[row].sentences) > len(whole[row]) for row in gold)
+        lines.append(f"{name}: {_both(before)} reach across sentences and are not learnt")
+    long = sum(len(train[row][1].sentences) > len(whole[row]) for row in gold)
     if long:
         cost = _both((after[0] - before[0], after[1] - before[1]))
-        lines.append(f"{task.name}: long sentences of {long} documents are cut; that costs {cost}")
+        lines.append(f"{name}: long sentences of {long} documents are cut; that costs {cost}")
     return lines
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from transformers import CONFIG_MAPPING, PretrainedConfig
 
-from spanloom.config.recipe import Recipe
-from spanloom.data.pieces import Pieces
 from spanloom.errors import ModelError
 
 ENCODERS = (
@@ -45,7 +43,7 @@ _FIXED: Mapping[str, tuple[object, ...]] = {  # what else would change how a tex
     "return_dict": (True,),
     "sinusoidal_pos_embds": (False,),  # made number by number, whatever their size
 }
-_SHIFTED = {
+_SHIFTED = {  # their positions start behind that of padding
     "camembert",
     "mpnet",
     "roberta",
@@ -96,15 +94,17 @@ def check(path: Path, weights: Mapping[str, tuple[int, ...]]) -> None:
         _bounded(f"{path}: {key}", value, len(weights) if _REPEATED.search(key) else largest)
 
 
-def check_window(recipe: Recipe, pieces: Pieces, config: PretrainedConfig) -> None:
-    """Raise ``RecipeError`` where a window has more pieces than the encoder has positions."""
-    around = len(pieces.prefix) + len(pieces.suffix)
+def positions(config: PretrainedConfig) -> int:
+    """Return how many pieces, special ones counted, an encoder can read at once."""
     unused = config.pad_token_id + 1 if config.model_type in _SHIFTED else 0
-    most = config.max_position_embeddings - unused - around
-    if recipe.window > most:
-        raise recipe.at("window").error(
-            f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"
-        )
+    return int(config.max_position_embeddings) - unused
+
+
+def parsed(text: str) -> PretrainedConfig:
+    """Make the configuration that ``dumps`` wrote and ``check`` let through."""
+    data = json.loads(text)
+    made: PretrainedConfig = CONFIG_MAPPING[data["model_type"]].from_dict(data)
+    return made
 
 
 def _keys(kind: object, where: object) -> set[str]:

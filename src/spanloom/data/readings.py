@@ -1,0 +1,139 @@
+"""What a task reads of a document: its sentences, the whole of it, a query and it, choices and it.
+
+Tasks of equal readings are served by one pass of the encoder (DESIGN: one pass a key).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
+from typing import Protocol, runtime_checkable
+
+from spanloom.data.units import Cut, Prompt, Sizes, Unit, unit, units
+from spanloom.data.windows import pack
+from spanloom.words import Bounds
+
+Cutter = Callable[[str], Prompt]  # words and pieces of a text that stands in no document
+
+
+@runtime_checkable
+class Shape(Protocol):
+    """How a document becomes units; equal shapes make equal units."""
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield the units of a document; ``document`` is its row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a task reads. ``token`` stands before each sentence, which is then read alone (TE⊕Enc).
+
+    ``pages`` is how many windows make a unit in training; in use a unit is what memory allows.
+    """
+
+    shape: Shape
+    token: str = ""
+    pages: int = 1
+
+    @property
+    def key(self) -> tuple[Shape, str]:
+        """What decides the vectors: one encoder pass for each different key."""
+        return self.shape, self.token
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield the units of a document; ``document`` is its row."""
+        if not self.token:
+            yield from self.shape.units(document, cut, sizes, cutter)
+            return
+        token = cutter(self.token)
+        for each in self.shape.units(document, cut, replace(sizes, window=1, unit=1), cutter):
+            yield replace(each, prompt=_joined(token, each.prompt))
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Whole sentences, as many as a window holds: what most tasks read."""
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield units of whole sentences."""
+        return units(document, cut, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A document with a vector of what opens it; of two parts the first is read as a prompt."""
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield one unit."""
+        (a, b), (c, d) = cut.parts or ((0, 0), (0, len(cut.words)))
+        text = _part(cut, c, d)
+        ahead = Prompt(cut.forms[a:b], cut.pieces[a:b])
+        yield replace(_whole(document, text, ahead, sizes), first=c, opening=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Each query of a document with the whole of it."""
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield one unit a query."""
+        for row, query in enumerate(cut.queries):
+            yield replace(_whole(document, cut, query, sizes), query=row)
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """All choices as the text from which one is extracted (SpEx, section 3.1).
+
+    A document is read as the prompt; of two parts the first stands before the choices, and the
+    second is the prompt. One that is too long for a window makes several units.
+    """
+
+    choices: tuple[str, ...]
+
+    def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
+        """Yield a unit for each stretch of the prompt."""
+        (a, b), (c, d) = cut.parts or ((0, 0), (0, len(cut.words)))
+        said = [cutter(choice) for choice in self.choices]
+        ends = accumulate((len(each.forms) for each in said), initial=b - a)
+        bounds = tuple(pairwise(ends))
+        text = (*cut.forms[a:b], *chain.from_iterable(each.forms for each in said))
+        pieces = (*cut.pieces[a:b], *chain.from_iterable(each.pieces for each in said))
+        room = max(sizes.window // 2, sizes.window - sum(map(len, pieces)))
+        for first, last in pack(list(map(len, cut.pieces[c:d])), room) or [(0, 0)]:
+            ahead = Prompt(cut.forms[c + first : c + last], cut.pieces[c + first : c + last])
+            every = ((0, len(text)),)
+            yield Unit(
+                document, a, cut.words[a:b], text, pieces, every, every, ahead, choices=bounds
+            )
+
+
+def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:
+    """One unit of all sentences, packed into windows that have room for the prompt too."""
+    kept = _shortened(prompt, sizes.window // 2)
+    lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
+    windows = pack(lengths, sizes.window - sum(map(len, kept.pieces)))
+    if not windows:
+        return Unit(document, 0, (), (), (), (), (), kept)
+    return replace(unit(document, cut, windows), prompt=kept)
+
+
+def _part(cut: Cut, first: int, last: int) -> Cut:
+    """The words of a part, with the sentences they make."""
+    inside: list[Bounds] = []
+    for start, end in cut.sentences:
+        a, b = max(start, first), min(end, last)
+        if a < b:
+            inside.append((a - first, b - first))
+    words, forms, pieces = cut.words[first:last], cut.forms[first:last], cut.pieces[first:last]
+    return Cut(words, forms, pieces, tuple(inside))
+
+
+def _shortened(prompt: Prompt, most: int) -> Prompt:
+    """The words of a prompt that have room before a text."""
+    ends = list(accumulate(map(len, prompt.pieces)))
+    kept = sum(end <= most for end in ends)
+    return prompt if kept == len(ends) else Prompt(prompt.forms[:kept], prompt.pieces[:kept])
+
+
+def _joined(first: Prompt, second: Prompt) -> Prompt:
+    return Prompt(first.forms + second.forms, first.pieces + second.pieces)

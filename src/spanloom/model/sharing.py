@@ -1,0 +1,77 @@
+"""What tasks share beside trunk and levels: heads, task vectors, task tokens.
+
+| ``sharing`` | heads | what tells tasks apart |
+|---|---|---|
+| ``heads`` | one a task | the heads (SpanRel; HMTL; MULTI-DEC of Changpinyo et al. 2018) |
+| ``task-embedding`` | one a family of tasks | a vector beside each word the head reads (TE⊕Dec) |
+| ``task-token`` | one a family of tasks | a word before each sentence (TE⊕Enc): a pass a task |
+| ``none`` | one a family of tasks | nothing but what is read (SpEx) |
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from spanloom.config.options import options
+from spanloom.config.recipe import Recipe
+from spanloom.model.network import Place
+from spanloom.tasks import load
+from spanloom.tasks._base import Kind, Task
+
+OWN, EMBEDDED, TOKEN, NONE = "heads", "task-embedding", "task-token", "none"
+
+
+def tasks(recipe: Recipe) -> dict[str, Task]:
+    """Make the recipe's tasks with the labels that were collected for each from train.
+
+    Tasks that share a head are made with the labels of all of them. Raises ``RecipeError`` where
+    their kinds cannot share one.
+    """
+    kinds = {name: load(recipe.tasks[name].kind) for name in recipe.kept}
+    united = _united(recipe, kinds)
+    made = {}
+    for name, kind in kinds.items():
+        spec = recipe.tasks[name]
+        chosen = options(kind.options, spec.options, recipe.at("tasks", name))
+        own: dict[str, Any] = recipe.collected[name]
+        made[name] = kind.make(name, spec.layer, chosen, own, united.get(kind.family, own))
+        if recipe.sharing == TOKEN:
+            reading = replace(made[name].reading, token=f"<<{name}>>")
+            made[name] = replace(made[name], reading=reading)  # type: ignore[type-var]
+    return made
+
+
+def places(recipe: Recipe) -> dict[str, Place]:
+    """Say for each task what it reads, by which head, and which task vector is its own."""
+    found = {}
+    for row, (name, spec) in enumerate(recipe.tasks.items()):
+        kind = load(spec.kind)
+        head = name if recipe.sharing == OWN else kind.family
+        mine = row if recipe.sharing == EMBEDDED else None
+        found[name] = Place(kind.level or spec.level, head, mine)
+    return {name: found[name] for name in recipe.kept}
+
+
+def _united(recipe: Recipe, kinds: Mapping[str, Kind]) -> dict[str, dict[str, Any]]:
+    """What was collected for the tasks of each family, as one; nothing where none share a head."""
+    if recipe.sharing == OWN:
+        return {}
+    families: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        if kind.unite is None:
+            where = recipe.at("tasks", name, "kind")
+            raise where.error(
+                f"{recipe.tasks[name].kind!r} cannot share its head, as sharing: "
+                f"{recipe.sharing} asks (sharing: heads gives each task its own)"
+            )
+        families.setdefault(kind.family, []).append(name)
+    joined = {}
+    for family, names in families.items():
+        unite = kinds[names[0]].unite
+        levels = {recipe.tasks[name].level for name in names}
+        if len(levels) > 1:
+            where = recipe.at("tasks", names[-1], "level")
+            raise where.error(f"tasks that share a head read one level, got {sorted(levels)}")
+        assert unite is not None, "checked above"
+        joined[family] = unite([recipe.collected[name] for name in names])
+    return joined

@@ -1,0 +1,64 @@
+"""Each tail chooses one head: antecedents, syntactic heads (SpanRel, appendix B: the head loss)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class ChoiceLoss:
+    """Negative log-likelihood that each tail chooses one of its gold heads with a gold label.
+
+    The probability is over all pairs of the tail and their labels but "none"; with ``dummy`` also
+    over "no head at all", whose score is 0, which is right for a tail without a gold head (Lee et
+    al. 2017, equation 8, and SpanRel). Without it such a tail is not learnt from.
+    """
+
+    def __init__(self, *, dummy: bool) -> None:
+        """``dummy`` is for tails that may have no head."""
+        self.dummy = dummy
+
+    def __call__(
+        self,
+        scores: Float[Tensor, "pair label"],
+        target: Int[Tensor, " pair"],
+        tails: Int[Tensor, " pair"],
+    ) -> Float[Tensor, ""]:
+        """Return the sum over tails; pairs without a relation have target 0."""
+        size = int(tails.max()) + 1
+        joint = scores[:, 1:].float()
+        owner = tails[:, None].expand_as(joint).flatten()
+        flat = joint.flatten()
+        is_gold = target[:, None] == torch.arange(1, scores.shape[1], device=scores.device)[None]
+        top = flat.detach().new_zeros(size) if self.dummy else flat.new_full((size,), -torch.inf)
+        top = top.scatter_reduce(0, owner, flat.detach(), "amax")
+        weight = (flat - top[owner]).exp()
+        every = flat.new_zeros(size).index_add(0, owner, weight)
+        gold = flat.new_zeros(size).index_add(0, owner, weight * is_gold.flatten())
+        has_gold = flat.new_zeros(size).index_add(0, owner, is_gold.flatten().float()) > 0
+        if self.dummy:
+            none = (-top).exp()
+            every = every + none
+            gold = torch.where(has_gold, gold, none)
+            has_gold = torch.ones_like(has_gold)
+        tiny = torch.finfo(gold.dtype).tiny
+        return (every[has_gold].log() - gold[has_gold].clamp(min=tiny).log()).sum()
+
+
+def choose(
+    scores: Float[Tensor, "pair label"], tails: Int[Tensor, " pair"], spans: int, *, dummy: bool
+) -> tuple[Int[Tensor, " span"], Float[Tensor, " span"]]:
+    """Return each span's best pair (a row of ``scores``, -1 for none) and its probability.
+
+    With ``dummy`` a pair is chosen only where its best label scores above 0.
+    """
+    best = scores[:, 1:].amax(-1).float()
+    top = best.new_full((spans,), 0.0 if dummy else -torch.inf)
+    top = top.scatter_reduce(0, tails, best, "amax")
+    every = best.new_zeros(spans).index_add(0, tails, (best - top[tails]).exp())
+    if dummy:
+        every = every + (-top).exp()
+    chosen = torch.full((spans,), -1, device=tails.device)
+    right = (best == top[tails]) & ((best > 0) | (not dummy))
+    rows = right.nonzero()[:, 0].flip(0)  # of equals the first stays: it is written last
+    chosen[tails[rows]] = rows
+    return chosen, 1 / every.clamp(min=torch.finfo(every.dtype).tiny)

@@ -1,0 +1,73 @@
+"""Whose batch comes next: an epoch as a list of turns, each naming the tasks of one step.
+
+An epoch always has as many batches as all tasks have together.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+Turns = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of a task there is: batches, and examples (sentences, documents, queries)."""
+
+    batches: int
+    examples: int
+
+
+Sizes = Mapping[str, Size]
+Sampler = Callable[[Sizes, Random, float], Turns]
+
+
+def proportional(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """Each batch of each task once, in random order (HMTL's proportional sampling)."""
+    turns: Turns = [(name,) for name, size in sizes.items() for _ in range(size.batches)]
+    chance.shuffle(turns)
+    return turns
+
+
+def examples(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """Draw tasks in proportion to their numbers of examples."""
+    return _drawn(sizes, chance, [size.examples for size in sizes.values()])
+
+
+def tempered(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """Draw tasks in proportion to the ``temperature``-th root of their numbers of examples."""
+    return _drawn(sizes, chance, [size.examples ** (1 / temperature) for size in sizes.values()])
+
+
+def uniform(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """Draw every task equally often."""
+    return _drawn(sizes, chance, [1.0] * len(sizes))
+
+
+def balanced(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """One batch of every task in each step."""
+    return [tuple(sizes)] * max(1, round(_total(sizes) / len(sizes)))
+
+
+def round_robin(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+    """One task after another, in their order in the stage."""
+    names = list(sizes)
+    return [(names[turn % len(names)],) for turn in range(_total(sizes))]
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "proportional": proportional,
+    "examples": examples,
+    "temperature": tempered,
+    "uniform": uniform,
+    "balanced": balanced,
+    "round-robin": round_robin,
+}
+
+
+def _drawn(sizes: Sizes, chance: Random, weights: Sequence[float]) -> Turns:
+    return [(name,) for name in chance.choices(list(sizes), weights, k=_total(sizes))]
+
+
+def _total(sizes: Sizes) -> int:
+    return sum(size.batches for size in sizes.values())
