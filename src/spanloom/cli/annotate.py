@@ -89,15 +89,11 @@ def _chained(first: Document, rest: Iterable[Document]) -> Iterator[Document]:
 
 def _loaded(place: str, device: str | None, precision: str, names: Iterable[str] | None) -> "Model":
     """Load a model and say what will be used."""
-    from spanloom.errors import NameNotFound
     from spanloom.model.folder import load
 
     model = load(place, device=device, precision=precision)
-    wanted = list(model.tasks if names is None else names)
-    for name in wanted:
-        if name not in model.tasks:
-            raise NameNotFound("task", name, model.tasks)
-    passes = model.passes(wanted)
+    passes = model.passes(names)
+    wanted = [name for group in passes for name in group]
     say(
         f"model {place} on {model.compute}; tasks: {listed(wanted)}; encoder passes: {len(passes)}"
         + (f" ({' | '.join(map(listed, passes))})" if len(passes) > 1 else "")

@@ -48,7 +48,11 @@ def evaluate(
     say(
         f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
     )
-    reports = {task: _scored(model, task, corpus.documents) for task in model.tasks}
+    reports = {
+        task: _scored(model, task, corpus.documents)
+        for task, each in model.tasks.items()
+        if each.annotates
+    }
     found = {task: each for task, each in reports.items() if each is not None}
     if not found:
         raise DataError(

@@ -157,6 +157,30 @@ def _bounds(pairs: Sequence[Bounds]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
 
 
+def parts(batch: Batch) -> Iterator[Batch]:
+    """Yield the batch of each unit by itself, its windows as wide as before; no prompt may stand.
+
+    Each unit has a word at least.
+    """
+    assert batch.aside is None, "a batch that reads more than its text cannot be parted"
+    width = batch.ids.shape[1]
+    for start, end in batch.units.tolist():
+        first, last = torch.searchsorted(batch.piece_word, torch.tensor([start, end])).tolist()
+        row, word = batch.piece_row[first:last], batch.piece_word[first:last]
+        top, bottom = int(row[0]) // width, int(row[-1]) // width + 1
+        all_of_it = torch.tensor([[0, end - start]])
+        yield Batch(
+            batch.words[start:end],
+            all_of_it,
+            all_of_it,
+            all_of_it,
+            batch.ids[top:bottom],
+            batch.mask[top:bottom],
+            row - top * width,
+            word - start,
+        )
+
+
 def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[list[Unit]]:
     """Group units of like length into batches of at most ``words`` words and half of it padding.
 

@@ -3,8 +3,9 @@
 Everything random comes from torch's global generator, so a seed decides the masks of a batch.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import ceil
 from typing import Literal
 
@@ -76,6 +77,18 @@ def mask(batch: Batch, how: Masking, *, piece: int, vocabulary: int) -> tuple[Ba
     new = torch.where(fate < how.replaced, piece, new)
     ids = flat.scatter(0, rows, new).view_as(batch.ids)
     return replace(batch, ids=ids), _targets(rows, labels)
+
+
+def joined(batch: Batch, masked: Sequence[tuple[Batch, MaskTargets]]) -> tuple[Batch, MaskTargets]:
+    """Put a batch together again from what ``mask`` made of its units' batches."""
+    ids = torch.cat([part.ids for part, _ in masked])
+    sizes = [part.ids.numel() for part, _ in masked]
+    shifted = [
+        (each.rows + base, each.labels, each.left + base, each.right + base, each.place)
+        for base, (_, each) in zip(accumulate(sizes, initial=0), masked, strict=False)
+    ]
+    columns = (torch.cat(column) for column in zip(*shifted, strict=True))
+    return replace(batch, ids=ids), MaskTargets(*columns)
 
 
 def _inside(start: Int[Tensor, " span"], size: Int[Tensor, " span"]) -> Int[Tensor, " masked"]:

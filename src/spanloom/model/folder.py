@@ -184,7 +184,8 @@ def _network(
         return build.network(recipe, tasks, build.trunk(recipe, saved))
     except _UNBUILDABLE as error:
         first = (str(error).strip() or repr(error)).splitlines()[0]
-        raise ModelError(f"{folder}: no network can be made of it: {first}") from error
+        made_of = " and ".join(name for name in (RECIPE, CONFIG) if name in files)
+        raise ModelError(f"{folder}: no network can be made of {made_of}: {first}") from error
 
 
 def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Network) -> None:

@@ -89,11 +89,12 @@ class Model:
             yield from self._finish(under_way, tasks)
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Task]:
-        names = list(self.tasks if names is None else names)
+        able = {name: task for name, task in self.tasks.items() if task.annotates}
+        names = list(able if names is None else names)
         for name in names:
-            if name not in self.tasks:
-                raise NameNotFound("task", name, self.tasks)
-        return {name: self.tasks[name] for name in names}
+            if name not in able:
+                raise NameNotFound("task", name, able)
+        return {name: able[name] for name in names}
 
     def _open(self, stream: Iterator[Document], names: Iterable[str]) -> list[_Open]:
         """Read a stretch of documents."""

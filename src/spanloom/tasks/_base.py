@@ -93,6 +93,10 @@ class Task(Protocol):
     def learns(self) -> tuple[str, ...]:
         """The names of its losses."""
 
+    @property
+    def annotates(self) -> bool:
+        """Whether it predicts anything at all."""
+
     def annotated(self, document: Document) -> bool:
         """Whether there is anything to learn from a document, or to score in it."""
 
@@ -157,6 +161,11 @@ class LayerTask:
     def inputs(self) -> tuple[str, ...]:
         """Nothing but the text is given."""
         return ()
+
+    @property
+    def annotates(self) -> bool:
+        """It predicts its layer."""
+        return True
 
     def annotated(self, document: Document) -> bool:
         """Whether the document has the layer."""

@@ -17,7 +17,7 @@ from spanloom.document import Document, Layer
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.forms.nesting import nests
 from spanloom.metrics.report import Report, score
-from spanloom.nn.pairs import PairScorer
+from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
@@ -30,7 +30,7 @@ from spanloom.words import Bounds
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
 _WIDTHS = 64  # widths with a vector of their own
-_PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
+PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
 
 
 class SpanOptions(Options):
@@ -139,7 +139,13 @@ class SpanRelationTask(LayerTask):
             prune=self.prune,
             confusing=None if self.options.negatives == "all" else self.options.negatives,
             dropout=self.options.dropout,
+            pairing=self.pairing,
         )
+
+    @property
+    def pairing(self) -> Pairing:
+        """Which spans form pairs, and how those are learnt."""
+        return Pairing()
 
     def span_scorer(self, dim: int) -> SpanScorer:
         """Make what scores spans over word vectors of size ``dim``."""
@@ -233,8 +239,8 @@ class SpanRelationTask(LayerTask):
         scores = head.score_spans(view).float()
         rows = self.select(bounds, scores)
         types = scores[rows].softmax(-1)
-        best, labels = types.max(-1)
-        return Chosen(bounds[rows], labels, best), types
+        best, labels = types[:, 1:].max(-1)
+        return Chosen(bounds[rows], labels + 1, best), types
 
     def select(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
@@ -252,12 +258,12 @@ class SpanRelationTask(LayerTask):
     ) -> Linked:
         """Label every pair of chosen spans that may be related."""
         found = [Linked()]
-        for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), _PAIRS):
+        for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
             scores = head.score_pairs(view, chosen.bounds, types, pairs).float().softmax(-1)
             best, labels = scores.max(-1)
             real = labels > 0
             found.append(Linked(pairs[real], labels[real], best[real]))
-        return _joined(found)
+        return joined(found)
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of what was predicted: spans in text order, one event a trigger."""
@@ -290,7 +296,7 @@ class SpanRelationTask(LayerTask):
         return labels
 
 
-def _joined(found: Sequence[Linked]) -> Linked:
+def joined(found: Sequence[Linked]) -> Linked:
     """Return all links as one; the first of ``found`` may be on another device, empty as it is."""
     parts = [each for each in found if len(each.ends)] or found[:1]
     return Linked(

@@ -1,0 +1,146 @@
+"""Constituency trees: labels of all spans, and the tree they make (SpanRel, table 2).
+
+Of several labels on the same words the first is the outermost: a unary chain.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from pydantic import Field
+from torch import Tensor
+
+from spanloom.data.readings import Reading, Sentences
+from spanloom.data.units import Cut, Unit
+from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.forms import chains
+from spanloom.nn.span_relation import in_order
+from spanloom.structs import cky
+from spanloom.structs.selection import Bounds
+from spanloom.tasks._base import Fresh, Kind, Train
+from spanloom.tasks._span_relation import SpanRelationTask, collect_inventory, inventory
+from spanloom.tasks._spans import Found, Gold, spans_and_relations
+from spanloom.tasks.pos import WordOptions
+
+Decoder = Callable[[np.ndarray], list[Bounds]]
+LONGEST = 256  # words of a constituent
+
+_SAMPLE = Document(
+    "She wrote long letters .\nBob slept .",
+    (
+        Layer(
+            MAIN,
+            tuple(
+                Span(f"T{row}", label, (bounds,))
+                for row, (label, bounds) in enumerate(
+                    (
+                        ("S", (0, 24)),
+                        ("NP", (0, 3)),
+                        ("VP", (4, 22)),
+                        ("NP", (10, 22)),
+                        ("TOP", (25, 36)),
+                        ("S", (25, 36)),
+                        ("NP", (25, 28)),
+                        ("VP", (29, 34)),
+                    ),
+                    1,
+                )
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+class BracketOptions(WordOptions):
+    """Options of constituency trees."""
+
+    decoder: Literal["cky", "greedy"] = Field(
+        "cky", description="cky (the best tree) | greedy (from the top down, as in the paper)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConstituencyTask(SpanRelationTask):
+    """Spans of every width, of which those are chosen that make the best tree."""
+
+    decode: Decoder = cky.best
+
+    def gold(self, document: Document, cut: Cut) -> Gold:
+        """Express a layer over words, unary chains as one label."""
+        layer = chains.joined(document[self.layer])
+        return SpanRelationTask.gold(self, document.with_layer(layer), cut)
+
+    def select(
+        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
+    ) -> Int[Tensor, " kept"]:
+        """Rows of the tree of each sentence, in the order of the text."""
+        gain = (scores[:, 1:].amax(-1) - scores[:, 0]).cpu().double().numpy()
+        spans = bounds.cpu().numpy()
+        kept = torch.zeros(len(spans), dtype=torch.bool)
+        for rows in _sentences(spans):
+            first = spans[rows, 0].min()
+            n = spans[rows, 1].max() - first
+            table = np.full((n, n + 1), -np.inf)
+            place = np.full((n, n + 1), -1)
+            at = spans[rows, 0] - first, spans[rows, 1] - first
+            table[at], place[at] = gain[rows], rows
+            chosen = [place[start, end] for start, end in self.decode(table)]
+            kept[[int(row) for row in chosen if row >= 0]] = True
+        return in_order(bounds, kept.to(bounds.device))
+
+    def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
+        """Make a layer of what was predicted, the outer of two spans first."""
+        spans, _ = spans_and_relations(found, lambda letter: "")
+        spans.sort(key=lambda span: (span.start, -span.end))
+        made = [
+            replace(span, id=fresh("T"), label=label)
+            for span in spans
+            for label in chains.parted(span.label)
+        ]
+        return Layer(self.layer, tuple(made))
+
+
+def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
+    """Group the rows of all spans by sentence: no span joins two of them."""
+    if not len(spans):
+        return []
+    words = int(spans[:, 1].max())
+    joined = np.zeros(words + 1, dtype=bool)
+    joined[spans[spans[:, 1] - spans[:, 0] > 1, 0] + 1] = True  # spans of two words join them
+    sentence = np.cumsum(~joined[:words])[spans[:, 0]]
+    order = np.argsort(sentence, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1)
+
+
+_DECODERS: dict[str, Decoder] = {"cky": cky.best, "greedy": cky.top_down}
+
+
+def _collect(options: BracketOptions, layer: str, train: Train) -> dict[str, Any]:
+    trees = [(doc.with_layer(chains.joined(doc[layer])), cut) for doc, cut in train]
+    found = collect_inventory(options.spans(), layer, trees, relations=False)
+    return replace(found, nested=True, width=LONGEST).to_dict()
+
+
+def _make(
+    name: str,
+    layer: str,
+    options: BracketOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> ConstituencyTask:
+    spans = options.spans().model_copy(update={"width": None, "nested": True, "negatives": "all"})
+    return ConstituencyTask(
+        name,
+        layer,
+        Reading(Sentences()),
+        spans,
+        inventory(collected),
+        decode=_DECODERS[options.decoder],
+    )
+
+
+KIND = Kind(BracketOptions, _collect, _make, _SAMPLE)

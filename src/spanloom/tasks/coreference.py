@@ -1,0 +1,176 @@
+"""Coreference: mentions, each of which chooses an antecedent or none (SpanRel, table 2; HMTL).
+
+A layer has mentions, and relations or equivalences between those that mean the same: whatever they
+connect is a cluster. What is written are relations from each mention to its antecedent.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from pydantic import Field
+from torch import Tensor
+
+from spanloom.data.readings import Reading, Sentences
+from spanloom.document import MAIN, Document, Layer, Relation, Span
+from spanloom.forms.links import linked
+from spanloom.metrics.report import Report, score
+from spanloom.nn.choices import ChoiceLoss, choose
+from spanloom.nn.pairs import Pairing
+from spanloom.nn.span_relation import Prune, SpanRelation, View, run_of
+from spanloom.tasks._base import Kind, Train
+from spanloom.tasks._span_relation import (
+    PAIRS,
+    SpanOptions,
+    SpanRelationTask,
+    collect_inventory,
+    inventory,
+    joined,
+)
+from spanloom.tensors import Batch, Chosen, Linked
+
+_USUAL = "coref"  # what links are called where train has equivalences alone
+
+_SAMPLE = Document(
+    "Ada met Bob .\nShe saw him there .\nBob slept .",
+    (
+        Layer(
+            MAIN,
+            (
+                Span("T1", "mention", ((0, 3),)),
+                Span("T2", "mention", ((8, 11),)),
+                Span("T3", "mention", ((14, 17),)),
+                Span("T4", "mention", ((22, 25),)),
+                Span("T5", "mention", ((34, 37),)),
+            ),
+            (
+                Relation("R1", "coref", "T3", "T1"),
+                Relation("R2", "coref", "T4", "T2"),
+                Relation("R3", "coref", "T5", "T4"),
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+class MentionOptions(SpanOptions):
+    """Options of coreference."""
+
+    prune: float = Field(0.4, gt=0, description="mentions kept, times the document's words")
+    nearest: int = Field(50, ge=1, le=1000, description="antecedents looked at, before a mention")
+    mentions: bool = Field(True, description="a link's score counts how sure both mentions are")
+    pages: int = Field(4, ge=1, le=64, description="windows that training reads at once")
+
+
+@dataclass(frozen=True, slots=True)
+class CoreferenceTask(SpanRelationTask):
+    """Mentions of a whole unit; each chooses among those before it."""
+
+    links_to: Pairing = Pairing()
+
+    @property
+    def pairing(self) -> Pairing:
+        """Each mention with the nearest before it."""
+        return self.links_to
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        return ("mean", "spans", "links")
+
+    def _gold_pairs(
+        self, layer: Layer, where: Mapping[str, int]
+    ) -> tuple[tuple[int, int, int], ...]:
+        """All earlier mentions of a cluster are right; pairs are (antecedent, mention)."""
+        pairs: list[tuple[int, int, int]] = []
+        for cluster in linked(layer):
+            rows = sorted({where[key] for key in cluster if key in where})
+            pairs += [(first, second, 1) for first, second in combinations(rows, 2)]
+        return tuple(pairs)
+
+    def reach(self, batch: Batch) -> Int[Tensor, "run 2"]:
+        """Return the units: links cross sentences."""
+        return batch.units
+
+    def links(
+        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    ) -> Linked:
+        """Let each mention choose an antecedent, where one scores above none."""
+        found = [Linked()]
+        for pairs in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
+            if not len(pairs):
+                continue
+            scores = head.score_pairs(view, chosen.bounds, types, pairs)
+            best, sure = choose(scores, pairs[:, 1], len(chosen.bounds), dummy=True)
+            tails = (best >= 0).nonzero()[:, 0]
+            ends = torch.stack([tails, pairs[best[tails], 0]], dim=1)
+            found.append(Linked(ends, torch.ones_like(tails), sure[tails]))
+        return joined(found)
+
+    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+        """Score mentions, and links between any two of a cluster, whoever was linked to whom."""
+        right, found = ([_spread(each, self.layer) for each in side] for side in (gold, predicted))
+        return score(right, found, self.layer)
+
+    def figures(self, report: Report) -> dict[str, float]:
+        """Return F1 of mentions and of pairs that mean the same."""
+        spans, links = report.spans.micro.f1, report.relations.micro.f1
+        return {"mean": (spans + links) / 2, "spans": spans, "links": links}
+
+    def unknown(self, documents: Sequence[Document]) -> set[str]:
+        """Return labels of mentions that train did not have; how links are called is no matter."""
+        spans = {span.label for each in documents for span in each[self.layer].spans}
+        return spans - set(self.inventory.spans)
+
+
+def _spread(document: Document, name: str) -> Document:
+    """The document with a relation between any two mentions that mean the same, left to right."""
+    if not document.has(name):
+        return document
+    layer = document[name]
+    place = {span.id: (span.start, span.end) for span in layer.spans}
+    pairs = [
+        pair
+        for cluster in linked(layer)
+        for pair in combinations(sorted(cluster, key=place.__getitem__), 2)
+    ]
+    every = tuple(Relation(f"R {i} {j}", _USUAL, j, i) for i, j in pairs)
+    return document.with_layer(Layer(name, layer.spans, every))
+
+
+def _collect(options: MentionOptions, layer: str, train: Train) -> dict[str, Any]:
+    found = collect_inventory(options, layer, train, relations=False)
+    names = Counter(each.label for document, _ in train for each in document[layer].relations)
+    usual = names.most_common(1)[0][0] if names else _USUAL
+    return replace(found, relations=(usual,)).to_dict()
+
+
+def _make(
+    name: str,
+    layer: str,
+    options: MentionOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> CoreferenceTask:
+    return CoreferenceTask(
+        name,
+        layer,
+        Reading(Sentences(), pages=options.pages),
+        options,
+        inventory(collected),
+        Prune(options.prune),
+        links_to=Pairing(
+            left=True,
+            nearest=options.nearest,
+            mentions=options.mentions,
+            loss=ChoiceLoss(dummy=True),
+        ),
+    )
+
+
+KIND = Kind(MentionOptions, _collect, _make, _SAMPLE)
