@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from tiny_tokenizers import letters
 
 from spanloom.data.batches import by_length, collate
-from spanloom.data.units import Unit, cut, units
+from spanloom.data.units import Sizes, Unit, cut, units
+from spanloom.document import Document
 from spanloom.words import splitter
 
 SPLIT = splitter("fine", "line")
@@ -20,7 +21,7 @@ def _units(texts, limit):
     return [
         unit
         for row, text in enumerate(texts)
-        for unit in units(row, cut(text, SPLIT, LETTERS), limit)
+        for unit in units(row, cut(Document(text), SPLIT, LETTERS), Sizes(limit, limit))
     ]
 
 
@@ -62,6 +63,8 @@ def test_sentences_and_units_cover_the_words(texts, limit):
     said = [batch.words[a:b] for a, b in batch.sentences.tolist()]
     assert said == [unit.forms[a:b] for unit in made for a, b in unit.sentences]
     assert [batch.words[a:b] for a, b in batch.units.tolist()] == [unit.forms for unit in made]
+    assert batch.contexts.equal(batch.units)
+    assert (batch.segments, batch.aside) == (None, None)
 
 
 @settings(deadline=None)
@@ -88,7 +91,8 @@ def _unit(document, length):
     size = 1 + document % 2
     pieces = ((5,) * size,) * (length // size) + ((5,) * (length % size or size),)
     bounds = tuple((2 * row, 2 * row + 1) for row in range(len(pieces)))
-    return Unit(document, 0, bounds, ("w",) * len(pieces), pieces, ((0, len(pieces)),))
+    every = ((0, len(pieces)),)
+    return Unit(document, 0, bounds, ("w",) * len(pieces), pieces, every, every)
 
 
 def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
@@ -102,8 +106,8 @@ def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
     [" ".join(["abc"] * 10_000), pytest.param("ab1" * 333_333, marks=pytest.mark.slow)],
 )
 def test_nothing_of_a_huge_sentence_or_word_is_lost(text):
-    whole = cut(text, SPLIT, LETTERS)
-    made = list(units(0, whole, 126))
+    whole = cut(Document(text), SPLIT, LETTERS)
+    made = list(units(0, whole, Sizes(126, 126)))
     (group,) = by_length(made, 2048, window=126)
     batch = collate(group, LETTERS, 126)
     assert batch.words == whole.forms

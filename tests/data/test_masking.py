@@ -13,6 +13,7 @@ def batch():
     return Batch(
         words=("a", "b", "c"),
         sentences=torch.tensor([[0, 3]]),
+        contexts=torch.tensor([[0, 3]]),
         units=torch.tensor([[0, 3]]),
         ids=ids,
         mask=ids > 0,

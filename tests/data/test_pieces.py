@@ -15,7 +15,7 @@ BOTH = pytest.mark.parametrize("kind", MADE)
 
 
 def _pieces(kind):
-    return pieces(MADE[kind], padding=0, unknown=UNKNOWN[kind])
+    return pieces(MADE[kind], padding=0, unknown=UNKNOWN[kind], mask=UNKNOWN[kind])
 
 
 @BOTH
@@ -40,13 +40,8 @@ def test_special_pieces_are_found():
 def test_special_pieces_are_found_where_the_tokenizer_adds_none():
     bare = wordpiece()
     bare.post_processor = None
-    assert (
-        pieces(bare, padding=0, unknown=1, mask=1).prefix,
-        pieces(bare, padding=0, unknown=1, mask=1).suffix,
-    ) == (
-        (),
-        (),
-    )
+    cut = pieces(bare, padding=0, unknown=1, mask=1)
+    assert (cut.prefix, cut.suffix) == ((), ())
 
 
 def test_settings_that_cut_or_pad_are_switched_off():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import BertConfig, BertModel
+from transformers import AutoConfig, BertConfig, BertModel
 
 from spanloom.data.windows import slices
 from spanloom.encoders.transformer import Options, build, pretrained, untrained
@@ -110,7 +110,8 @@ def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
 
 
 def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
-    loaded, made = pretrained(folder, Options()), untrained(folder, Options())
+    loaded = pretrained(folder, Options())
+    made = untrained(AutoConfig.from_pretrained(folder), Options())
     weights = loaded.state_dict()
     assert {key: each.shape for key, each in made.state_dict().items()} == {
         key: each.shape for key, each in weights.items()

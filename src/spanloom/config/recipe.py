@@ -92,8 +92,7 @@ class StageSpec(Options):
         "proportional", "examples", "temperature", "uniform", "balanced", "round-robin"
     ] = Field(
         default="proportional",
-        description="whose batch is next: proportional (each batch once) | examples (by their "
-        "number) | temperature | uniform | balanced (one of each a step) | round-robin",
+        description="proportional | examples | temperature | uniform | balanced | round-robin",
     )
     temperature: float = Field(
         default=5.0, ge=1, description="of its sampler: 1 is by examples, large ones uniform"

@@ -72,12 +72,12 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Each query of a document with the whole of it."""
+    """Each query of a document with the whole of it, and a vector of what opens both."""
 
     def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
         """Yield one unit a query."""
         for row, query in enumerate(cut.queries):
-            yield replace(_whole(document, cut, query, sizes), query=row)
+            yield replace(_whole(document, cut, query, sizes), opening=True, query=row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,8 @@ class Choosing:
         for first, last in pack(list(map(len, cut.pieces[c:d])), room) or [(0, 0)]:
             ahead = Prompt(cut.forms[c + first : c + last], cut.pieces[c + first : c + last])
             every = ((0, len(text)),)
-            yield Unit(
-                document, a, cut.words[a:b], text, pieces, every, every, ahead, choices=bounds
-            )
+            words = cut.words[a:b]
+            yield Unit(document, a, words, text, pieces, every, every, ahead, True, choices=bounds)
 
 
 def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:

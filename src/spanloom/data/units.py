@@ -95,11 +95,15 @@ def prompt(text: str, split: Callable[[str], Words], pieces: Pieces) -> Prompt:
 
 
 def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:
-    """Cut a document into units of whole sentences; a sentence over the limits stands alone."""
+    """Cut a document into units of whole sentences; a sentence over the limits stands alone.
+
+    A unit that is no larger than a window is one window, however small that was drawn.
+    """
     lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
     windows = list(_groups(lengths, sizes.window, sizes.draw))
     sums = [sum(lengths[first:last]) for first, last in windows]
-    for start, stop in pack(sums, sizes.unit):
+    one = [(row, row + 1) for row in range(len(windows))]
+    for start, stop in pack(sums, sizes.unit) if sizes.unit > sizes.window else one:
         yield unit(document, cut, windows[start:stop])
 
 

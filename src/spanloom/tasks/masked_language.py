@@ -20,6 +20,7 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.data.span_masking import Masking, MaskTargets, joined, mask
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
+from spanloom.errors import TrainingError
 from spanloom.nn.masked_language import MaskedLanguage
 from spanloom.tasks._base import Concealed, Figures, Fresh, Ground, Kind, LayerTask, Train, Use
 from spanloom.tensors import Batch, Loss, Vectors
@@ -81,7 +82,15 @@ class MaskedLanguageTask(LayerTask):
         return MaskTargets(none, none, none, none, none)
 
     def conceal(self, batch: Batch, units: Sequence[Unit], pieces: Pieces, seed: int) -> Concealed:
-        """Mask some of each unit; what, follows from the unit and the seed."""
+        """Mask some of each unit; what, follows from the unit and the seed.
+
+        Raises ``TrainingError`` where windows have no special pieces at their ends.
+        """
+        if not (pieces.prefix and pieces.suffix):
+            raise TrainingError(
+                f"task {self.name!r}: expected a tokenizer that puts special pieces around a text, "
+                f"as the ends of masked spans; this one puts none"
+            )
         size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
         masked = []
         with torch.random.fork_rng(devices=[]):
