@@ -102,8 +102,8 @@ class Choosing:
         for first, last in pack(list(map(len, cut.pieces[c:d])), room) or [(0, 0)]:
             ahead = Prompt(cut.forms[c + first : c + last], cut.pieces[c + first : c + last])
             every = ((0, len(text)),)
-            words = cut.words[a:b]
-            yield Unit(document, a, words, text, pieces, every, every, ahead, True, choices=bounds)
+            made = Unit(document, a, cut.words[a:b], text, pieces, every, every, ahead)
+            yield replace(made, opening=True, choices=bounds)
 
 
 def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:
