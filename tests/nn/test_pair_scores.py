@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.pairs import PairScorer, square, squares
+from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.spans import SpanAttention
 
 EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
@@ -47,7 +47,7 @@ def test_pair_scores_are_those_of_a_loop_over_pairs(seed, data):
     start = st.integers(0, 80)
     bounds = torch.tensor([(a, a + data.draw(st.integers(1, 9))) for a in _draws(data, start, 5)])
     weights = SpanAttention(4)(words)
-    pairs = square(torch.zeros(5, dtype=torch.long))
+    pairs = Pairing().square(torch.zeros(5, dtype=torch.long))
     ends = scorer.ends(words, weights, bounds, types)
     found = scorer(*ends, scorer.context(words), bounds, pairs)
     torch.testing.assert_close(found, _slow(scorer, words, weights, bounds, types, pairs), **CLOSE)
@@ -69,17 +69,41 @@ def test_every_distance_has_a_vector_of_its_own_and_a_side():
     assert {*one.tolist(), *two.tolist(), middle} == set(range(scorer.distance.num_embeddings))
 
 
+PAIRINGS = {
+    Pairing(): lambda i, j: i != j,
+    Pairing(itself=True): lambda i, j: True,
+    Pairing(left=True): lambda i, j: i < j,
+    Pairing(left=True, nearest=2): lambda i, j: 0 < j - i <= 2,
+}
+EVERY = pytest.mark.parametrize("pairing", PAIRINGS)
+
+
+@EVERY
 @given(sizes=st.lists(st.integers(0, 5), max_size=6))
-def test_square_lists_all_ordered_pairs_of_a_group(sizes):
+def test_square_lists_all_ordered_pairs_of_a_group_that_are_asked_for(pairing, sizes):
     group = [row for row, size in enumerate(sizes) for _ in range(size)]
-    every = range(len(group))
-    expected = [[i, j] for i in every for j in every if i != j and group[i] == group[j]]
-    assert square(torch.tensor(group, dtype=torch.long)).tolist() == expected
+    every, asked = range(len(group)), PAIRINGS[pairing]
+    expected = [[i, j] for i in every for j in every if asked(i, j) and group[i] == group[j]]
+    assert pairing.square(torch.tensor(group, dtype=torch.long)).tolist() == expected
 
 
+@EVERY
 @pytest.mark.parametrize("most", [1, 7, 30, 10_000])
-def test_squares_are_the_square_in_parts_that_are_not_too_large(most):
+def test_squares_are_the_square_in_parts_that_are_not_too_large(pairing, most):
     group = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2, 2, 5])
-    parts = list(squares(group, most))
-    assert torch.cat(parts).equal(square(group))
+    parts = list(pairing.squares(group, most))
+    assert torch.cat(parts).equal(pairing.square(group))
+    assert all(len(part) <= max(most, 5) for part in parts)
+
+
+@EVERY
+@pytest.mark.parametrize("most", [1, 7, 30, 10_000])
+def test_by_tail_keeps_the_pairs_of_a_tail_in_one_part(pairing, most):
+    group = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2, 2, 5])
+    parts = list(pairing.by_tail(group, most))
+    found = [tuple(pair) for part in parts for pair in part.tolist()]
+    assert sorted(found) == [tuple(pair) for pair in pairing.square(group).tolist()]
+    assert [tail for _, tail in found] == sorted(tail for _, tail in found)
+    tails = [set(part[:, 1].tolist()) for part in parts]
+    assert sum(map(len, tails)) == len(set().union(*tails))
     assert all(len(part) <= max(most, 5) for part in parts)

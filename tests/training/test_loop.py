@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from spanloom.errors import RecipeError, TrainingError
-from spanloom.training import loop
+from spanloom.training import loop, scores
 from spanloom.training.loop import BEST, Pace, _Stage
 from spanloom.training.plan import epoch
 
@@ -30,7 +30,7 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
     for name in tasks:
         stage.optimiser.zero_grad(set_to_none=True)
         draw = next(draw for draw in draws if draw.task == name)
-        stage._backward(draw, draw.sentences)
+        stage._backward(draw, 0, draw.sentences)
         network = run.model.network
         touched = {
             ".".join(each.split(".")[: 1 if each.startswith("trunk") else 2])
@@ -40,15 +40,15 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
         assert touched == {*below[name], f"heads.{name}"}
 
 
-def scripted(monkeypatch, scores):
+def scripted(monkeypatch, values):
     """Dev scores as given, the last one again and again."""
-    left = list(scores)
+    left = list(values)
 
-    def score(stage):
+    def score(model, stage, data):
         value = left.pop(0) if len(left) > 1 else left[0]
-        return {f"{name}.spans": value for name in stage.spec.tasks}
+        return {f"{name}.spans": value for name in stage.tasks}
 
-    monkeypatch.setattr(_Stage, "_score", score)
+    monkeypatch.setattr(loop.scores, "figures", score)
 
 
 def one(**changes):
@@ -57,7 +57,7 @@ def one(**changes):
 
 
 @pytest.mark.parametrize(
-    ("scores", "patience", "stopped", "best"),
+    ("values", "patience", "stopped", "best"),
     [
         ([0.5, 0.6, 0.5], 2, 4, 2),
         ([0.5, 0.4, 0.6, 0.6], 2, 5, 3),
@@ -67,9 +67,9 @@ def one(**changes):
     ],
 )
 def test_patience_counts_epochs_without_a_better_score(
-    bench, tmp_path, monkeypatch, scores, patience, stopped, best
+    bench, tmp_path, monkeypatch, values, patience, stopped, best
 ):
-    scripted(monkeypatch, scores)
+    scripted(monkeypatch, values)
     monkeypatch.setattr(_Stage, "_update", lambda self, update, length, pace: None)
     run = bench.run(tmp_path, **one(patience=patience))
     progress = run.train(Pace(1e9), resume=False)
@@ -97,7 +97,7 @@ def test_a_figure_that_no_task_has_is_refused_before_training(bench, metric, hin
 
 def test_figures_watched_are_the_figures_told(bench, tmp_path):
     run = bench.run(tmp_path)
-    told = _Stage(run, run.recipe.stages[0])._score()
+    told = scores.figures(run.model, run.recipe.stages[0], run.prepared.data)
     known = [f"{n}.{each}" for n, task in run.model.tasks.items() for each in task.watched]
     assert list(told) == known
 
@@ -110,7 +110,7 @@ def test_what_decides_is_the_metric_or_the_mean_of_first_figures(bench, tmp_path
     stage = {"tasks": ["steps", "names"], "precision": "fp32", "metric": metric}
     run = bench.run(tmp_path, stages=[stage])
     figures = {"steps.mean": 0.2, "steps.spans": 0.3, "steps.relations": 0.1, "names.spans": 0.8}
-    assert _Stage(run, run.recipe.stages[0])._watched(figures) == pytest.approx(expected)
+    assert scores.decisive(figures, run.recipe.stages[0]) == pytest.approx(expected)
 
 
 def test_a_stage_starts_from_the_best_weights_of_the_last_with_a_fresh_optimiser(
@@ -171,7 +171,8 @@ def test_fractions_of_an_epoch_stop_where_they_say(bench, tmp_path):
     changes = one(epochs=1.5, batch=10)
     run = bench.run(tmp_path, **changes)
     spec, data = run.recipe.stages[0], run.prepared.data
-    lengths = [len(epoch(spec, data, seed="5/0", number=n, window=64)) for n in (0, 1)]
+    how = {"seed": "5/0", "window": 64, "cutter": run.model.prompt}
+    lengths = [len(epoch(spec, data, number=n, **how)) for n in (0, 1)]
     progress = run.train(Pace(1e9), resume=False)
     assert progress.updates == lengths[0] + round(lengths[1] / 2)
 

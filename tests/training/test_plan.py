@@ -13,8 +13,24 @@ STAGE = StageSpec(tasks=("steps", "names"), batch=20)
 
 
 @pytest.fixture(scope="module")
-def data(bench):
-    return bench.fresh()[1].data
+def ready(bench):
+    return bench.fresh()
+
+
+@pytest.fixture(scope="module")
+def data(ready):
+    return ready[1].data
+
+
+@pytest.fixture(scope="module")
+def draw(ready):
+    """Draw an epoch of a stage with windows of 64 pieces."""
+
+    def run(stage, data, seed="1", number=0):
+        cutter = ready[0].prompt
+        return epoch(stage, data, seed=seed, number=number, window=64, cutter=cutter)
+
+    return run
 
 
 def words(draw):
@@ -24,16 +40,16 @@ def words(draw):
 
 @pytest.mark.parametrize("accumulate", [1, 2, 100])
 @pytest.mark.parametrize("number", [0, 1, 7])
-def test_every_word_of_every_task_comes_once(data, accumulate, number):
+def test_every_word_of_every_task_comes_once(data, draw, accumulate, number):
     stage = STAGE.model_copy(update={"accumulate": accumulate})
-    updates = epoch(stage, data, seed="1", number=number, window=64)
+    updates = draw(stage, data, number=number)
     for name, mine in data.items():
         seen = Counter(
             word
             for update in updates
-            for draw in update
-            if draw.task == name
-            for word in words(draw)
+            for each in update
+            if each.task == name
+            for word in words(each)
         )
         every = {(row, i) for row in mine.gold for i in range(len(mine.cuts[row].forms))}
         assert seen == Counter(every)
@@ -41,31 +57,31 @@ def test_every_word_of_every_task_comes_once(data, accumulate, number):
     assert 1 <= len(updates[-1]) <= accumulate
 
 
-def test_the_same_question_has_the_same_answer(data):
-    asked = [epoch(STAGE, data, seed="1", number=3, window=64) for _ in range(2)]
+def test_the_same_question_has_the_same_answer(data, draw):
+    asked = [draw(STAGE, data, number=3) for _ in range(2)]
     assert asked[0] == asked[1]
 
 
-def test_epochs_seeds_and_tasks_differ(data):
-    one = epoch(STAGE, data, seed="1", number=0, window=64)
-    assert epoch(STAGE, data, seed="1", number=1, window=64) != one
-    assert epoch(STAGE, data, seed="2", number=0, window=64) != one
+def test_epochs_seeds_and_tasks_differ(data, draw):
+    one = draw(STAGE, data)
+    assert draw(STAGE, data, number=1) != one
+    assert draw(STAGE, data, seed="2") != one
     assert [d.task for update in one for d in update] != sorted(d.task for u in one for d in u)
 
 
-def test_a_stage_draws_its_own_tasks_alone(data):
+def test_a_stage_draws_its_own_tasks_alone(data, draw):
     stage = STAGE.model_copy(update={"tasks": ("names",)})
-    updates = epoch(stage, data, seed="1", number=0, window=64)
-    assert {draw.task for update in updates for draw in update} == {"names"}
+    updates = draw(stage, data)
+    assert {each.task for update in updates for each in update} == {"names"}
 
 
-def test_tasks_come_in_proportion_to_their_words(data):
+def test_tasks_come_in_proportion_to_their_words(data, draw):
     small = dict(data)
     mine = data["names"]
     gold = {row: each for row, each in mine.gold.items() if row < 2}
     small["names"] = type(mine)(mine.task, mine.cuts, gold, mine.dev)
-    updates = epoch(STAGE, small, seed="1", number=0, window=64)
-    said = Counter(draw.task for update in updates for draw in update)
+    updates = draw(STAGE, small)
+    said = Counter(each.task for update in updates for each in update)
     assert said["steps"] / said["names"] == pytest.approx(len(mine.gold) / 2, rel=0.4)
 
 

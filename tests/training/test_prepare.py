@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from spanloom.config.recipe import loads
 from spanloom.errors import DataError, RecipeError
 from spanloom.model import build
-from spanloom.tasks._base import Gold
+from spanloom.tasks._across import across
+from spanloom.tasks._spans import Gold
 from spanloom.training.prepare import LONGEST, prepare
-from spanloom.training.remarks import across
 from spanloom.words import splitter
 
 RECIPE = """
@@ -25,7 +25,7 @@ stages: [{tasks: [steps]}]
 
 @pytest.fixture(scope="module")
 def cutter(bench):
-    return build.cutter(str(bench.home / "encoder"), local=True)
+    return build.cutter(str(bench.home / "encoder"))
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_layer_that_is_not_there_is_an_error_with_the_choices(ready, tmp_path)
 def test_spans_that_no_word_carries_are_an_error(ready, tmp_path):
     for split in ("train", "dev"):
         write(tmp_path / "corpus" / split, "adding water", "T1\tAction 0 3\tadd\n")
-    with pytest.raises(DataError, match="word borders"):
+    with pytest.raises(DataError, match="expressed over words"):
         ready()
 
 
