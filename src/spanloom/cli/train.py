@@ -116,7 +116,7 @@ def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
 
 def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
     for name, value in progress.figures.items():
-        put(f"dev {name}: F1 {100 * value:.2f}")
+        put(f"dev {name}: {100 * value:.2f}")
     put(
         f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "
         f"{progress.cpu_seconds:.0f} s of CPU, {progress.updates} updates"

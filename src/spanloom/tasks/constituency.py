@@ -19,11 +19,11 @@ from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.forms import chains
 from spanloom.nn.span_relation import in_order
 from spanloom.structs import cky
-from spanloom.structs.selection import Bounds
 from spanloom.tasks._base import Fresh, Kind, Train
 from spanloom.tasks._span_relation import SpanRelationTask, collect_inventory, inventory
 from spanloom.tasks._spans import Found, Gold, spans_and_relations
 from spanloom.tasks.pos import WordOptions
+from spanloom.words import Bounds
 
 Decoder = Callable[[np.ndarray], list[Bounds]]
 LONGEST = 256  # words of a constituent
@@ -74,6 +74,13 @@ class ConstituencyTask(SpanRelationTask):
         layer = chains.joined(document[self.layer])
         return SpanRelationTask.gold(self, document.with_layer(layer), cut)
 
+    def remarks(
+        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    ) -> list[str]:
+        """Say what is learnt, unary chains counted once."""
+        trees = _chained(train, self.layer)
+        return SpanRelationTask.remarks(self, trees, whole, gold)
+
     def select(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
     ) -> Int[Tensor, " kept"]:
@@ -104,6 +111,14 @@ class ConstituencyTask(SpanRelationTask):
         return Layer(self.layer, tuple(made))
 
 
+def _chained(train: Train, layer: str) -> Train:
+    """The documents with unary chains as one span, those without the layer as they are."""
+    return [
+        (each.with_layer(chains.joined(each[layer])) if each.has(layer) else each, cut)
+        for each, cut in train
+    ]
+
+
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
     """Group the rows of all spans by sentence: no span joins two of them."""
     if not len(spans):
@@ -120,7 +135,7 @@ _DECODERS: dict[str, Decoder] = {"cky": cky.best, "greedy": cky.top_down}
 
 
 def _collect(options: BracketOptions, layer: str, train: Train) -> dict[str, Any]:
-    trees = [(doc.with_layer(chains.joined(doc[layer])), cut) for doc, cut in train]
+    trees = _chained(train, layer)
     found = collect_inventory(options.spans(), layer, trees, relations=False)
     return replace(found, nested=True, width=LONGEST).to_dict()
 

@@ -31,7 +31,9 @@ from spanloom.tasks._span_relation import (
     inventory,
     joined,
 )
+from spanloom.tasks._spans import Gold
 from spanloom.tensors import Batch, Chosen, Linked
+from spanloom.words import Bounds
 
 _USUAL = "coref"  # what links are called where train has equivalences alone
 
@@ -92,6 +94,15 @@ class CoreferenceTask(SpanRelationTask):
             rows = sorted({where[key] for key in cluster if key in where})
             pairs += [(first, second, 1) for first, second in combinations(rows, 2)]
         return tuple(pairs)
+
+    def remarks(
+        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    ) -> list[str]:
+        """Say how much there is to learn from; links may cross sentences."""
+        mentions = sum(len(each.spans) for each in gold.values())
+        links = sum(len(each.pairs) for each in gold.values())
+        counts = f"{len(gold)} documents, {mentions} mentions, {links} pairs that mean the same"
+        return [f"{self.name}: {counts}"]
 
     def reach(self, batch: Batch) -> Int[Tensor, "run 2"]:
         """Return the units: links cross sentences."""

@@ -31,6 +31,7 @@ from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
 
 WORD = "word"  # the label of spans that only stand for words
+_UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
 LONGEST = 256  # words of a tree; a longer sentence is decoded in parts
 
 _SAMPLE = Document(
@@ -69,9 +70,13 @@ class TreeOptions(WordOptions):
 
 @dataclass(frozen=True, slots=True)
 class DependencyTask(SpanRelationTask):
-    """All words are spans; pairs of words, of which each dependent chooses one, make the tree."""
+    """All words are spans; pairs of words, of which each dependent chooses one, make the tree.
+
+    ``roots`` are the labels of roots: no other arc has them, and no root has another.
+    """
 
     decode: mst.Decoder = mst.spanning
+    roots: frozenset[str] = frozenset()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -157,9 +162,12 @@ class DependencyTask(SpanRelationTask):
     ) -> Linked:
         """Decode a tree a run; a pair's score is its best label's."""
         best, labels = [], []
+        rooted = torch.tensor([each in self.roots for each in self.inventory.relations])
         for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
             scores = head.score_pairs(view, chosen.bounds, types, pairs)[:, 1:].float()
-            top, label = scores.max(-1)
+            is_root = pairs[:, 0] == pairs[:, 1]
+            fits = rooted.to(scores.device)[None] == is_root[:, None]
+            top, label = scores.masked_fill(~fits, _UNFIT).max(-1)
             best.append(top.cpu())
             labels.append(label.cpu())
         if not best:
@@ -209,8 +217,14 @@ _DECODERS: dict[str, mst.Decoder] = {
 
 
 def _collect(options: TreeOptions, layer: str, train: Train) -> dict[str, Any]:
-    labels = Counter(each.label for document, _ in train for each in document[layer].relations)
-    return {"relations": sorted(labels)}
+    arcs = [each for document, _ in train for each in document[layer].relations]
+    roots, others = Counter[str](), Counter[str]()
+    for each in arcs:
+        (roots if each.head == each.tail else others)[each.label] += 1
+    return {
+        "relations": sorted(roots | others),
+        "roots": sorted(label for label in roots if roots[label] > others[label]),
+    }
 
 
 def _make(
@@ -229,6 +243,7 @@ def _make(
         labels,
         given=True,
         decode=_DECODERS[options.decoder],
+        roots=frozenset(collected["roots"]),
     )
 
 
