@@ -2,12 +2,16 @@
 
 import pytest
 import torch
-from oracle_head import OracleHead, lay, make, predict
+from oracle_head import answer
+from sample_batches import lay, make, predict
 
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.document import Document, Layer, Relation, Span, content
 from spanloom.tasks import load
+from spanloom.tasks._base import Ground
+from spanloom.tensors import Vectors
 
 ENTITIES, RELATIONS = load("entities"), load("relations")
+BOTH = pytest.mark.parametrize("kind", [ENTITIES, RELATIONS], ids=["entities", "relations"])
 
 
 def _document(text, *spans, relations=()):
@@ -24,15 +28,58 @@ def _said(document):
     return sorted((each.label, document.cover(each)) for each in document["main"].spans)
 
 
-def _answer(task, gold):
+def _same(one, two):
+    return [content(each) for each in one] == [content(each) for each in two]
+
+
+@BOTH
+@pytest.mark.parametrize("limit", [1, 6, 100])
+def test_perfect_scores_decode_to_gold_whatever_the_windows(kind, limit):
+    one = kind.sample
+    gold = [one, one.bare().with_layer(Layer(one.layers[0].name)), one]
+    assert _same(answer(make(kind, gold), gold, limit), gold)
+
+
+@BOTH
+def test_no_evidence_decodes_to_nothing(kind):
+    task = make(kind, [kind.sample])
+    (found,) = answer(task, [kind.sample], spans=False, links=False)
+    assert not list(found[task.layer].annotations())
+    assert set(task.figures(task.measure([kind.sample], [found])).values()) == {0.0}
+
+
+@BOTH
+def test_spans_alone_bring_no_relations(kind):
+    task = make(kind, [kind.sample])
+    layer = answer(task, [kind.sample], links=False)[0][task.layer]
+    assert len(layer.spans) == len(kind.sample[task.layer].spans)
+    assert not layer.relations
+    assert not any(event.arguments for event in layer.events)
+
+
+@BOTH
+def test_gold_wider_than_the_limit_is_missed_without_an_error(kind):
+    gold = [kind.sample]
+    task = make(kind, gold, width=1)
     laid = lay(task, gold)
-    return predict(task, OracleHead(task, laid.targets), laid, gold)
+    (found,) = answer(task, gold)
+    words = laid.units[0].words
+    narrow = [each for each in gold[0][task.layer].spans if (each.start, each.end) in words]
+    assert [each.fragments for each in found[task.layer].spans] == [e.fragments for e in narrow]
+    losses = task.loss(task.head(Ground(4)), _random(laid), laid.batch, laid.targets)
+    assert all(torch.isfinite(each.total) for each in losses.values())
+    assert all(each.count == len(laid.batch.sentences) for each in losses.values())
+
+
+def _random(laid):
+    torch.manual_seed(0)
+    return Vectors(torch.randn(len(laid.batch.words), 4))
 
 
 def test_of_two_labels_on_one_span_the_first_is_kept_and_the_other_missed():
     gold = [_document("a b c", ("X", "b"), ("Y", "b"), ("Y", "c"))]
     task = make(ENTITIES, gold)
-    (found,) = _answer(task, gold)
+    (found,) = answer(task, gold)
     assert _said(found) == [("X", "b"), ("Y", "c")]
     counts = task.measure(gold, [found]).spans.micro
     assert (counts.gold, counts.predicted, counts.hits) == (3, 2, 2)
@@ -42,7 +89,7 @@ def test_nested_spans_are_decoded_where_train_nests():
     gold = [_document("a b c d", ("X", "a b c"), ("Y", "b"), ("X", "b c"), ("Y", "d"))]
     task = make(ENTITIES, gold)
     assert task.inventory.nested
-    assert _said(_answer(task, gold)[0]) == _said(gold[0])
+    assert _said(answer(task, gold)[0]) == _said(gold[0])
 
 
 @pytest.mark.parametrize("nested", [None, False])
@@ -51,7 +98,7 @@ def test_flat_spans_never_overlap(nested):
     deep = [_document("a b c d", ("X", "a b c"), ("Y", "b"))]
     task = make(ENTITIES, deep if nested is False else flat, nested=nested)
     assert not task.inventory.nested
-    spans = _answer(task, deep)[0]["main"].spans
+    spans = answer(task, deep)[0]["main"].spans
     assert all(one.end <= two.start for one, two in zip(spans, spans[1:], strict=False))
     assert len(spans) == 1
 
@@ -61,14 +108,14 @@ def test_given_spans_are_copied_and_only_relations_are_predicted():
     gold = [_document("a b c", ("X", "a"), ("Y", "b"), ("X", "c"), relations=links)]
     task = make(RELATIONS, gold, given=True)
     laid = lay(task, gold)
-    (found,) = predict(task, OracleHead(task, laid.targets, spans=False), laid, gold)
+    (found,) = answer(task, gold, spans=False)
     assert _said(found) == _said(gold[0])
     assert set(task.figures(task.measure(gold, [found])).items()) == {("relations", 1.0)}
     torch.manual_seed(0)
-    head = task.head(4)
-    losses = task.loss(head, torch.randn(3, 4), laid.batch, laid.targets)
+    head = task.head(Ground(4))
+    losses = task.loss(head, _random(laid), laid.batch, laid.targets)
     assert list(losses) == ["pairs"]
-    (untrained,) = predict(task, head, laid, gold, torch.randn(3, 4))
+    (untrained,) = predict(task, head, laid, gold, _random(laid))
     assert _said(untrained) == _said(gold[0])
 
 
@@ -80,7 +127,7 @@ def test_a_given_span_that_leaves_its_unit_is_no_error(limit):
     laid = lay(task, gold, limit)
     assert laid.targets.bounds.max() <= len(laid.batch.words)
     torch.manual_seed(0)
-    (found,) = predict(task, task.head(4), laid, gold, torch.randn(5, 4))
+    (found,) = predict(task, task.head(Ground(4)), laid, gold, _random(laid))
     wanted = _said(gold[0]) if limit > 2 else [("X", "a"), ("X", "d")]
     assert _said(found) == wanted
 
@@ -89,8 +136,9 @@ def test_given_spans_of_a_document_without_any_are_no_error():
     gold = [_document("a b", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])]
     task = make(RELATIONS, gold, given=True)
     none = [_document("c d")]
-    assert _said(_answer(task, none)[0]) == []
-    assert _said(predict(task, task.head(4), lay(task, none), none, torch.randn(2, 4))[0]) == []
+    assert _said(answer(task, none)[0]) == []
+    laid = lay(task, none)
+    assert _said(predict(task, task.head(Ground(4)), laid, none, _random(laid))[0]) == []
 
 
 @pytest.mark.parametrize("given", [False, True])
@@ -99,7 +147,7 @@ def test_labels_that_train_never_had_are_missed_without_an_error(given):
     links = [("r", "T1", "T2"), ("s", "T1", "T3"), ("r", "T1", "T3")]
     dev = [_document("c d e", ("X", "c"), ("Z", "d"), ("X", "e"), relations=links)]
     task = make(RELATIONS, train, given=given)
-    (found,) = _answer(task, dev)
+    (found,) = answer(task, dev)
     assert _said(found) == [("X", "c"), ("X", "e")]
     assert [each.label for each in found["main"].relations] == ["r"]
     assert task.measure(dev, [found]).spans.micro.hits == 2
@@ -110,7 +158,7 @@ def test_spans_off_word_borders_and_in_pieces_are_missed():
     gold = [Document("abc de fg", (Layer("main", (broken, Span("T2", "X", ((1, 3),)))),))]
     gold += [_document("abc", ("X", "abc"))]
     task = make(ENTITIES, gold)
-    assert [_said(each) for each in _answer(task, gold)] == [[], [("X", "abc")]]
+    assert [_said(each) for each in answer(task, gold)] == [[], [("X", "abc")]]
 
 
 def test_a_relation_between_sentences_is_missed_and_labels_no_other_pair():
@@ -118,7 +166,7 @@ def test_a_relation_between_sentences_is_missed_and_labels_no_other_pair():
     spans = [("X", "a"), ("X", "b"), ("X", "c"), ("X", "d"), ("X", "e")]
     gold = [_document("a b c d\ne", *spans, relations=links)]
     task = make(RELATIONS, gold, size=16, dropout=0.0, prune=9.0)
-    found = _answer(task, gold)[0]["main"]
+    found = answer(task, gold)[0]["main"]
     assert [(each.label, each.head, each.tail) for each in found.relations] == [("q", "T1", "T2")]
 
 

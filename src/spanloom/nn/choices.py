@@ -1,10 +1,13 @@
 """Each tail chooses one head: antecedents, syntactic heads (SpanRel, appendix B: the head loss)."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceLoss:
     """Negative log-likelihood that each tail chooses one of its gold heads with a gold label.
 
@@ -13,9 +16,7 @@ class ChoiceLoss:
     al. 2017, equation 8, and SpanRel). Without it such a tail is not learnt from.
     """
 
-    def __init__(self, *, dummy: bool) -> None:
-        """``dummy`` is for tails that may have no head."""
-        self.dummy = dummy
+    dummy: bool
 
     def __call__(
         self,
@@ -57,8 +58,9 @@ def choose(
     every = best.new_zeros(spans).index_add(0, tails, (best - top[tails]).exp())
     if dummy:
         every = every + (-top).exp()
-    chosen = torch.full((spans,), -1, device=tails.device)
     right = (best == top[tails]) & ((best > 0) | (not dummy))
-    rows = right.nonzero()[:, 0].flip(0)  # of equals the first stays: it is written last
-    chosen[tails[rows]] = rows
+    rows = right.nonzero()[:, 0]
+    first = torch.full((spans,), len(tails), device=tails.device)
+    first = first.scatter_reduce(0, tails[rows], rows, "amin")
+    chosen = torch.where(first < len(tails), first, -1)
     return chosen, 1 / every.clamp(min=torch.finfo(every.dtype).tiny)

@@ -1,0 +1,159 @@
+"""Documents through a task without a network: text to batch, vectors of words, and back."""
+
+from collections import Counter
+from dataclasses import dataclass
+from zlib import crc32
+
+import torch
+from tokenizers import Tokenizer, models, processors
+
+from spanloom.config.recipe import PIECES
+from spanloom.data.batches import collate
+from spanloom.data.pieces import pieces
+from spanloom.data.units import Sizes, cut, prompt
+from spanloom.document import MAIN
+from spanloom.forms.parts import PARTS
+from spanloom.tasks import load, names
+from spanloom.tasks._base import Ground
+from spanloom.tensors import Vectors
+from spanloom.words import splitter
+
+SPLIT = splitter("fine", "line")
+DIM, WIDTH = 16, 6  # of word vectors, and of the table of pieces
+SMALL = {"size": 16, "dropout": 0.0}
+
+
+def _forms(text):
+    return [text[a:b] for a, b in SPLIT(text).words]
+
+
+def _pieces():
+    """Each word of a sample is a piece; a text stands between special ones."""
+    known = {word for name in names() for word in _forms(load(name).sample.text)}
+    rows = {form: row for row, form in enumerate(["[PAD]", "[UNK]", "[SEP]", *sorted(known)])}
+    made = Tokenizer(models.WordLevel(rows, unk_token="[UNK]"))
+    made.post_processor = processors.TemplateProcessing(
+        single="[SEP] $A [SEP]", special_tokens=[("[SEP]", 2)]
+    )
+    return pieces(made, padding=0, unknown=1, mask=1)
+
+
+CUTTER = _pieces()
+
+
+def cutter(text):
+    return prompt(text, SPLIT, CUTTER)
+
+
+def train_of(documents):
+    """Pair each document with its words, as kinds collect from them."""
+    return [(each, cut(each, SPLIT, CUTTER)) for each in documents]
+
+
+def layer_of(document):
+    """The layer that a sample is gold for."""
+    return next((each.name for each in document.layers if each.name != PARTS), MAIN)
+
+
+def make(kind, documents, **options):
+    """Make a task of that kind, its labels collected from the documents."""
+    chosen = kind.options(**options)
+    layer = layer_of(documents[0])
+    collected = kind.collect(chosen, layer, train_of(documents))
+    return kind.make("task", layer, chosen, collected, collected)
+
+
+def small(kind, documents):
+    """Make a task whose head is small and never drops out."""
+    known = kind.options.model_fields
+    return make(kind, documents, **{key: SMALL[key] for key in SMALL if key in known})
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Some documents as one batch, and what is to be learnt in it."""
+
+    units: tuple
+    batch: object
+    targets: object
+
+
+def lay(task, documents, limit=100):
+    """Cut documents into units, collate them, lay their gold beside."""
+    cuts = [whole for _, whole in train_of(documents)]
+    sizes = Sizes(limit, limit * task.reading.pages)
+    made = [
+        unit
+        for row, whole in enumerate(cuts)
+        for unit in task.reading.units(row, whole, sizes, cutter)
+    ]
+    gold = {row: task.gold(each, cuts[row]) for row, each in enumerate(documents)}
+    batch, hidden = task.conceal(collate(made, CUTTER, limit), made, CUTTER, 0)
+    return Laid(tuple(made), batch, hidden or task.targets(made, gold))
+
+
+def head_of(kind, task, seed=1):
+    torch.manual_seed(seed)
+    return task.head(Ground(DIM, len(CUTTER.tokenizer.get_vocab()), WIDTH)).eval()
+
+
+def vectors_of(kind, laid):
+    """Vectors that follow from words and their places in documents, whatever stands beside them."""
+    if kind.level == PIECES:
+        torch.manual_seed(2)
+        table = torch.randn(len(CUTTER.tokenizer.get_vocab()), WIDTH)
+        return Vectors(torch.randn(laid.batch.ids.numel(), DIM), table=table)
+    words = [
+        f"{form} {unit.first + row}" for unit in laid.units for row, form in enumerate(unit.forms)
+    ]
+    aside = laid.batch.aside
+    openings = None
+    if aside is not None and aside.openings is not None:
+        openings = _drawn([f"{unit.first} {unit.query} {unit.prompt}" for unit in laid.units])
+    return Vectors(_drawn(words), openings)
+
+
+def _drawn(said):
+    made = [torch.Generator().manual_seed(crc32(each.encode())) for each in said]
+    rows = [torch.randn(DIM, generator=each) for each in made]
+    return torch.stack(rows) if rows else torch.zeros(0, DIM)
+
+
+def learn(task, head, vectors, laid, steps=200):
+    """Learn one batch by heart; returns the losses a thing learnt."""
+    optimiser = torch.optim.Adam(head.train().parameters(), lr=0.02)
+    for _ in range(steps):
+        losses = task.loss(head, vectors, laid.batch, laid.targets)
+        if all(each.total < 0.02 * each.count for each in losses.values()):
+            break
+        optimiser.zero_grad()
+        sum(each.total for each in losses.values()).backward()
+        torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+        optimiser.step()
+    head.eval()
+    return {name: each.total.item() / each.count for name, each in losses.items()}
+
+
+@torch.no_grad()
+def predict(task, head, laid, documents, vectors):
+    """Predict a batch and lead it back to characters: a document for each."""
+    given = laid.targets if task.layer in task.inputs else None
+    found = [[] for _ in documents]
+    answers = task.predict(head, vectors, laid.batch, laid.units, given)
+    for unit, each in zip(laid.units, answers, strict=True):
+        found[unit.document].append((unit, each))
+    return [
+        document.bare((PARTS,)).with_layer(task.write(document, mine, counter()))
+        for document, mine in zip(documents, found, strict=True)
+    ]
+
+
+def counter():
+    """Ids that count up, as a model makes them."""
+    used = Counter()
+
+    def fresh(letter):
+        used[letter] += 1
+        return f"{letter}{used[letter]}"
+
+    return fresh
