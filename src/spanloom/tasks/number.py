@@ -1,0 +1,161 @@
+"""Texts, or pairs of texts, of one number each, chosen among numbers in even steps (SpEx-BERT).
+
+The range is cut into buckets, whose numbers are written as choices are (section 3, table 1: ``0.0
+0.25 0.5 ... 5.0``); the nearest one is right.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from spanloom.data.readings import Choosing, Reading
+from spanloom.document import MAIN, Attribute, Document, Layer, Relation, Span
+from spanloom.errors import DataError
+from spanloom.forms.parts import PART, PARTS, VALUE, Judgement, judged, parts
+from spanloom.metrics.judgements import Values, score_values
+from spanloom.tasks._base import Figures, Kind, Train
+from spanloom.tasks._extract import FAMILY, ChoosingTask, ExtractOptions, unite
+
+_STEPS = 20  # from low to high, at most, where the recipe names no step
+_MOST = 200  # more would leave no room for the text
+_NEARLY = 1e-9  # of a step: what arithmetic loses
+_USUAL = "value"  # what a number is called where train names none
+
+_SAMPLE = Document(
+    "A woman rides a horse .\nA man plays a guitar .",
+    (
+        Layer(PARTS, (Span("T1", PART, ((0, 23),)), Span("T2", PART, ((24, 46),)))),
+        Layer(
+            MAIN,
+            relations=(Relation("R1", "similarity", "T1", "T2"),),
+            attributes=(Attribute("A1", VALUE, "R1", "0.75"),),
+        ),
+    ),
+    "sample",
+)
+
+
+class NumberOptions(ExtractOptions):
+    """Options of numbers; what is null follows from train."""
+
+    low: float | None = Field(None, description="the least number")
+    high: float | None = Field(None, description="the greatest number")
+    step: float | None = Field(
+        None, gt=0, description="from one number to the next; null: a round one, 20 or fewer steps"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "NumberOptions":
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"expected low below high ({self.high})")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The numbers there are to choose from: ``low``, and on in steps up to ``high``."""
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for a range without sense, or more numbers than can be read."""
+        if not 0 <= self.high - self.low <= _MOST * self.step < math.inf or not self.step:
+            raise ValueError(
+                f"expected to go from low to high in at most {_MOST} steps, "
+                f"got {self.low} to {self.high} in steps of {self.step}"
+            )
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return 1 + math.floor((self.high - self.low) / self.step + _NEARLY)
+
+    def value(self, row: int) -> float:
+        """Return one of them, free of what arithmetic adds to its last digits."""
+        return float(f"{self.low + row * self.step:.12g}")
+
+    def nearest(self, value: float) -> int:
+        """Return the row of the nearest one."""
+        return min(len(self) - 1, max(0, round((value - self.low) / self.step)))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTask(ChoosingTask):
+    """A number of one name."""
+
+    label: str
+    buckets: Buckets
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        return ("pearson", "spearman")
+
+    def row(self, said: Judgement) -> int | None:
+        """Return the row of the nearest number."""
+        return None if said.value is None else self.buckets.nearest(said.value)
+
+    def judgement(self, row: int) -> Judgement:
+        """Return a number, under the name that train gives it."""
+        return Judgement(self.label, self.buckets.value(row))
+
+    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Values:
+        """Score the numbers."""
+        return score_values(gold, predicted, self.layer)
+
+    def figures(self, report: Values) -> Figures:
+        """Return both correlations."""
+        return report.figures()
+
+
+def _collect(options: NumberOptions, layer: str, train: Train) -> dict[str, Any]:
+    said = [judged(document, layer) for document, _ in train]
+    known = [each for each in said if each is not None and each.value is not None]
+    values = [each.value for each in known if each.value is not None] or [0.0]
+    least = min(values) if options.low is None else options.low
+    greatest = max(values) if options.high is None else options.high
+    step = options.step or _round_step(greatest - least) or abs(least) or 1.0
+    low = least if options.low is not None else step * math.floor(least / step + _NEARLY)
+    high = greatest if options.high is not None else step * math.ceil(greatest / step - _NEARLY)
+    try:
+        made = Buckets(low, high, step)
+    except ValueError as error:
+        raise DataError(f"numbers of layer {layer!r}: {error}") from error
+    names = Counter(each.label for each in known)
+    return {
+        "label": names.most_common(1)[0][0] if names else _USUAL,
+        "low": made.low,
+        "high": made.high,
+        "step": made.step,
+        "parts": any(parts(document) for document, _ in train),
+    }
+
+
+def _round_step(width: float) -> float:
+    """Return the least of 1, 2, 2.5 and 5 times a power of ten that needs few steps; 0 for 0."""
+    least = width / _STEPS
+    if not 0 < least < math.inf:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(n * power for n in (1, 2, 2.5, 5, 10) if n * power >= least * (1 - _NEARLY))
+
+
+def _make(
+    name: str,
+    layer: str,
+    options: NumberOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> NumberTask:
+    buckets = Buckets(*(float(collected[key]) for key in ("low", "high", "step")))
+    reading = Reading(Choosing(tuple(repr(buckets.value(row)) for row in range(len(buckets)))))
+    both, label = bool(collected["parts"]), str(collected["label"])
+    return NumberTask(name, layer, reading, options.dropout, both, label, buckets)
+
+
+KIND = Kind(NumberOptions, _collect, _make, _SAMPLE, FAMILY, unite)
