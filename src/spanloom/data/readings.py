@@ -13,6 +13,7 @@ from spanloom.data.windows import pack
 from spanloom.words import Bounds
 
 Cutter = Callable[[str], Prompt]  # words and pieces of a text that stands in no document
+_BETWEEN = 1  # special pieces between a prompt and a text
 
 
 @runtime_checkable
@@ -45,7 +46,9 @@ class Reading:
             yield from self.shape.units(document, cut, sizes, cutter)
             return
         token = cutter(self.token)
-        for each in self.shape.units(document, cut, replace(sizes, window=1, unit=1), cutter):
+        left = max(1, sizes.window - sum(map(len, token.pieces)))
+        alone = replace(sizes, window=left, unit=left, apart=True)
+        for each in self.shape.units(document, cut, alone, cutter):
             yield replace(each, prompt=_joined(token, each.prompt))
 
 
@@ -98,9 +101,11 @@ class Choosing:
         bounds = tuple(pairwise(ends))
         text = (*cut.forms[a:b], *chain.from_iterable(each.forms for each in said))
         pieces = (*cut.pieces[a:b], *chain.from_iterable(each.pieces for each in said))
-        room = max(sizes.window // 2, sizes.window - sum(map(len, pieces)))
+        room = max(1, sizes.window // 2, sizes.window - sum(map(len, pieces)) - _BETWEEN)
         for first, last in pack(list(map(len, cut.pieces[c:d])), room) or [(0, 0)]:
-            ahead = Prompt(cut.forms[c + first : c + last], cut.pieces[c + first : c + last])
+            read = slice(c + first, c + last)
+            # one word may have more pieces than there is room for: its first ones are read
+            ahead = Prompt(cut.forms[read], tuple(ids[:room] for ids in cut.pieces[read]))
             every = ((0, len(text)),)
             made = Unit(document, a, cut.words[a:b], text, pieces, every, every, ahead)
             yield replace(made, opening=True, choices=bounds)
@@ -110,7 +115,8 @@ def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:
     """One unit of all sentences, packed into windows that have room for the prompt too."""
     kept = _shortened(prompt, sizes.window // 2)
     lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
-    windows = pack(lengths, sizes.window - sum(map(len, kept.pieces)))
+    ahead = sum(map(len, kept.pieces)) + _BETWEEN if kept.pieces else 0
+    windows = pack(lengths, 1 if sizes.apart else sizes.window - ahead)
     if not windows:
         return Unit(document, 0, (), (), (), (), (), kept)
     return replace(unit(document, cut, windows), prompt=kept)

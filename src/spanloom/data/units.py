@@ -71,12 +71,13 @@ class Sizes:
     """Pieces: ``window`` go through an encoder at once, ``unit`` make a unit (at most).
 
     With ``draw`` each window's limit is drawn anew between an eighth and the whole, so that
-    training sees short and long contexts.
+    training sees short and long contexts. With ``apart`` each sentence is a window by itself.
     """
 
     window: int
     unit: int
     draw: Random | None = None
+    apart: bool = False
 
 
 def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:
@@ -100,7 +101,7 @@ def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:
     A unit that is no larger than a window is one window, however small that was drawn.
     """
     lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
-    windows = list(_groups(lengths, sizes.window, sizes.draw))
+    windows = list(_groups(lengths, 1 if sizes.apart else sizes.window, sizes.draw))
     sums = [sum(lengths[first:last]) for first, last in windows]
     one = [(row, row + 1) for row in range(len(windows))]
     for start, stop in pack(sums, sizes.unit) if sizes.unit > sizes.window else one:
