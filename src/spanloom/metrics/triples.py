@@ -1,0 +1,67 @@
+"""Relations by the ends of their arguments: where head and tail end, and the label.
+
+An argument's last word says where it ends, so this is how HMTL (Sanh et al. 2019, "Datasets and
+evaluation metrics") scores relations between the last words of mentions; where an argument begins
+and what it is labelled plays no part.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from spanloom.document import Document, Layer
+from spanloom.metrics.report import Score, _section, score
+
+
+@dataclass(frozen=True, slots=True)
+class TripleReport:
+    """The scores of one layer's relations.
+
+    ``not_annotated`` are gold documents without the layer, which count nowhere; ``unscored`` gold
+    and predicted relations with an end that is no span.
+    """
+
+    layer: str
+    documents: int
+    relations: Score
+    not_annotated: int = 0
+    unscored: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``."""
+        return {
+            "layer": self.layer,
+            "documents": self.documents,
+            "not_annotated": self.not_annotated,
+            "unscored_relations": self.unscored,
+            "relations": self.relations.to_json(),
+        }
+
+    def to_table(self) -> str:
+        """Return aligned text, ratios in percent."""
+        head = [f"layer {self.layer}: {self.documents} documents"]
+        if self.not_annotated:
+            head.append(f"without this layer, not scored: {self.not_annotated} documents")
+        if self.unscored:
+            head.append(f"with an end that is no span, not scored: {self.unscored} relations")
+        section = _section("relations (last words and label)", self.relations)
+        return "\n".join(head) + f"\n\n{section}\n"
+
+
+def score_triples(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> TripleReport:
+    """Score a layer's relations; raises as ``metrics.report.score`` does."""
+    report = score([_ends(each) for each in gold], [_ends(each) for each in predicted], layer)
+    return TripleReport(
+        report.layer, report.documents, report.relations, report.not_annotated, report.unscored
+    )
+
+
+def _ends(document: Document) -> Document:
+    """The document with every span drawn together where it ends."""
+    return replace(document, layers=tuple(_drawn(each) for each in document.layers))
+
+
+def _drawn(layer: Layer) -> Layer:
+    spans = (replace(span, fragments=((span.end, span.end),)) for span in layer.spans)
+    return replace(layer, spans=tuple(spans))

@@ -1,0 +1,124 @@
+"""Documents through a task and a real head, with word vectors made up: text to batch, and back."""
+
+from dataclasses import dataclass
+
+import torch
+from tokenizers import Tokenizer, models
+
+from spanloom.data.batches import collate
+from spanloom.data.pieces import pieces
+from spanloom.data.units import Sizes, cut, prompt
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.formats.brat.ids import FreshIds
+from spanloom.tasks._base import Ground
+from spanloom.tensors import Vectors
+from spanloom.words import splitter
+
+SPLIT = splitter("fine", "line")
+PIECES = pieces(
+    Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1}, unk_token="[UNK]")),
+    padding=0,
+    unknown=1,
+    mask=1,
+)
+
+
+def document(text, *spans, relations=(), name="d"):
+    """Spans as ``(label, start, end)`` or ``(label, covered text)``, ids T1, T2, …"""
+    made = []
+    for row, (label, *place) in enumerate(spans, 1):
+        if len(place) == 1:
+            start = text.index(place[0])
+            place = start, start + len(place[0])
+        made.append(Span(f"T{row}", label, (tuple(place),)))
+    links = (Relation(f"R{row}", *each) for row, each in enumerate(relations, 1))
+    return Document(text, (Layer("main", tuple(made), tuple(links)),), name)
+
+
+def cuts(documents):
+    return [cut(each, SPLIT, PIECES) for each in documents]
+
+
+def collect(kind, documents, **options):
+    train = list(zip(documents, cuts(documents), strict=True))
+    return kind.collect(kind.options(**options), "main", train)
+
+
+def make(kind, documents, united=None, **options):
+    """A task with labels from the documents; it has its head for itself unless told."""
+    own = collect(kind, documents, **options)
+    return kind.make("task", "main", kind.options(**options), own, united or own)
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Some documents as one batch, with their gold as targets."""
+
+    documents: list
+    units: list
+    batch: object
+    targets: object
+
+
+def lay(task, documents, limit=100):
+    every = cuts(documents)
+    gold = {row: task.gold(each, every[row]) for row, each in enumerate(documents)}
+    sizes = Sizes(limit, limit)
+    units = [
+        unit
+        for row, each in enumerate(every)
+        for unit in task.reading.units(row, each, sizes, lambda text: prompt(text, SPLIT, PIECES))
+    ]
+    return Laid(documents, units, collate(units, PIECES, limit), task.targets(units, gold))
+
+
+def vectors(laid, dim=16):
+    torch.manual_seed(2)
+    return Vectors(torch.randn(int(laid.batch.units[-1, 1]), dim))
+
+
+def head(task, dim=16):
+    torch.manual_seed(1)
+    return task.head(Ground(dim))
+
+
+def answer(task, head, laid, vectors):
+    """What the task writes for each document."""
+    given = laid.targets if task.inputs else None
+    found = list(task.predict(head.eval(), vectors, laid.batch, laid.units, given))
+    assert len(found) == len(laid.units)
+    written = []
+    for row, each in enumerate(laid.documents):
+        mine = [(u, f) for u, f in zip(laid.units, found, strict=True) if u.document == row]
+        layer = task.write(each.bare(task.inputs), mine, FreshIds(()))
+        written.append(each.bare().with_layer(layer))
+    return written
+
+
+def learn(task, head, vectors, laid, steps=100):
+    """Fit the head to one batch; return its losses after."""
+    optimiser = torch.optim.Adam(head.train().parameters(), lr=0.05)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        losses = task.loss(head, vectors, laid.batch, laid.targets)
+        sum(each.total for each in losses.values()).backward()
+        optimiser.step()
+    return task.loss(head.eval(), vectors, laid.batch, laid.targets)
+
+
+def said(document):
+    return sorted((each.label, document.cover(each)) for each in document["main"].spans)
+
+
+def linked(document):
+    """Relations as label and the texts of both ends, by way of events too."""
+    layer = document["main"]
+    text = {each.id: document.cover(each) for each in layer.spans}
+    text |= {each.id: text[each.trigger] for each in layer.events}
+    arguments = [
+        (each.role.rstrip("0123456789"), text[event.id], text[each.target])
+        for event in layer.events
+        for each in event.arguments
+    ]
+    plain = [(each.label, text[each.head], text[each.tail]) for each in layer.relations]
+    return sorted(arguments + plain)

@@ -1,0 +1,294 @@
+"""Tags: which spans they spell, what a head answers, shared heads, and whole training runs."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+import tiny
+import torch
+from flat_bench import answer, collect, cuts, document, head, lay, learn, make, said, vectors
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.config import recipe as recipes
+from spanloom.document import Document, Layer, Span, content
+from spanloom.errors import DataError, RecipeError
+from spanloom.forms.tag_schemes import SCHEMES
+from spanloom.model import folder
+from spanloom.tasks import load
+from spanloom.tasks._base import Ground
+from spanloom.tensors import Vectors
+from spanloom.training.start import train
+
+KIND = load("tags")
+EVERY = pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BILOU", "none"])
+SURE = 50.0
+WORDS = document("a b\nc", ("X", "a"), ("Y", "b"), ("X", "c"))
+
+
+def knowing(task, laid):
+    """A head and vectors that say gold: word vectors are scores of tags."""
+    size = len(task.tags)
+    made = task.head(Ground(size))
+    with torch.no_grad():
+        made.emit.weight.copy_(torch.eye(size))
+        made.emit.bias.zero_()
+    return made, Vectors(SURE * torch.nn.functional.one_hot(laid.targets.tags, size).float())
+
+
+def recalled(task, documents, limit=100):
+    laid = lay(task, documents, limit)
+    return answer(task, *[knowing(task, laid)[0], laid, knowing(task, laid)[1]])
+
+
+def flat(words):
+    """A text of lines of words, and the bounds of its words, line by line."""
+    text, bounds = "", []
+    for line in words:
+        bounds.append([])
+        for _ in range(line):
+            bounds[-1].append((len(text), len(text) + 2))
+            text += "ab "
+        text = text[:-1] + "\n"
+    return text, bounds
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BILOU"])
+@pytest.mark.parametrize("limit", [1, 6, 100])
+def test_gold_tags_decode_to_gold(scheme, limit):
+    gold = [KIND.sample, Document("No one .", (Layer("main"),), "none"), KIND.sample]
+    task = make(KIND, gold, scheme=scheme)
+    found = recalled(task, gold, limit)
+    assert [content(each) for each in found] == [content(each) for each in gold]
+    assert all(span.score > 0.99 for each in found for span in each["main"].spans)
+    report = task.measure(gold[:2], found[:2])
+    assert task.figures(report) == {"spans": 1.0}
+    assert tuple(task.figures(report)) == task.watched
+
+
+def test_every_word_has_a_label_without_a_scheme():
+    gold = [WORDS]
+    task = make(KIND, gold, scheme="none")
+    assert collect(KIND, gold, scheme="none") == {"none": ["X", "Y"]}
+    assert task.tags == ["O", "X", "Y"]
+    found = recalled(task, gold)
+    assert said(found[0]) == said(WORDS)
+    wrong = document("a b\nc", ("X", "a"), ("X", "b"), ("X", "c"))
+    assert task.figures(task.measure(gold, [wrong])) == {"spans": pytest.approx(2 / 3)}
+
+
+@EVERY
+@settings(max_examples=40)
+@given(data=st.data())
+def test_what_is_learnt_is_flat_and_all_else_has_a_reason(scheme, data):
+    """Any spans at all: those kept are gold, apart, in a sentence; nothing more would fit."""
+    text, bounds = flat(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    place = st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))
+    drawn = data.draw(st.lists(st.tuples(st.sampled_from("XY"), place), max_size=8))
+    gold = document(text, *((label, min(ends), max(ends)) for label, ends in drawn))
+    task = make(KIND, [gold], scheme=scheme)
+    (mine,) = (task.gold(gold, each) for each in cuts([gold]))
+    assert len(mine) + sum(mine.left.values()) == len(drawn)
+    kept = {(each.start, each.end) for each in recalled(task, [gold])[0]["main"].spans}
+    assert len(kept) == len(mine)
+    fits = {
+        (line[i][0], line[j][1])
+        for line in bounds
+        for i in range(len(line))
+        for j in range(i, 1 + (i if scheme == "none" else len(line) - 1))
+    }
+    there = {(each.start, each.end) for each in gold["main"].spans} & fits
+    assert kept <= there
+    assert all(a[1] <= b[0] for a, b in pairwise(sorted(kept)))
+    assert all(any(a < d and c < b for c, d in kept) for a, b in there)
+
+
+def test_of_spans_that_overlap_the_earlier_stays_then_the_longer():
+    spans = [("X", "b c"), ("Y", "a b c d"), ("X", "a b"), ("Y", "e f"), ("X", "f g")]
+    gold = document("a b c d e f g", *spans)
+    task = make(KIND, [gold])
+    assert said(recalled(task, [gold])[0]) == [("Y", "a b c d"), ("Y", "e f")]
+    assert task.gold(gold, *cuts([gold])).left == Counter({"overlapping others": 3})
+
+
+def test_remarks_say_what_is_left_out_and_why():
+    broken = Span("T9", "X", ((0, 1), (4, 5)))
+    gold = document("a b cd\ne f", ("X", "a b"), ("X", "cd\ne"), ("X", 4, 5), ("Y", "b"))
+    gold = gold.with_layer(Layer("main", (*gold["main"].spans, broken)))
+    other = document("x y", ("Z", "x"))
+    task = make(KIND, [gold])
+    documents = [gold, other]
+    every = cuts(documents)
+    tagged = {row: task.gold(each, every[row]) for row, each in enumerate(documents)}
+    train = list(zip(documents, every, strict=True))
+    whole = [each.sentences for each in every]
+    assert sorted(task.remarks(train, whole, tagged)) == [
+        "task: 1 spans across sentences are not learnt",
+        "task: 1 spans of labels that are none of its own are not learnt",
+        "task: 1 spans overlapping others are not learnt",
+        "task: 2 documents, 1 spans to learn from",
+        "task: 2 spans off word borders or in pieces are not learnt",
+    ]
+    cut_before = [((0, 5),), ((0, 2),)]
+    assert task.remarks(train, cut_before, tagged)[-1].startswith("task: long sentences of 1 doc")
+    assert task.unknown(documents) == {"Z"}
+
+
+@pytest.mark.parametrize("crf", [True, False])
+@EVERY
+def test_one_batch_overfits_and_then_decodes_to_gold(scheme, crf):
+    gold = [WORDS if scheme == "none" else KIND.sample]
+    task = make(KIND, gold, scheme=scheme, crf=crf, dropout=0.0)
+    laid, made = lay(task, gold), head(task)
+    losses = learn(task, made, vectors(laid), laid)
+    assert tuple(losses) == task.learns
+    assert losses["tags"].count == 2
+    assert losses["tags"].total < 0.2
+    assert all(each.grad is not None for each in made.parameters())
+    assert said(answer(task, made, laid, vectors(laid))[0]) == said(gold[0])
+
+
+def test_gold_never_reaches_the_answer():
+    task = make(KIND, [KIND.sample])
+    blank = KIND.sample.bare().with_layer(Layer("main"))
+    made = head(task)
+    told, untold = (
+        answer(task, made, lay(task, [each]), vectors(lay(task, [each])))
+        for each in (KIND.sample, blank)
+    )
+    assert told == untold
+
+
+@EVERY
+def test_what_was_collected_is_plain_data(scheme):
+    own = collect(KIND, [WORDS], scheme=scheme)
+    back = json.loads(json.dumps(own))
+    options = KIND.options(scheme=scheme)
+    assert KIND.make("t", "main", options, back, back) == KIND.make("t", "main", options, own, own)
+
+
+def test_o_is_no_label_of_plain_tags():
+    gold = document("a b", ("O", "a"), ("X", "b"))
+    task = make(KIND, [gold], scheme="none")
+    assert task.tags == ["O", "X"]
+    assert said(recalled(task, [gold])[0]) == [("X", "b")]
+    assert said(recalled(make(KIND, [gold]), [gold])[0]) == said(gold)
+
+
+# --- shared heads --------------------------------------------------------------------------------
+
+FIRST = document("a b c", ("X", "a b"), ("Y", "c"))
+SECOND = document("a b c", ("Y", "b"), ("Z", "c"))
+
+
+def test_a_shared_head_knows_all_tags_and_a_task_answers_with_its_own():
+    both = KIND.unite([collect(KIND, [FIRST]), collect(KIND, [SECOND])])
+    assert both == {"BIOES": ["X", "Y", "Z"]}
+    one, two = (make(KIND, [each], both) for each in (FIRST, SECOND))
+    assert one.tags == two.tags == SCHEMES["BIOES"].tags("XYZ")
+    made = head(one)
+    laid = lay(one, [FIRST])
+    found = set()
+    for seed in range(30):
+        torch.manual_seed(seed)
+        words = Vectors(9 * torch.randn(3, 16))
+        mine = [{span.label for span in answer(t, made, laid, words)[0]["main"].spans}
+                for t in (one, two)]  # fmt: skip
+        assert mine[0] <= {"X", "Y"}
+        assert mine[1] <= {"Y", "Z"}
+        found |= {(task, label) for task, labels in enumerate(mine) for label in labels}
+    assert found == {(0, "X"), (0, "Y"), (1, "Y"), (1, "Z")}
+
+
+@EVERY
+def test_a_head_of_ones_own_allows_what_its_scheme_allows(scheme):
+    task = make(KIND, [WORDS], scheme=scheme)
+    chain = head(task).transitions
+    masks = [~each for each in (chain.never_first, chain.never_after, chain.never_last)]
+    assert tuple(each.tolist() for each in masks) == SCHEMES[scheme].allowed(task.tags)
+
+
+def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
+    names, words = collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="none")
+    both = KIND.unite([words, names])
+    assert both == {"BIOES": ["X", "Y"], "none": ["Y", "Z"]}
+    one = make(KIND, [FIRST], both)
+    two = make(KIND, [SECOND], both, scheme="none")
+    assert one.tags == two.tags
+    assert one.tags[-2:] == ["Y", "Z"]
+    chain = head(one).transitions
+    row = {tag: place for place, tag in enumerate(one.tags)}
+    follow = ~chain.never_after
+    assert not follow[row["S-X"], row["Z"]]
+    assert not follow[row["Z"], row["S-X"]]
+    assert follow[row["O"], row["Z"]]
+    assert follow[row["O"], row["B-X"]]
+    assert follow[row["Z"], row["Y"]]
+    assert not follow[row["B-X"], row["O"]]
+    for task, gold in ((one, FIRST), (two, SECOND)):
+        assert said(recalled(task, [gold])[0]) == said(gold)
+
+
+def test_two_schemes_of_spans_do_not_share_a_head():
+    with pytest.raises(DataError, match="one scheme .or none., got BIO and BIOES"):
+        KIND.unite([collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="BIO")])
+
+
+# --- whole runs ----------------------------------------------------------------------------------
+
+TEXT = "add the warm buffer .\nspin cells"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    torch.set_num_threads(1)
+    place = tmp_path_factory.mktemp("tags")
+    tiny.recipe(place)
+    return place
+
+
+def run(home, out, tasks, **changes):
+    """Train a tiny recipe; return what was said, and the model as it is loaded."""
+    stage = {"tasks": list(tasks), "batch": 64, "precision": "fp32", "epochs": 1}
+    made = {name: {"data": "corpus", **each} for name, each in tasks.items()}
+    path = tiny.recipe(home, tasks=made, stages=[stage], **changes)
+    lines = []
+    train(recipes.load(path), home, home / out, lines.append, device="cpu")
+    return lines, folder.load(home / out, device="cpu")
+
+
+def test_tags_and_word_pairs_train_save_and_annotate(home):
+    tasks = {"names": {"kind": "tags"}, "steps": {"kind": "word_pairs", "size": 8}}
+    lines, model = run(home, "both", tasks)
+    assert any(line.startswith("names: 6 documents, ") for line in lines)
+    assert any(line.startswith("steps: 6 documents, ") for line in lines)
+    assert any("names.spans" in line and "steps.relations" in line for line in lines)
+    found = model(TEXT)
+    assert found == folder.load(home / "both", device="cpu")(TEXT)
+    assert {each.name for each in found.layers} == {"names", "steps"}
+    assert {each.label for each in found["steps"].spans} <= {"word"}
+
+
+def test_given_spans_are_kept_in_a_whole_run(home):
+    _, model = run(home, "given", {"steps": {"kind": "word_pairs", "size": 8, "given": True}})
+    words = ("Action", "add"), ("Reagent", "buffer"), ("Thing", "spin"), ("Reagent", "cells")
+    gold = document(TEXT, *words)
+    (found,) = model.annotate([gold])
+    assert said(found) == said(gold)
+    assert [each.label for each in found["main"].events] == ["Action"]
+
+
+@pytest.mark.parametrize("sharing", ["task-embedding", "task-token", "none"])
+def test_two_tasks_of_tags_share_one_head(home, sharing):
+    tasks = {"names": {"kind": "tags"}, "words": {"kind": "tags", "scheme": "none"}}
+    _, model = run(home, sharing, tasks, sharing=sharing)
+    assert list(model.network.heads) == ["tags"]
+    found = model(TEXT)
+    labels = {span.label for layer in found.layers for span in layer.spans}
+    assert labels <= set(tiny.LABELS.values())
+
+
+def test_word_pairs_cannot_share_a_head(home):
+    with pytest.raises(RecipeError, match="'word_pairs' cannot share its head"):
+        run(home, "none", {"steps": {"kind": "word_pairs"}}, sharing="none")
