@@ -93,16 +93,22 @@ class Vectors:
 class SpanTargets:
     """Gold spans and the relations between them, in rows of the batch's words.
 
-    ``pairs`` holds rows ``(head, tail, label)`` where head and tail are rows of ``bounds``.
+    ``pairs`` holds rows ``(head, tail, label)`` where head and tail are rows of ``bounds``. Values
+    are those of attributes: 0 for absent, -1 for unknown; None where nothing has attributes.
     """
 
     bounds: Int[Tensor, "gold 2"]
     labels: Int[Tensor, " gold"]
     pairs: Int[Tensor, "relation 3"]
+    values: Int[Tensor, "gold attribute"] | None = None
+    pair_values: Int[Tensor, "relation pair_attribute"] | None = None
 
     def to(self, device: torch.device) -> "SpanTargets":
         """Return the same targets on another device."""
-        return SpanTargets(self.bounds.to(device), self.labels.to(device), self.pairs.to(device))
+        more = [self.values, self.pair_values]
+        values, pair_values = (None if each is None else each.to(device) for each in more)
+        bounds, labels, pairs = (x.to(device) for x in (self.bounds, self.labels, self.pairs))
+        return SpanTargets(bounds, labels, pairs, values, pair_values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +121,27 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Spans a decoder kept: bounds in rows of the batch's words, labels, probabilities."""
+    """Spans a decoder kept: bounds in rows of the batch's words, labels, probabilities.
+
+    ``values`` are those of attributes, 0 for absent, and ``sure`` their probabilities.
+    """
 
     bounds: Int[Tensor, "kept 2"]
     labels: Int[Tensor, " kept"]
     scores: Float[Tensor, " kept"]
+    values: Int[Tensor, "kept attribute"] | None = None
+    sure: Float[Tensor, "kept attribute"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Relations a decoder kept: rows ``(head, tail)`` of chosen spans, labels, probabilities."""
+    """Relations a decoder kept: rows ``(head, tail)`` of chosen spans, labels, probabilities.
+
+    ``values`` and ``sure`` are of attributes, as those of ``Chosen``.
+    """
 
     ends: Int[Tensor, "link 2"] = field(default_factory=lambda: torch.zeros(0, 2, dtype=torch.long))
     labels: Int[Tensor, " link"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.long))
     scores: Float[Tensor, " link"] = field(default_factory=lambda: torch.zeros(0))
+    values: Int[Tensor, "link attribute"] | None = None
+    sure: Float[Tensor, "link attribute"] | None = None

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 from spanloom.nn.spans import SpanLinear, pool
@@ -25,10 +26,22 @@ class PairScorer(nn.Module):
     """
 
     def __init__(
-        self, dim: int, *, types: int, labels: int, widths: int, size: int, dropout: float
+        self,
+        dim: int,
+        *,
+        types: int,
+        labels: int,
+        widths: int,
+        size: int,
+        dropout: float,
+        slots: Slots = Slots(),
     ) -> None:
-        """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted."""
+        """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted.
+
+        ``slots`` are attributes of pairs, whose scores stand behind those of labels.
+        """
         super().__init__()
+        self.labels, self.slots = labels, slots
         self.head = SpanLinear(dim, size, widths)
         self.tail = SpanLinear(dim, size, widths)
         self.head_type = nn.Linear(types, size, bias=False)
@@ -37,7 +50,7 @@ class PairScorer(nn.Module):
         self.between = nn.Linear(dim, size, bias=False)
         self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
         nn.init.normal_(self.distance.weight, std=0.02)
-        self.readout = Readout(size, labels, dropout)
+        self.readout = Readout(size, labels + slots.columns, dropout)
 
     def ends(
         self,

@@ -121,20 +121,25 @@ class SpanRelation(nn.Module):
             assert self.pairs is not None, "a head without pairs and spans learns nothing"
             types = F.one_hot(gold.labels, self.pairs.head_type.in_features).float()
             ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
-            return {"pairs": self._pair_loss(view, gold, gold.bounds, types, ends)}
+            return self._pair_losses(view, gold, gold.bounds, types, ends)
+        assert self.spans is not None, "a head of given spans was asked to learn spans"
         bounds = self.candidates(view.sentences)
         row = rows(gold.bounds, view.sentences, self.width)
-        scores = self.score_spans(view)
+        scores, marks = self.score_spans(view).tensor_split([self.spans.labels], dim=-1)
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         target[row[row >= 0]] = gold.labels[row >= 0]
         losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}
+        if gold.values is not None:
+            there = row >= 0
+            total = self.spans.slots.loss(marks[row[there]], gold.values[there])
+            losses["attributes"] = Loss(total, len(view.sentences))
         if self.pairs is not None:
             kept = in_order(bounds, self.keep(scores, bounds, view.reach) | (target > 0))
             place = torch.full_like(target, -1)
             place[kept] = torch.arange(len(kept), device=kept.device)
             ends = torch.where(row >= 0, place[row], -1)
             types = scores[kept].softmax(-1)
-            losses["pairs"] = self._pair_loss(view, gold, bounds[kept], types, ends)
+            losses |= self._pair_losses(view, gold, bounds[kept], types, ends)
         return losses
 
     def keep(
@@ -163,22 +168,31 @@ class SpanRelation(nn.Module):
             scores, target = scores[hard], target[hard]
         return Loss(F.cross_entropy(scores, target, reduction="sum"), len(sentences))
 
-    def _pair_loss(
+    def _pair_losses(
         self,
         view: View,
         gold: SpanTargets,
         bounds: Int[Tensor, "kept 2"],
         types: Float[Tensor, "kept type"],
         ends: Int[Tensor, " gold"],
-    ) -> Loss:
+    ) -> dict[str, Loss]:
         """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
+        assert self.pairs is not None, "a head without pairs was asked to learn them"
         pairs = self.pairing.square(run_of(bounds, view.reach))
-        total = view.words.sum() * 0
+        total = marked = view.words.sum() * 0
         if len(pairs):
             scores = self.score_pairs(view, bounds, types, pairs)
-            target = _pair_targets(pairs, gold.pairs, ends, len(bounds))
+            scores, marks = scores.tensor_split([self.pairs.labels], dim=-1)
+            place, hit = _places(pairs, gold.pairs, ends, len(bounds))
+            target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)
+            target[place] = gold.pairs[:, 2][hit]
             total = self.pairing.loss(scores, target, pairs[:, 1])
-        return Loss(total, len(view.sentences))
+            if gold.pair_values is not None:
+                marked = self.pairs.slots.loss(marks[place], gold.pair_values[hit])
+        losses = {"pairs": Loss(total, len(view.sentences))}
+        if gold.pair_values is not None:
+            losses["pair_attributes"] = Loss(marked, len(view.sentences))
+        return losses
 
 
 def run_of(bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]) -> Int[Tensor, " span"]:
@@ -210,22 +224,20 @@ def least_none(
     return kept
 
 
-def _pair_targets(
+def _places(
     pairs: Int[Tensor, "pair 2"],
     gold: Int[Tensor, "relation 3"],
     ends: Int[Tensor, " gold"],
     size: int,
-) -> Int[Tensor, " pair"]:
-    """Labels of the pairs; ``pairs`` are in ascending order, so each gold one is found by search.
+) -> tuple[Int[Tensor, " hit"], Int[Tensor, " hit"]]:
+    """Rows of the pairs that are relations, and rows of those relations.
 
-    ``size`` is the number of kept spans, those that form no pair counted.
+    ``pairs`` are in ascending order, so each relation is found by search. ``size`` is the number of
+    kept spans, those that form no pair counted.
     """
     head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
-    there = (head >= 0) & (tail >= 0)
-    code = (head * size + tail)[there]
     known = pairs[:, 0] * size + pairs[:, 1]
+    code = head * size + tail
     place = torch.searchsorted(known, code).clamp(max=len(known) - 1)
-    hit = known[place] == code
-    target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)
-    target[place[hit]] = gold[:, 2][there][hit]
-    return target
+    hit = ((head >= 0) & (tail >= 0) & (known[place] == code)).nonzero()[:, 0]
+    return place[hit], hit

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 
@@ -94,13 +95,23 @@ def pool(
 
 
 class SpanScorer(nn.Module):
-    """Label scores of candidate spans; column 0 is NEG_SPAN."""
+    """Label scores of candidate spans; column 0 is NEG_SPAN. Attributes' columns follow."""
 
-    def __init__(self, dim: int, *, labels: int, widths: int, size: int, dropout: float) -> None:
-        """``labels`` counts NEG_SPAN too."""
+    def __init__(
+        self,
+        dim: int,
+        *,
+        labels: int,
+        widths: int,
+        size: int,
+        dropout: float,
+        slots: Slots = Slots(),
+    ) -> None:
+        """``labels`` counts NEG_SPAN too; ``slots`` are attributes, whose scores stand behind."""
         super().__init__()
+        self.labels, self.slots = labels, slots
         self.first = SpanLinear(dim, size, widths)
-        self.readout = Readout(size, labels, dropout)
+        self.readout = Readout(size, labels + slots.columns, dropout)
 
     def forward(
         self,

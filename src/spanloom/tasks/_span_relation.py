@@ -13,17 +13,20 @@ from torch.nn import functional as F
 
 from spanloom.config.options import Options
 from spanloom.data.units import Cut, Unit
-from spanloom.document import Document, Layer
+from spanloom.document import Attribute, Document, Layer
+from spanloom.forms import attributes
+from spanloom.forms.attributes import AttributeScheme, Values
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.forms.nesting import nests
 from spanloom.metrics.report import Report, score
+from spanloom.nn.attributes import Slots
 from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._across import remark
 from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train
-from spanloom.tasks._spans import Found, Gold, lay, placed, share, spans_and_relations
+from spanloom.tasks._spans import Found, Gold, Labels, Written, lay, placed, share, written
 from spanloom.tensors import Batch, Chosen, Linked, Loss, SpanTargets, Vectors
 from spanloom.words import Bounds
 
@@ -62,6 +65,13 @@ class Inventory:
     events: EventScheme
     width: int
     nested: bool
+    attributes: AttributeScheme = AttributeScheme({}, {})
+
+    @property
+    def labels(self) -> Labels:
+        """What rows of scores mean."""
+        attributes = self.attributes.spans, self.attributes.relations
+        return Labels(self.spans, self.relations, *attributes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers for the saved recipe."""
@@ -73,6 +83,11 @@ class Inventory:
             "role_relations": sorted(self.events.relations),
             "width": self.width,
             "nested": self.nested,
+            "attributes": {name: list(each) for name, each in self.attributes.spans.items()},
+            "event_attributes": sorted(self.attributes.events),
+            "relation_attributes": {
+                name: list(each) for name, each in self.attributes.relations.items()
+            },
         }
 
 
@@ -80,7 +95,13 @@ def inventory(data: Mapping[str, Any]) -> Inventory:
     """Read back what ``to_dict`` wrote."""
     named = (frozenset(data[key]) for key in ("triggers", "roles", "role_relations"))
     labels = tuple(data["spans"]), tuple(data["relations"])
-    return Inventory(*labels, EventScheme(*named), int(data["width"]), bool(data["nested"]))
+    spans, relations = (
+        {name: tuple(each) for name, each in data[key].items()}
+        for key in ("attributes", "relation_attributes")
+    )
+    attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
+    limits = int(data["width"]), bool(data["nested"])
+    return Inventory(*labels, EventScheme(*named), *limits, attributes)
 
 
 def collect_inventory(
@@ -99,7 +120,10 @@ def collect_inventory(
     nested = options.nested
     if nested is None:
         nested = nests(each.values() for each in there)
-    return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested)
+    found = attributes.collect(layer for layer, _ in train)
+    if not relations:
+        found = replace(found, relations={})
+    return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +150,11 @@ class SpanRelationTask(LayerTask):
     @property
     def learns(self) -> tuple[str, ...]:
         """Spans unless they are given, pairs where there are relations."""
-        pairs = ("pairs",) if self.inventory.relations else ()
-        return pairs if self.given else ("spans", *pairs)
+        scheme = self.inventory.attributes
+        spans = ("spans", "attributes") if scheme.spans else ("spans",)
+        pairs = ("pairs", "pair_attributes") if scheme.relations else ("pairs",)
+        learnt = pairs if self.inventory.relations else ()
+        return learnt if self.given else (*spans, *learnt)
 
     def head(self, ground: Ground) -> SpanRelation:
         """Make the span-relation head."""
@@ -155,6 +182,7 @@ class SpanRelationTask(LayerTask):
             widths=min(self.inventory.width, _WIDTHS),
             size=self.options.size,
             dropout=self.options.dropout,
+            slots=_slots(self.inventory.attributes.spans),
         )
 
     def pair_scorer(self, dim: int) -> PairScorer:
@@ -166,6 +194,7 @@ class SpanRelationTask(LayerTask):
             widths=min(self.inventory.width, _WIDTHS),
             size=self.options.size,
             dropout=self.options.dropout,
+            slots=_slots(self.inventory.attributes.relations),
         )
 
     def gold(self, document: Document, cut: Cut) -> Gold:
@@ -180,18 +209,29 @@ class SpanRelationTask(LayerTask):
         order = {bounds: row for row, bounds in enumerate(sorted(at))}
         where = {key: order[bounds] for key, bounds in there.items() if bounds in order}
         spans = tuple((*bounds, at[bounds]) for bounds in order)
-        return Gold(spans, self._gold_pairs(layer, where))
+        pairs = self.gold_pairs(layer, where)
+        names = {row: key for key, row in reversed(list(where.items()))}
+        scheme = self.inventory.attributes
+        values = _values(layer, scheme.spans, [names[row] for row in range(len(spans))])
+        return Gold(
+            spans,
+            tuple((*ends, label) for ends, (label, _) in pairs.items()),
+            values,
+            _values(layer, scheme.relations, [key for _, key in pairs.values()]),
+        )
 
-    def _gold_pairs(
+    def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]
-    ) -> tuple[tuple[int, int, int], ...]:
+    ) -> dict[tuple[int, int], tuple[int, str]]:
+        """Return label and id of the relation between any two spans; of several the first stays."""
         known = {label: row for row, label in enumerate(self.inventory.relations, 1)}
-        labels: dict[tuple[int, int], int] = {}
+        found: dict[tuple[int, int], tuple[int, str]] = {}
         if known:
             for each in project(layer, self.inventory.events)[1]:
                 if each.label in known and each.head in where and each.tail in where:
-                    labels.setdefault((where[each.head], where[each.tail]), known[each.label])
-        return tuple((*ends, label) for ends, label in labels.items())
+                    ends = where[each.head], where[each.tail]
+                    found.setdefault(ends, (known[each.label], each.id))
+        return found
 
     def remarks(
         self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
@@ -231,16 +271,18 @@ class SpanRelationTask(LayerTask):
         else:
             chosen, types = self.spans(head, view)
         linked = Linked() if head.pairs is None else self.links(head, view, chosen, types)
-        yield from share(units, chosen, linked, self.inventory.spans, self.inventory.relations)
+        yield from share(units, chosen, linked, self.inventory.labels)
 
     def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
         """Choose spans; return them and their label probabilities."""
         bounds = head.candidates(view.sentences)
-        scores = head.score_spans(view).float()
+        columns = [1 + len(self.inventory.spans)]
+        scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
         rows = self.select(bounds, scores)
         types = scores[rows].softmax(-1)
         best, labels = types[:, 1:].max(-1)
-        return Chosen(bounds[rows], labels + 1, best), types
+        values = _slots(self.inventory.attributes.spans).best(marks[rows])
+        return Chosen(bounds[rows], labels + 1, best, *values), types
 
     def select(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
@@ -259,20 +301,37 @@ class SpanRelationTask(LayerTask):
         """Label every pair of chosen spans that may be related."""
         found = [Linked()]
         for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
-            scores = head.score_pairs(view, chosen.bounds, types, pairs).float().softmax(-1)
-            best, labels = scores.max(-1)
+            scores = head.score_pairs(view, chosen.bounds, types, pairs).float()
+            scores, marks = scores.tensor_split([1 + len(self.inventory.relations)], dim=-1)
+            best, labels = scores.softmax(-1).max(-1)
             real = labels > 0
-            found.append(Linked(pairs[real], labels[real], best[real]))
+            values = _slots(self.inventory.attributes.relations).best(marks[real])
+            found.append(Linked(pairs[real], labels[real], best[real], *values))
         return joined(found)
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of what was predicted: spans in text order, one event a trigger."""
-        spans, relations = spans_and_relations(found, fresh)
+        made = written(found, fresh)
         scheme = self.inventory.events if self.inventory.relations else EventScheme()
-        layer = restore(spans, relations, scheme, self.layer, fresh)
-        return replace(
-            layer, relations=tuple(replace(each, id=fresh("R")) for each in layer.relations)
-        )
+        layer = restore(made.spans, made.relations, scheme, self.layer, fresh)
+        ids = {each.id: fresh("R") for each in layer.relations}
+        relations = tuple(replace(each, id=ids[each.id]) for each in layer.relations)
+        return replace(layer, relations=relations, attributes=self._said(made, layer, ids, fresh))
+
+    def _said(
+        self, made: Written, layer: Layer, ids: Mapping[str, str], fresh: Fresh
+    ) -> tuple[Attribute, ...]:
+        """Make attributes of marks; those of relations that became arguments are lost."""
+        events = {event.trigger: event.id for event in layer.events}
+        spans = {span.id for span in layer.spans}
+        said = []
+        for target, name, value, sure in made.marks:
+            place = target if target in spans else ids.get(target)
+            if name in self.inventory.attributes.events:
+                place = events.get(target, target)
+            if place is not None:
+                said.append(attributes.attribute(name, value, place, sure, fresh))
+        return tuple(said)
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""
@@ -299,11 +358,28 @@ class SpanRelationTask(LayerTask):
 def joined(found: Sequence[Linked]) -> Linked:
     """Return all links as one; the first of ``found`` may be on another device, empty as it is."""
     parts = [each for each in found if len(each.ends)] or found[:1]
+    values = [each.values for each in parts if each.values is not None]
+    sure = [each.sure for each in parts if each.sure is not None]
     return Linked(
         torch.cat([each.ends for each in parts]),
         torch.cat([each.labels for each in parts]),
         torch.cat([each.scores for each in parts]),
+        torch.cat(values) if values else None,
+        torch.cat(sure) if sure else None,
     )
+
+
+def _slots(values: Values) -> Slots:
+    """The columns of attributes."""
+    return Slots(tuple(1 + len(each) for each in values.values()))
+
+
+def _values(layer: Layer, known: Values, ids: Sequence[str]) -> tuple[tuple[int, ...], ...] | None:
+    """The values of some annotations' attributes; None where there are no attributes to learn."""
+    if not known:
+        return None
+    rows = attributes.rows(layer, known)
+    return tuple(rows.get(key, (0,) * len(known)) for key in ids)
 
 
 def _width(widths: list[int]) -> int:

@@ -9,6 +9,7 @@ import torch
 
 from spanloom.data.units import Unit
 from spanloom.document import Layer, Relation, Span
+from spanloom.forms.attributes import Values
 from spanloom.tasks._base import Fresh
 from spanloom.tensors import Chosen, Linked, SpanTargets
 from spanloom.words import Bounds
@@ -19,11 +20,14 @@ class Gold:
     """A document's gold annotation over its words: ``(start, end, label)`` and ``(i, j, label)``.
 
     Sorted by start; labels are rows of the inventory plus one. What words or inventory cannot
-    express is not in it, and so is missed.
+    express is not in it, and so is missed. ``values`` are attributes' (``forms.attributes.rows``)
+    of each span and of each pair, where there are any.
     """
 
     spans: tuple[tuple[int, int, int], ...] = ()
     pairs: tuple[tuple[int, int, int], ...] = ()
+    values: tuple[tuple[int, ...], ...] | None = None
+    pair_values: tuple[tuple[int, ...], ...] | None = None
 
     def __len__(self) -> int:
         """How many spans there are to learn from."""
@@ -32,10 +36,15 @@ class Gold:
 
 @dataclass(slots=True)
 class Found:
-    """What was predicted in one unit: spans in its words, links between their rows."""
+    """What was predicted in one unit: spans in its words, links between their rows.
+
+    Marks are attributes: the row of a span or of a link, name, value, probability.
+    """
 
     spans: list[tuple[int, int, str, float]] = field(default_factory=list)
     links: list[tuple[int, int, str, float]] = field(default_factory=list)
+    marks: list[tuple[int, str, str, float]] = field(default_factory=list)
+    link_marks: list[tuple[int, str, str, float]] = field(default_factory=list)
 
 
 def placed(layer: Layer, words: Sequence[Bounds]) -> dict[str, Bounds]:
@@ -59,6 +68,8 @@ def lay(units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
     bounds: list[tuple[int, int]] = []
     labels: list[int] = []
     pairs: list[tuple[int, int, int]] = []
+    values: list[tuple[int, ...]] = []
+    pair_values: list[tuple[int, ...]] = []
     bases = accumulate((len(unit.forms) for unit in units), initial=0)
     for base, unit in zip(bases, units, strict=False):
         mine, end = gold[unit.document], unit.first + len(unit.forms)
@@ -69,27 +80,31 @@ def lay(units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
         shift = base - unit.first
         bounds += [(mine.spans[row][0] + shift, mine.spans[row][1] + shift) for row in whole]
         labels += [mine.spans[row][2] for row in whole]
-        pairs += [
-            (place[i], place[j], label) for i, j, label in mine.pairs if i in place and j in place
-        ]
+        inside = [row for row, (i, j, _) in enumerate(mine.pairs) if i in place and j in place]
+        pairs += [(place[i], place[j], k) for i, j, k in (mine.pairs[row] for row in inside)]
+        values += [mine.values[row] for row in whole] if mine.values else []
+        pair_values += [mine.pair_values[row] for row in inside] if mine.pair_values else []
     return SpanTargets(
         torch.tensor(bounds, dtype=torch.long).reshape(-1, 2),
         torch.tensor(labels, dtype=torch.long),
         torch.tensor(pairs, dtype=torch.long).reshape(-1, 3),
+        torch.tensor(values) if values else None,
+        torch.tensor(pair_values) if pair_values else None,
     )
 
 
-def share(
-    units: Sequence[Unit],
-    chosen: Chosen,
-    linked: Linked,
-    labels: Sequence[str],
-    names: Sequence[str],
-) -> Iterator[Found]:
-    """Give each unit its spans and links; ``labels`` and ``names`` say what rows of labels mean.
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What rows of labels mean, counted from 1, and which values attributes have."""
 
-    Rows of labels count from 1. Spans stand in the order of the text.
-    """
+    spans: Sequence[str]
+    relations: Sequence[str] = ()
+    attributes: Values = field(default_factory=dict)
+    relation_attributes: Values = field(default_factory=dict)
+
+
+def share(units: Sequence[Unit], chosen: Chosen, linked: Linked, labels: Labels) -> Iterator[Found]:
+    """Give each unit its spans and links; spans stand in the order of the text."""
     bases = list(accumulate((len(unit.forms) for unit in units), initial=0))
     first = chosen.bounds[:, 0].contiguous().cpu()
     owner = torch.bucketize(first, torch.tensor(bases[1:]), right=True).tolist()
@@ -99,25 +114,56 @@ def share(
     for (start, end), label, score, which in zip(*columns, owner, strict=True):
         mine, base = found[which].spans, bases[which]
         place.append(len(mine))
-        mine.append((start - base, end - base, labels[label - 1], score))
+        mine.append((start - base, end - base, labels.spans[label - 1], score))
+    for row, *mark in _marks(chosen, labels.attributes):
+        found[owner[row]].marks.append((place[row], *mark))
+    links: list[int] = []
     columns = linked.ends.tolist(), linked.labels.tolist(), linked.scores.tolist()
     for (head, tail), label, score in zip(*columns, strict=True):
-        link = (place[head], place[tail], names[label - 1], score)
-        found[owner[head]].links.append(link)
+        theirs = found[owner[head]].links
+        links.append(len(theirs))
+        theirs.append((place[head], place[tail], labels.relations[label - 1], score))
+    for row, *mark in _marks(linked, labels.relation_attributes):
+        found[owner[int(linked.ends[row, 0])]].link_marks.append((links[row], *mark))
     yield from found
 
 
-def spans_and_relations(
-    found: Sequence[tuple[Unit, Found]], fresh: Fresh
-) -> tuple[list[Span], list[Relation]]:
-    """Return what was found in a document in characters: spans in text order, links without ids."""
+def _marks(kept: Chosen | Linked, known: Values) -> Iterator[tuple[int, str, str, float]]:
+    """The attributes that are there: the row of what has them, name, value, probability."""
+    if kept.values is None or kept.sure is None:
+        return
+    values, sure, names = kept.values.tolist(), kept.sure.tolist(), list(known)
+    for row, column in kept.values.nonzero().tolist():
+        name = names[column]
+        yield row, name, known[name][values[row][column] - 1], sure[row][column]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was found in a document, in characters.
+
+    Spans have ids, relations the number of the link as an id, for the time being; marks say the id
+    of what an attribute is of, its name, value and probability.
+    """
+
+    spans: list[Span]
+    relations: list[Relation]
+    marks: list[tuple[str, str, str, float]]
+
+
+def written(found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Written:
+    """Return the spans in text order, relations by their ends."""
     spans: list[tuple[int, int, str, float]] = []
     links: list[tuple[int, int, str, float]] = []
+    marks: list[tuple[int, str, str, float]] = []
+    link_marks: list[tuple[int, str, str, float]] = []
     for unit, mine in found:
-        base = len(spans)
+        base, first = len(spans), len(links)
         for start, end, label, score in mine.spans:
             spans.append((unit.words[start][0], unit.words[end - 1][1], label, score))
         links += [(base + i, base + j, label, score) for i, j, label, score in mine.links]
+        marks += [(base + row, name, value, sure) for row, name, value, sure in mine.marks]
+        link_marks += [(first + row, name, value, p) for row, name, value, p in mine.link_marks]
     order = sorted(range(len(spans)), key=lambda row: spans[row][:3])
     ids = {row: fresh("T") for row in order}
     made = [
@@ -125,5 +171,20 @@ def spans_and_relations(
         for row in order
         for start, end, label, score in (spans[row],)
     ]
-    links.sort(key=lambda link: (spans[link[0]], spans[link[1]]))
-    return made, [Relation("", label, ids[i], ids[j], score=score) for i, j, label, score in links]
+    by_ends = sorted(range(len(links)), key=lambda row: tuple(spans[end] for end in links[row][:2]))
+    relations = [
+        Relation(str(row), label, ids[i], ids[j], score=score)
+        for row in by_ends
+        for i, j, label, score in (links[row],)
+    ]
+    said = [(ids[row], name, value, sure) for row, name, value, sure in marks]
+    said += [(str(row), name, value, sure) for row, name, value, sure in link_marks]
+    return Written(made, relations, said)
+
+
+def spans_and_relations(
+    found: Sequence[tuple[Unit, Found]], fresh: Fresh
+) -> tuple[list[Span], list[Relation]]:
+    """Return what ``written`` does, for tasks without attributes."""
+    all_of_it = written(found, fresh)
+    return all_of_it.spans, all_of_it.relations

@@ -85,15 +85,15 @@ class CoreferenceTask(SpanRelationTask):
         """The names of ``figures``."""
         return ("mean", "spans", "links")
 
-    def _gold_pairs(
+    def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]
-    ) -> tuple[tuple[int, int, int], ...]:
+    ) -> dict[tuple[int, int], tuple[int, str]]:
         """All earlier mentions of a cluster are right; pairs are (antecedent, mention)."""
-        pairs: list[tuple[int, int, int]] = []
+        pairs: dict[tuple[int, int], tuple[int, str]] = {}
         for cluster in linked(layer):
             rows = sorted({where[key] for key in cluster if key in where})
-            pairs += [(first, second, 1) for first, second in combinations(rows, 2)]
-        return tuple(pairs)
+            pairs |= dict.fromkeys(combinations(rows, 2), (1, ""))
+        return pairs
 
     def remarks(
         self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]

@@ -26,7 +26,7 @@ from spanloom.nn.spans import SpanAttention
 from spanloom.structs import mst
 from spanloom.tasks._base import Fresh, Ground, Kind, Train
 from spanloom.tasks._span_relation import PAIRS, Inventory, SpanRelationTask
-from spanloom.tasks._spans import Found, Gold, placed, share, spans_and_relations
+from spanloom.tasks._spans import Found, Gold, Labels, placed, share, spans_and_relations
 from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
 
@@ -155,7 +155,7 @@ class DependencyTask(SpanRelationTask):
         every = _words(len(vectors.words), vectors.words.device)
         types = torch.nn.functional.one_hot(every.labels, 2).float()
         linked = self.links(head, view, every, types)
-        yield from share(units, every, linked, (WORD,), self.inventory.relations)
+        yield from share(units, every, linked, Labels((WORD,), self.inventory.relations))
 
     def links(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]

@@ -116,14 +116,8 @@ class NumberTask(ChoosingTask):
 def _collect(options: NumberOptions, layer: str, train: Train) -> dict[str, Any]:
     said = [judged(document, layer) for document, _ in train]
     known = [each for each in said if each is not None and each.value is not None]
-    values = [each.value for each in known if each.value is not None] or [0.0]
-    least = min(values) if options.low is None else options.low
-    greatest = max(values) if options.high is None else options.high
-    step = options.step or _round_step(greatest - least) or abs(least) or 1.0
-    low = least if options.low is not None else step * math.floor(least / step + _NEARLY)
-    high = greatest if options.high is not None else step * math.ceil(greatest / step - _NEARLY)
     try:
-        made = Buckets(low, high, step)
+        made = _buckets(options, [each.value for each in known if each.value is not None])
     except ValueError as error:
         raise DataError(f"numbers of layer {layer!r}: {error}") from error
     names = Counter(each.label for each in known)
@@ -134,6 +128,21 @@ def _collect(options: NumberOptions, layer: str, train: Train) -> dict[str, Any]
         "step": made.step,
         "parts": any(parts(document) for document, _ in train),
     }
+
+
+def _buckets(options: NumberOptions, values: Sequence[float]) -> Buckets:
+    """Return the range that holds all values, from and to whole steps where the options say none.
+
+    Raises ``ValueError`` where there is no such range.
+    """
+    least = min(values, default=0.0) if options.low is None else options.low
+    greatest = max(values, default=least) if options.high is None else options.high
+    if greatest < least:
+        raise ValueError(f"expected low below high, got {least} and {greatest}")
+    step = options.step or _round_step(greatest - least) or abs(least) or 1.0
+    low = least if options.low is not None else step * math.floor(least / step + _NEARLY)
+    high = greatest if options.high is not None else step * math.ceil(greatest / step - _NEARLY)
+    return Buckets(low, high, step)
 
 
 def _round_step(width: float) -> float:
