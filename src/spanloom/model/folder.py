@@ -153,7 +153,7 @@ def _weights(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
     """Make the tasks; raises ``ModelError`` where their labels are not as training writes them."""
-    for name in recipe.kept:
+    for name in recipe.tasks:
         found = recipe.collected.get(name)
         if not isinstance(found, dict):
             raise ModelError(f"{path}: no labels collected for task {name!r}")

@@ -14,6 +14,7 @@ from spanloom.data.units import Cut, Prompt, Sizes, Unit, cut, prompt
 from spanloom.document import Document
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat.ids import FreshIds
+from spanloom.forms.parts import PARTS
 from spanloom.model.network import Network
 from spanloom.model.precision import Compute
 from spanloom.tasks._base import Task
@@ -77,7 +78,8 @@ class Model:
         are read a stretch ahead, and a long one is encoded in windows. A task that is given a layer
         reads it from the document (``LayerError`` where it has none); nothing else of a document
         but its text and queries is looked at. Where several of the tasks write one layer, each
-        writes to a layer of its own name instead, so that none hides another. Raises
+        writes to a layer of its own name instead, so that none hides another. Layers that were
+        given and the parts of a text stay: what is written may refer to them. Raises
         ``NameNotFound`` for an unknown task.
         """
         tasks = self._chosen(names)
@@ -138,9 +140,10 @@ class Model:
 
     def _finish(self, under_way: Sequence[_Open], tasks: Mapping[str, Task]) -> Iterator[Document]:
         shared = Counter(task.layer for task in tasks.values())
+        given = {PARTS, *(layer for task in tasks.values() for layer in task.inputs)}
         for each in under_way:
-            fresh = FreshIds(())
-            document = each.document.bare()
+            document = each.document.bare(given - shared.keys())
+            fresh = FreshIds(document.annotations())
             for name, task in tasks.items():
                 found = sorted(each.found.pop(name), key=_place)
                 layer = task.write(each.document, found, fresh)

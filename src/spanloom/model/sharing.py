@@ -24,14 +24,14 @@ OWN, EMBEDDED, TOKEN, NONE = "heads", "task-embedding", "task-token", "none"
 def tasks(recipe: Recipe) -> dict[str, Task]:
     """Make the recipe's tasks with the labels that were collected for each from train.
 
-    Tasks that share a head are made with the labels of all of them. Raises ``RecipeError`` where
-    their kinds cannot share one.
+    Tasks that share a head are made with the labels of all of them, those that were dropped too:
+    the head knows them. Raises ``RecipeError`` where their kinds cannot share one.
     """
-    kinds = {name: load(recipe.tasks[name].kind) for name in recipe.kept}
+    kinds = {name: load(spec.kind) for name, spec in recipe.tasks.items()}
     united = _united(recipe, kinds)
     made = {}
-    for name, kind in kinds.items():
-        spec = recipe.tasks[name]
+    for name in recipe.kept:
+        kind, spec = kinds[name], recipe.tasks[name]
         chosen = options(kind.options, spec.options, recipe.at("tasks", name))
         own: dict[str, Any] = recipe.collected[name]
         made[name] = kind.make(name, spec.layer, chosen, own, united.get(kind.family, own))

@@ -1,0 +1,130 @@
+"""Heads of one's own or shared, and what is read in one pass: by every way of sharing."""
+
+import json
+
+import pytest
+import tiny_judged
+import torch
+
+from spanloom.config import recipe as recipes
+from spanloom.data.batches import collate
+from spanloom.data.units import Sizes
+from spanloom.document import Document, Layer, Span, content
+from spanloom.errors import RecipeError
+from spanloom.forms.parts import PARTS, joined, judged
+from spanloom.model import folder
+from spanloom.training.heads import without
+from spanloom.training.start import fresh
+
+WAYS = ["heads", "task-embedding", "task-token", "none"]
+EVERY = pytest.mark.parametrize("way", WAYS)
+ONE = Document("add warm a .")
+TWO = joined("two", "add warm a .", "mix warm b .")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tiny_judged.corpora(tmp_path_factory.mktemp("judged"))
+
+
+@pytest.fixture(scope="module")
+def made(place):
+    """Models with random weights, one a way of sharing."""
+    found = {}
+    for way in WAYS:
+        recipe = recipes.loads(json.dumps(tiny_judged.recipe(place, sharing=way)))
+        found[way], _ = fresh(recipe, place, "cpu")
+        torch.manual_seed(4)
+        with torch.no_grad():
+            for each in found[way].network.heads.parameters():
+                each.normal_()
+    return found
+
+
+def said(model, names=None):
+    return [content(each) for each in model.annotate([ONE, TWO], names)]
+
+
+@EVERY
+def test_heads_are_as_many_as_the_table_says(made, way):
+    model = made[way]
+    assert len(model.network.heads) == (3 if way == "heads" else 1)
+    assert (model.network.task_vectors is not None) == (way == "task-embedding")
+    labels = 2 if way == "heads" else 6
+    assert all(len(task.every) == labels for task in model.tasks.values())
+
+
+@EVERY
+def test_a_task_says_its_own_labels_alone(made, way):
+    (one, two) = made[way].annotate([ONE, TWO])
+    for name, known in tiny_judged.LABELS.items():
+        assert judged(one, name).label in known
+        assert judged(two, name).label in known
+
+
+@EVERY
+def test_tasks_that_read_alike_are_one_pass(made, way):
+    names = list(tiny_judged.TASKS)
+    passes = made[way].passes()
+    assert passes == ([(name,) for name in names] if way == "task-token" else [tuple(names)])
+    assert made[way].passes(["match", "heat"]) == (
+        [("match",), ("heat",)] if way == "task-token" else [("match", "heat")]
+    )
+
+
+@EVERY
+def test_each_task_says_together_what_it_says_alone(made, way):
+    together = list(made[way].annotate([ONE, TWO]))
+    for name in tiny_judged.TASKS:
+        for among, alone in zip(together, made[way].annotate([ONE, TWO], [name]), strict=True):
+            mine, yours = judged(among, name), judged(alone, name)
+            assert mine == yours
+
+
+def test_what_tells_tasks_apart_reaches_the_scores(made):
+    """The same head on the same text: only a task's vector or token makes its score another."""
+    for way, apart in (("task-embedding", True), ("task-token", True), ("none", False)):
+        scores = []
+        for task in ("heat", "act"):
+            model, reading = made[way], made[way].tasks[task].reading
+            units = list(reading.units(0, model.cut(ONE), Sizes(64, 64), model.prompt))
+            batch = collate(units, model.pieces, 64)
+            with torch.no_grad():
+                scores.append(model.network.eval().read(batch, [task])[task].openings)
+        assert scores[0].equal(scores[1]) != apart
+
+
+@EVERY
+@pytest.mark.parametrize("dropped", [["heat"], ["act", "match"]])
+def test_what_is_left_when_tasks_are_dropped_is_saved_and_says_the_same(
+    place, way, dropped, tmp_path
+):
+    recipe = recipes.loads(json.dumps(tiny_judged.recipe(place, sharing=way)))
+    model, _ = fresh(recipe, place, "cpu")
+    names = [name for name in tiny_judged.TASKS if name not in dropped]
+    before = said(model, names)
+    model = without(model, dropped)
+    assert said(model) == before
+    folder.save(model, tmp_path / "left", figures={})
+    loaded = folder.load(tmp_path / "left", device="cpu", precision="fp32")
+    assert list(loaded.tasks) == names
+    assert said(loaded) == before
+    assert loaded.network.heads.keys() == {loaded.network.places[name].head for name in names}
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_kinds_that_cannot_share_are_told_with_their_line(place, way):
+    tasks = {"spans": {"data": "judged", "kind": "entities", "layer": "heat"}}
+    raw = tiny_judged.recipe(place, sharing=way, tasks=tasks)
+    raw["stages"] = [{"tasks": ["spans"]}]
+    with pytest.raises(RecipeError, match=r"tasks.spans.kind: 'entities' cannot share"):
+        fresh(recipes.loads(json.dumps(raw)), place, "cpu")
+
+
+def test_what_was_given_stays_so_that_answers_can_refer_to_it(made):
+    document = TWO.with_layer(Layer("heat", (Span("T7", "warm", ((0, 3),)),)))
+    (found,) = made["heads"].annotate([document], ["match", "heat"])
+    assert found[PARTS] == document[PARTS]
+    (relation,) = found["match"].relations
+    assert {relation.head, relation.tail} == {span.id for span in document[PARTS].spans}
+    assert len(found.annotations()) == 2 + 2

@@ -1,0 +1,63 @@
+"""A corpus of texts that are judged in two ways, and one of pairs: for tests of shared heads."""
+
+import random
+
+import tiny
+
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.formats import jsonl
+from spanloom.forms.parts import joined
+
+TASKS = {
+    "heat": {"data": "judged", "kind": "label", "layer": "heat"},
+    "act": {"data": "judged", "kind": "label", "layer": "act"},
+    "match": {"data": "pairs", "kind": "label", "layer": "match"},
+}
+LABELS = {"heat": {"warm", "cold"}, "act": {"add", "mix"}, "match": {"same", "other"}}
+
+
+def _text(chance):
+    words = [chance.choice(["add", "mix"]), chance.choice(["warm", "cold"]), chance.choice("ab")]
+    return " ".join(words) + " ."
+
+
+def single(chance, name):
+    """A text with what it says of heat and of the act."""
+    text = _text(chance)
+    act, heat, *_ = text.split()
+    whole = ((0, len(text)),)
+    layers = Layer("heat", (Span("T1", heat, whole),)), Layer("act", (Span("T2", act, whole),))
+    return Document(text, layers, name)
+
+
+def pair(chance, name):
+    """Two texts, and whether they are of one heat."""
+    first, second = _text(chance), _text(chance)
+    label = "same" if first.split()[1] == second.split()[1] else "other"
+    made = joined(name, first, second)
+    return made.with_layer(Layer("match", relations=(Relation("R1", label, "T1", "T2"),)))
+
+
+def corpora(folder):
+    """Write both corpora, and a random encoder beside them."""
+    chance = random.Random(3)
+    tiny.encoder(folder / "encoder")
+    for name, make in (("judged", single), ("pairs", pair)):
+        for split, size in (("train", 12), ("dev", 4)):
+            (folder / name).mkdir(exist_ok=True)
+            made = [make(chance, f"{split}{row}") for row in range(size)]
+            jsonl.write(folder / name / f"{split}.jsonl", made)
+    return folder
+
+
+def recipe(folder, **changes):
+    """A recipe of three labels over them, as plain data."""
+    stage = {"tasks": list(TASKS), "epochs": 1, "batch": 32, "precision": "fp32"}
+    made = {
+        "trunk": [{"transformer": str(folder / "encoder"), "dropout": 0.0}],
+        "tasks": TASKS,
+        "stages": [stage],
+        "window": 64,
+        "dropout": 0.0,
+    }
+    return made | changes
