@@ -1,0 +1,69 @@
+"""One update, and exactly which weights it moves: its task's head, its level, those below."""
+
+import pytest
+
+from spanloom.training.loop import _Stage
+
+LEVELS = [
+    {"name": "low", "rnn": "lstm", "size": 4},
+    {"name": "middle", "rnn": "gru", "size": 4, "reads": ["trunk", "low"]},
+    {"name": "high", "rnn": "lstm", "size": 4, "reads": ["middle"], "scope": "sentence"},
+    {"name": "beside", "rnn": "lstm", "size": 4, "reads": ["trunk"]},
+]
+BELOW = {
+    "ground": (),
+    "a": ("low",),
+    "b": ("low", "middle"),
+    "c": ("low", "middle", "high"),
+    "d": ("beside",),
+}
+TASKS = {
+    "ground": {"data": "corpus", "kind": "entities", "size": 16},
+    "a": {"data": "corpus", "kind": "entities", "level": "low", "size": 16},
+    "b": {"data": "corpus", "kind": "relations", "level": "middle", "size": 16},
+    "c": {"data": "corpus", "kind": "relations", "level": "high", "size": 16, "given": True},
+    "d": {"data": "corpus", "kind": "entities", "level": "beside", "size": 16},
+}
+UNTOUCHED = {"c": ("spans.",)}  # spans that are given are not scored
+
+
+@pytest.fixture(scope="module")
+def stage(bench, tmp_path_factory):
+    stages = [{"tasks": list(TASKS), "epochs": 1, "precision": "fp32"}]
+    run = bench.run(tmp_path_factory.mktemp("run"), tasks=TASKS, levels=LEVELS, stages=stages)
+    return _Stage(run, run.recipe.stages[0])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_an_update_moves_its_head_its_level_and_all_below_and_nothing_else(stage, name):
+    network = stage.model.network
+    stage.optimiser.zero_grad(set_to_none=True)
+    draw = next(draw for update in stage._draw() for draw in update if draw.task == name)
+    stage._backward(draw, 0, draw.sentences)
+    mine = ("trunk.", f"heads.{name}.", *(f"levels.{level}." for level in BELOW[name]))
+    without = tuple(f"heads.{name}.{part}" for part in UNTOUCHED.get(name, ()))
+    expected = {
+        key
+        for key, _ in network.named_parameters()
+        if key.startswith(mine) and not key.startswith(without)
+    }
+    touched = {key for key, each in network.named_parameters() if each.grad is not None}
+    assert touched == expected
+    moved = {key for key, each in network.named_parameters() if key in touched and each.grad.any()}
+    for part in mine:
+        assert any(key.startswith(part) for key in moved), part
+
+
+def test_levels_that_nobody_asks_for_are_not_run(stage):
+    network, ran = stage.model.network, []
+    hooks = [
+        level.register_forward_hook(lambda *_, name=name: ran.append(name))
+        for name, level in network.levels.items()
+    ]
+    for name in TASKS:
+        ran.clear()
+        draw = next(draw for update in stage._draw() for draw in update if draw.task == name)
+        stage._backward(draw, 0, draw.sentences)
+        assert tuple(ran) == BELOW[name]
+    for hook in hooks:
+        hook.remove()

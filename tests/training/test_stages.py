@@ -1,0 +1,193 @@
+"""What a stage does to heads and losses: some begin anew, some leave, some weigh more."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from test_resume import Stopped, same, stop_at
+
+from spanloom.model import folder
+from spanloom.training import checkpoint, heads, loop
+from spanloom.training.heads import renew, without
+from spanloom.training.loop import BEST, Pace, _Stage
+
+BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch": 40, "precision": "fp32"}
+ALONE = BOTH | {"tasks": ["steps"]}
+
+
+def weights(network, start):
+    state = network.state_dict()
+    return {name: each.clone() for name, each in state.items() if name.startswith(start)}
+
+
+def equal(one, two):
+    return one.keys() == two.keys() and all(one[name].equal(two[name]) for name in one)
+
+
+@pytest.fixture
+def model(bench):
+    return bench.fresh()[0]
+
+
+def test_a_new_head_follows_from_its_seed_alone(model):
+    network, found = model.network, []
+    rest = {k: v for k, v in weights(network, "").items() if not k.startswith("heads.steps.")}
+    before = weights(network, "heads.steps.")
+    for state, seed in ((1, "5/1"), (2, "5/1"), (1, "5/2"), (1, "6/1")):
+        torch.manual_seed(state)
+        renew(model, "steps", seed)
+        found.append(weights(network, "heads.steps."))
+    assert not equal(found[0], before)
+    assert equal(found[0], found[1])
+    assert not equal(found[0], found[2])
+    assert not equal(found[0], found[3])
+    now = {k: v for k, v in weights(network, "").items() if not k.startswith("heads.steps.")}
+    assert equal(rest, now)
+
+
+def test_what_is_dropped_is_gone_and_the_rest_stays(model):
+    kept = weights(model.network, "heads.names.")
+    left = without(model, ["steps"])
+    assert list(left.tasks) == ["names"]
+    assert list(left.network.heads) == ["names"]
+    assert left.recipe.dropped == ("steps",)
+    assert left.recipe.kept == ("names",)
+    assert equal(weights(left.network, "heads.names."), kept)
+    assert not weights(left.network, "heads.steps.")
+    assert without(left, []) is left
+    assert without(left, ["steps"]).recipe.dropped == ("steps",)
+
+
+def test_a_shared_head_stays_while_anyone_uses_it(model):
+    network = model.network
+    del network.heads["names"]
+    network.places["names"] = network.places["steps"]
+    assert list(without(model, ["steps"]).network.heads) == ["steps"]
+
+
+@pytest.mark.parametrize(("fresh", "anew"), [([], False), (["steps"], True)])
+def test_a_fresh_head_starts_anew_and_all_else_goes_on(bench, tmp_path, monkeypatch, fresh, anew):
+    run = bench.run(tmp_path, stages=[BOTH, ALONE | {"fresh": fresh}])
+    starts = []
+    real = loop.optimiser
+
+    def making(network, spec):
+        starts.append(weights(network, ""))
+        return real(network, spec)
+
+    monkeypatch.setattr(loop, "optimiser", making)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop._Stage, "_impatient", lambda self: self.progress.stage == 1)
+        run.train(Pace(1e9), resume=False)
+    best = load_file(tmp_path / BEST / "model.safetensors")
+    head = {name for name in best if name.startswith("heads.steps.")}
+    assert all(starts[1][name].equal(best[name]) for name in best.keys() - head)
+    assert all(starts[1][name].equal(best[name]) for name in head) != anew
+    if anew:
+        heads.renew(run.model, "steps", "5/1")
+        assert equal(weights(run.model.network, "heads.steps."), _of(starts[1], "heads.steps."))
+
+
+def _of(state, start):
+    return {name: each for name, each in state.items() if name.startswith(start)}
+
+
+def test_a_stage_that_drops_a_task_leaves_a_model_without_it(bench, tmp_path):
+    bench.train(tmp_path / "model", stages=[BOTH, ALONE | {"drop": ["names"]}])
+    loaded = folder.load(tmp_path / "model", device="cpu")
+    assert list(loaded.tasks) == ["steps"]
+    assert list(loaded.network.heads) == ["steps"]
+    assert loaded.recipe.dropped == ("names",)
+    assert loaded("add warm buffer .").layers[0].name == "main"
+
+
+SHORT = ALONE | {"batch": 100}
+CHANGED = SHORT | {"drop": ["names"], "fresh": ["steps"]}
+DROPPING = {"stages": [BOTH | {"batch": 100}, CHANGED, SHORT]}
+
+
+@pytest.fixture(scope="module")
+def through(bench, tmp_path_factory):
+    """The model of a run of three stages that nobody interrupted."""
+    out = tmp_path_factory.mktemp("through") / "model"
+    bench.train(out, **DROPPING)
+    return out
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        (heads, "renew", 1),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                (heads, "without", 2),
+                (heads, "without", 3),
+                (folder, "save", 2),
+                (folder, "save", 3),
+                (folder, "load_weights", 2),
+                *((checkpoint, "save", call) for call in (2, 5, 8, 10)),
+            )
+        ),
+    ],
+)
+def test_a_run_stopped_where_heads_change_goes_on(
+    bench, through, tmp_path, monkeypatch, owner, name, call, after
+):
+    with monkeypatch.context() as patch:
+        stop_at(patch, owner, name, call, after=after)
+        with pytest.raises(Stopped):
+            bench.train(tmp_path / "model", **DROPPING)
+    bench.train(tmp_path / "model", resume=True, **DROPPING)
+    same(tmp_path / "model", through)
+
+
+@pytest.mark.parametrize("weight", [0.25, 3.0])
+def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, weight):
+    found = []
+    for row, weighed in enumerate(({}, {"steps": weight})):
+        run = bench.run(tmp_path / str(row), stages=[BOTH | {"weights": weighed}])
+        stage = _Stage(run, run.recipe.stages[0])
+        found.append({name: _gradients(stage, name) for name in BOTH["tasks"]})
+    plain, weighed = found
+    for name, factor in (("steps", weight), ("names", 1.0)):
+        for key, grad in plain[name].items():
+            torch.testing.assert_close(weighed[name][key], grad * factor, rtol=1e-3, atol=1e-5)
+
+
+def _gradients(stage, name):
+    stage.optimiser.zero_grad(set_to_none=True)
+    draw = next(draw for update in stage._draw() for draw in update if draw.task == name)
+    torch.manual_seed(0)
+    stage._backward(draw, 0, draw.sentences)
+    every = stage.model.network.named_parameters()
+    return {key: each.grad.clone() for key, each in every if each.grad is not None}
+
+
+def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
+    told = []
+    for row, weighed in enumerate(({}, {"names": 9.0})):
+        run = bench.run(tmp_path / str(row), stages=[BOTH | {"weights": weighed}])
+        stage = _Stage(run, run.recipe.stages[0])
+        draw = next(draw for update in stage._draw() for draw in update if draw.task == "names")
+        torch.manual_seed(0)
+        told.append(stage._backward(draw, 0, draw.sentences)["names.spans"].item())
+    assert told[0] == pytest.approx(told[1])
+
+
+def test_weights_reach_a_whole_run(bench, tmp_path):
+    """A weight of nearly nothing leaves what only that task learns nearly where it was."""
+    moved = []
+    for row, weighed in enumerate(({}, {"names": 1e-12})):
+        stage = BOTH | {"weights": weighed, "optimiser": "adam", "clip": None, "warmup": 0}
+        stage["weight_decay"] = 0
+        run = bench.run(tmp_path / str(row), stages=[stage])
+        before = weights(run.model.network, "heads.names.")
+        steps = _Stage(run, run.recipe.stages[0])
+        for update in steps._draw():
+            steps._update(update, 9, SimpleNamespace(log=10**9, checkpoint=1e9))
+        after = weights(run.model.network, "heads.names.")
+        moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))
+    assert moved[1] < moved[0] / 10
