@@ -1,0 +1,217 @@
+"""Five papers, five recipes, one machine: each trains, resumes, is saved and annotates."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from spanloom.config import recipe as recipes
+from spanloom.data.batches import collate
+from spanloom.document import Document, Query
+from spanloom.forms.parts import joined
+from spanloom.model import folder
+from spanloom.tasks import load
+from spanloom.training import plan
+from spanloom.training.journal import Journal
+from spanloom.training.loop import METRICS, Pace, Run
+from spanloom.training.processes import Processes
+from spanloom.training.start import fresh, home, train
+
+HERE = Path(__file__).parents[1] / "recipes" / "tiny"
+CHILD = Path(__file__).parent / "training" / "child.py"
+EVERY = [  # recipe, its sharing if that is changed, encoder passes of what it annotates
+    ("spanrel", None, 1),
+    ("spex", None, 4),
+    ("tagging", "heads", 1),
+    ("tagging", "task-embedding", 1),
+    ("tagging", "task-token", 3),
+    ("hmtl", None, 1),
+    ("spanbert", None, 2),
+]
+ONE = joined("two", "Anna sleeps .", "She is at home .")  # two texts, for tasks that judge pairs
+RAW = [
+    Document("Anna saw Tom in Berlin .\nShe is happy now .", name="news"),
+    Document("", name="empty"),
+    replace(ONE, queries=(Query("Q1", "who sleeps ?"), Query("Q2", "where is the cat ?"))),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to train one recipe."""
+
+    name: str
+    sharing: str | None
+    passes: int
+
+    def recipe(self, *more):
+        settings = [] if self.sharing is None else [f"sharing={self.sharing}"]
+        return recipes.load(HERE / f"{self.name}.yaml", [*settings, *more])
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda each: "-".join(filter(None, each[:2])))
+def case(request):
+    torch.set_num_threads(1)
+    return Case(*request.param)
+
+
+def calm(recipe):
+    """The recipe in fp32 and without any dropout."""
+    plain = recipes.plain(recipe)
+    for part in (*plain["trunk"], *plain["levels"]):
+        if {"transformer", "characters", "rnn"} & part.keys():
+            part["dropout"] = 0.0
+    for task in plain["tasks"].values():
+        if "dropout" in load(task["kind"]).options.model_fields:
+            task["dropout"] = 0.0
+    for stage in plain["stages"]:
+        stage["precision"] = "fp32"
+    return recipes.loads(json.dumps(plain | {"dropout": 0.0}), "calm")
+
+
+def written(recipe, place):
+    """Write a recipe so that its data is found from anywhere."""
+    plain = recipes.plain(recipe)
+    for task in plain["tasks"].values():
+        task["data"] = str((HERE / task["data"]).resolve())
+    for part in plain["trunk"]:
+        for key in ("transformer", "static"):
+            if key in part:
+                part[key] = str((HERE / part[key]).resolve())
+    place.write_text(json.dumps(plain))
+    return place
+
+
+def losses_of(model, draw, gold):
+    """What a task loses on a batch, as the training loop computes it, a thing learnt."""
+    task = model.tasks[draw.task]
+    batch = collate(draw.units, model.pieces, model.recipe.window)
+    batch, hidden = task.conceal(batch, draw.units, model.pieces, 7)
+    vectors = model.network.read(batch, [draw.task])[draw.task]
+    targets = hidden or task.targets(draw.units, gold)
+    return task.loss(model.network.head(draw.task), vectors, batch, targets)
+
+
+def test_one_batch_of_each_task_is_learnt_by_heart(case):
+    recipe = calm(case.recipe())
+    model, prepared = fresh(recipe, HERE, "cpu")
+    draws = {}
+    for stage in recipe.stages:
+        for name in stage.tasks:
+            alone = stage.model_copy(update={"tasks": (name,), "batch": 24})
+            (first, *_) = plan.epoch(
+                alone, prepared.data, seed="1", number=0, window=64, cutter=model.prompt
+            )
+            draws[name] = replace(first[0], units=first[0].units[:4])
+    optimiser = torch.optim.Adam(model.network.parameters(), lr=0.01)
+    for _ in range(160):
+        optimiser.zero_grad()
+        worst = 0.0
+        for name, draw in draws.items():
+            for loss in losses_of(model, draw, prepared.data[name].gold).values():
+                (loss.total / loss.count).backward(retain_graph=True)
+                worst = max(worst, float(loss.total.detach()) / loss.count)
+        if worst < 0.05:
+            break
+        torch.nn.utils.clip_grad_norm_(model.network.parameters(), 5.0)
+        optimiser.step()
+    assert worst < 0.05
+
+
+def run(case, out):
+    """Train in this process; returns the run, whose model holds the best weights."""
+    model, prepared = fresh(case.recipe(), HERE, "cpu")
+    out.mkdir()
+    journal = Journal(out / METRICS, lambda line: None, active=True)
+    made = Run(model, prepared, out, Processes("cpu"), journal)
+    made.train(Pace(checkpoint=1e9), resume=False)
+    return made
+
+
+@pytest.fixture(scope="module")
+def trained(case, tmp_path_factory):
+    out = tmp_path_factory.mktemp("tiny") / "run"
+    began = time.process_time()
+    made = run(case, out)
+    return made, out, time.process_time() - began
+
+
+def test_training_takes_seconds(trained):
+    assert trained[2] < 20
+
+
+def test_a_saved_model_annotates_raw_text_as_the_one_in_memory(case, trained):
+    made, out, _ = trained
+    loaded = folder.load(out / "best", device="cpu")
+    assert len(loaded.passes()) == len(made.model.passes()) == case.passes
+    able = {name: task for name, task in loaded.tasks.items() if task.annotates}
+    for names in ([name for name in able if not able[name].inputs], *([name] for name in able)):
+        inputs = {each for name in names for each in able[name].inputs}
+        texts = [each for each in RAW if all(each.has(layer) for layer in inputs)]
+        before, after = (list(model.annotate(texts, names)) for model in (made.model, loaded))
+        assert [repr(each) for each in before] == [repr(each) for each in after]
+        assert all(
+            len(each.layers) == len(names) + len(text.layers)
+            for text, each in zip(texts, after, strict=True)
+        )
+        assert [each.text for each in after] == [each.text for each in texts]
+
+
+def child(path, out, *how, limit=200):
+    quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, *how, str(CHILD), str(path), str(out)]
+    done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=limit)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
+    path = written(case.recipe(), tmp_path / "recipe.yaml")
+    train(recipes.load(path), tmp_path, tmp_path / "whole", str, pace=Pace(0.0), device="cpu")
+    out = tmp_path / "killed"
+    command = [sys.executable, str(CHILD), str(path), str(out)]
+    quiet = os.environ | {"OMP_NUM_THREADS": "1"}
+    half = len((home(tmp_path / "whole") / METRICS).read_text().splitlines()) // 2
+    with subprocess.Popen(command, env=quiet, stdout=subprocess.DEVNULL) as running:
+        log = home(out) / METRICS
+        while running.poll() is None:
+            if log.is_file() and len(log.read_text().splitlines()) >= half:
+                running.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.002)
+    assert running.returncode == -signal.SIGKILL
+    assert not out.exists()
+    train(recipes.load(path), tmp_path, out, str, resume=True, pace=Pace(0.0), device="cpu")
+    for each in sorted((tmp_path / "whole").iterdir()):
+        assert each.read_bytes() == (out / each.name).read_bytes(), each.name
+
+
+def losses(out):
+    """The losses of each update of a run."""
+    found = {}
+    for line in (home(out) / METRICS).read_text().splitlines():
+        each = json.loads(line)
+        if "losses" in each:
+            found[each["update"]] = each["losses"]
+    return found
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_learns(case, tmp_path):
+    path = written(calm(case.recipe()), tmp_path / "recipe.yaml")
+    pace = Pace(checkpoint=1e9, log=1)
+    train(recipes.load(path), tmp_path, tmp_path / "one", str, pace=pace, device="cpu")
+    many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    child(path, tmp_path / "two", *many)
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(one) > 5
+    assert one.keys() == two.keys()
+    for update, mine in one.items():
+        assert two[update] == pytest.approx(mine, rel=1e-3, abs=1e-4), update
