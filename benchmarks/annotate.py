@@ -16,9 +16,8 @@ import torch
 
 from spanloom.corpora import folder as corpora
 from spanloom.data.batches import by_length, collate
-from spanloom.data.units import cut, units
+from spanloom.data.units import Sizes, units
 from spanloom.document import Document
-from spanloom.encoders.transformer import Transformer
 from spanloom.model import folder
 from spanloom.model.model import BATCH_WORDS, Model
 
@@ -33,11 +32,14 @@ def measure(work: Callable[[], None]) -> float:
 def bare(model: Model, documents: list[Document]) -> Callable[[], None]:
     """The encoder alone over the batches that annotation makes of these documents."""
     window = model.recipe.window
-    cuts = [cut(each.text, model.split, model.pieces) for each in documents]
-    every = [unit for row, whole in enumerate(cuts) for unit in units(row, whole, window)]
+    sizes, cuts = Sizes(window, window), [model.cut(each) for each in documents]
+    every = [unit for row, whole in enumerate(cuts) for unit in units(row, whole, sizes)]
     groups = by_length(every, BATCH_WORDS, window=window)
     batches = [collate(group, model.pieces, window) for group in groups]
-    encoder = next(part for part in model.network.trunk if isinstance(part, Transformer)).encoder
+    found = model.network.transformer
+    if found is None:
+        raise SystemExit("expected a model with a transformer")
+    encoder = found.encoder
 
     def work() -> None:
         model.network.eval()

@@ -13,22 +13,22 @@ from pathlib import Path
 
 import torch
 
-from spanloom.model import build, folder
+from spanloom.model import folder, sharing
 from spanloom.model.model import Model
 
 
 def widened(model: Model, width: int) -> Model:
     """The same model with freshly made heads for spans of up to ``width`` words."""
     collected = {
-        name: {**each, "width": width} if name in model.tasks else each
+        name: {**each, "width": width} if "width" in each else each
         for name, each in model.recipe.collected.items()
     }
     recipe = model.recipe.model_copy(update={"collected": collected})
-    tasks = build.tasks(recipe)
+    tasks = sharing.tasks(recipe)
     torch.manual_seed(1)
     for name, task in tasks.items():
-        head = task.head(int(model.network.heads[name].attention.score.in_features))
-        model.network.heads[name] = head.eval()
+        place = model.network.places[name].head
+        model.network.heads[place] = task.head(model.network.grounds[place]).eval()
     return Model(recipe, model.split, model.pieces, model.network, tasks, model.compute)
 
 
