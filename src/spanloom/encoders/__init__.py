@@ -1,20 +1,15 @@
 """Embedders: words in, one vector a word out. The file's name is the embedder's name in recipes."""
 
-import importlib
-import pkgutil
-
+from spanloom.config import kinds
 from spanloom.encoders._base import Kind
-from spanloom.errors import NameNotFound
 
 
 def names() -> list[str]:
-    """List every kind of embedder there is, by reading this folder."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    """List every embedder there is, by reading this folder."""
+    return kinds.names(__path__)
 
 
-def load(kind: str) -> Kind:
+def load(name: str) -> Kind:
     """Import the one file that holds the kind; raises ``NameNotFound``."""
-    if kind not in names():
-        raise NameNotFound("embedder", kind, names())
-    found: Kind = importlib.import_module(f"{__name__}.{kind}").KIND
+    found: Kind = kinds.load(__name__, names(), name, "embedder")
     return found

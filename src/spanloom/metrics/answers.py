@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from spanloom.document import Document
 from spanloom.errors import LayerError
 from spanloom.forms.queries import answers
-from spanloom.metrics.report import _match as couples
+from spanloom.metrics.report import couples
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")

@@ -16,7 +16,7 @@ from spanloom.document import Document
 from spanloom.errors import LayerError
 from spanloom.forms.parts import PARTS, Judgement, judged
 from spanloom.metrics.counts import Counts, macro
-from spanloom.metrics.report import _match as couples
+from spanloom.metrics.report import couples
 
 Numbers = NDArray[np.float64]
 

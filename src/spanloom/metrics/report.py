@@ -68,17 +68,23 @@ class Report:
 
     def to_table(self) -> str:
         """Return aligned text: one section a measure, ratios in percent."""
-        head = [f"layer {self.layer}: {self.documents} documents"]
-        if self.not_annotated:
-            head.append(f"without this layer, not scored: {self.not_annotated} documents")
-        if self.unscored:
-            head.append(f"with an end that is no span, not scored: {self.unscored} relations")
+        head = heading(self.layer, self.documents, self.not_annotated, self.unscored)
         sections = [("spans (bounds and label)", self.spans)]
         if self.relations.by_label:
             sections.append(("relations (bounds and label)", self.relations))
             sections.append(("relations (and labels of both ends)", self.relations_typed))
-        parts = ["\n".join(head), *(_section(title, score) for title, score in sections)]
+        parts = [head, *(section(title, score) for title, score in sections)]
         return "\n\n".join(parts) + "\n"
+
+
+def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -> str:
+    """Say what was scored, and what was not."""
+    lines = [f"layer {layer}: {documents} documents"]
+    if not_annotated:
+        lines.append(f"without this layer, not scored: {not_annotated} documents")
+    if unscored:
+        lines.append(f"with an end that is no span, not scored: {unscored} relations")
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +112,13 @@ def score(
     predicts nothing. Raises ``DataError`` where names do not match one to one or texts differ, and
     ``LayerError`` where no gold document has the layer.
     """
-    couples = [couple for couple in _match(gold, predicted) if couple[0].has(layer)]
-    if not couples:
+    matched = [couple for couple in couples(gold, predicted) if couple[0].has(layer)]
+    if not matched:
         known = sorted({each.name for document in gold for each in document.layers})
         raise LayerError("gold documents", layer, known)
-    sides = [(_layer(a, layer), _layer(b, layer)) for a, b in couples]
+    sides = [(_layer(a, layer), _layer(b, layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
-    pairs = [_pair(a, b, layer, scheme) for a, b in couples]
+    pairs = [_pair(a, b, layer, scheme) for a, b in matched]
 
     def related(*, typed: bool) -> Score:
         tables = [
@@ -138,7 +144,7 @@ def _layer(document: Document, name: str) -> Layer:
     return document[name] if document.has(name) else Layer(name)
 
 
-def _match(
+def couples(
     gold: Sequence[Document], predicted: Sequence[Document]
 ) -> list[tuple[Document, Document]]:
     """Gold and predicted documents of one name, in gold order."""
@@ -201,7 +207,7 @@ def _numbers(counts: Counts) -> dict[str, float]:
     return {**asdict(counts), **asdict(counts.prf)}
 
 
-def _section(title: str, score: Score) -> str:
+def section(title: str, score: Score) -> str:
     """A title, the averages, then a line a label."""
     width = max([len("label"), *map(len, score.by_label)])
     low, high = 100 * score.interval.low, 100 * score.interval.high

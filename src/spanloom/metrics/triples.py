@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from spanloom.document import Document, Layer
-from spanloom.metrics.report import Score, _section, score
+from spanloom.metrics.report import Score, heading, score, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,8 @@ class TripleReport:
 
     def to_table(self) -> str:
         """Return aligned text, ratios in percent."""
-        head = [f"layer {self.layer}: {self.documents} documents"]
-        if self.not_annotated:
-            head.append(f"without this layer, not scored: {self.not_annotated} documents")
-        if self.unscored:
-            head.append(f"with an end that is no span, not scored: {self.unscored} relations")
-        section = _section("relations (last words and label)", self.relations)
-        return "\n".join(head) + f"\n\n{section}\n"
+        head = heading(self.layer, self.documents, self.not_annotated, self.unscored)
+        return f"{head}\n\n{section('relations (last words and label)', self.relations)}\n"
 
 
 def score_triples(

@@ -8,9 +8,11 @@
 | ``none`` | one a family of tasks | nothing but what is read (SpEx) |
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+from pydantic import BaseModel
 
 from spanloom.config.options import options
 from spanloom.config.recipe import Recipe
@@ -18,6 +20,7 @@ from spanloom.model.network import Place
 from spanloom.tasks import load
 from spanloom.tasks._base import Kind, Task
 
+_OF_HEADS = ("size", "dropout", "crf")  # options that shape a head
 OWN, EMBEDDED, TOKEN, NONE = "heads", "task-embedding", "task-token", "none"
 
 
@@ -28,17 +31,33 @@ def tasks(recipe: Recipe) -> dict[str, Task]:
     the head knows them. Raises ``RecipeError`` where their kinds cannot share one.
     """
     kinds = {name: load(spec.kind) for name, spec in recipe.tasks.items()}
-    united = _united(recipe, kinds)
+    chosen = {
+        name: options(kind.options, recipe.tasks[name].options, recipe.at("tasks", name))
+        for name, kind in kinds.items()
+    }
+    united = _united(recipe, kinds, chosen)
     made = {}
     for name in recipe.kept:
-        kind, spec = kinds[name], recipe.tasks[name]
-        chosen = options(kind.options, spec.options, recipe.at("tasks", name))
+        kind, layer = kinds[name], recipe.tasks[name].layer
         own: dict[str, Any] = recipe.collected[name]
-        made[name] = kind.make(name, spec.layer, chosen, own, united.get(kind.family, own))
+        made[name] = kind.make(name, layer, chosen[name], own, united.get(kind.family, own))
         if recipe.sharing == TOKEN:
             reading = replace(made[name].reading, token=f"<<{name}>>")
             made[name] = replace(made[name], reading=reading)  # type: ignore[type-var]
     return made
+
+
+def _agree(recipe: Recipe, names: Sequence[str], chosen: Mapping[str, BaseModel]) -> None:
+    """Raise ``RecipeError`` where tasks that share a head want it of different shapes."""
+    first = names[0]
+    for name in names[1:]:
+        for key in _OF_HEADS:
+            mine, theirs = (getattr(chosen[each], key, None) for each in (first, name))
+            if mine != theirs:
+                raise recipe.at("tasks", name).error(
+                    f"shares its head with {first!r}, so both need the same {key}: "
+                    f"expected {mine!r}, got {theirs!r}"
+                )
 
 
 def places(recipe: Recipe) -> dict[str, Place]:
@@ -52,7 +71,9 @@ def places(recipe: Recipe) -> dict[str, Place]:
     return {name: found[name] for name in recipe.kept}
 
 
-def _united(recipe: Recipe, kinds: Mapping[str, Kind]) -> dict[str, dict[str, Any]]:
+def _united(
+    recipe: Recipe, kinds: Mapping[str, Kind], chosen: Mapping[str, BaseModel]
+) -> dict[str, dict[str, Any]]:
     """What was collected for the tasks of each family, as one; nothing where none share a head."""
     if recipe.sharing == OWN:
         return {}
@@ -68,6 +89,7 @@ def _united(recipe: Recipe, kinds: Mapping[str, Kind]) -> dict[str, dict[str, An
     joined = {}
     for family, names in families.items():
         unite = kinds[names[0]].unite
+        _agree(recipe, names, chosen)
         levels = {recipe.tasks[name].level for name in names}
         if len(levels) > 1:
             where = recipe.at("tasks", names[-1], "level")

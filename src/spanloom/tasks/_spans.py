@@ -34,6 +34,13 @@ class Gold:
         return len(self.spans)
 
 
+def labelled(*spans: tuple[str, int, int]) -> tuple[Span, ...]:
+    """Return spans of one fragment, numbered T1, T2, …: what samples are made of."""
+    return tuple(
+        Span(f"T{row}", label, ((start, end),)) for row, (label, start, end) in enumerate(spans, 1)
+    )
+
+
 @dataclass(slots=True)
 class Found:
     """What was predicted in one unit: spans in its words, links between their rows.

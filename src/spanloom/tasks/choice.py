@@ -4,7 +4,7 @@ All classes are written in natural language, behind the first of two texts or in
 (section 3, table 1).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,9 +13,9 @@ from pydantic import Field
 from spanloom.data.readings import Choosing, Reading
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.forms.parts import Judgement, judged, parts
-from spanloom.metrics.judgements import Classes, score_classes
-from spanloom.tasks._base import Figures, Kind, Train
+from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._extract import FAMILY, ChoosingTask, ExtractOptions, unite
+from spanloom.tasks._judged import OneLabel
 
 _SAMPLE = Document(
     "The film is slow , very slow .",
@@ -33,15 +33,10 @@ class ChoiceOptions(ExtractOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceTask(ChoosingTask):
+class ChoiceTask(OneLabel, ChoosingTask):
     """One of the labels that train has."""
 
     labels: tuple[str, ...]
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("accuracy", "macro", "matthews")
 
     def row(self, said: Judgement) -> int | None:
         """Return the row of a label."""
@@ -50,19 +45,6 @@ class ChoiceTask(ChoosingTask):
     def judgement(self, row: int) -> Judgement:
         """Return a label."""
         return Judgement(self.labels[row])
-
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Classes:
-        """Score the labels."""
-        return score_classes(gold, predicted, self.layer)
-
-    def figures(self, report: Classes) -> Figures:
-        """Return accuracy, macro F1 and Matthews' correlation."""
-        return report.figures()
-
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
-        """Return labels that train did not have."""
-        said = [judged(document, self.layer) for document in documents]
-        return {each.label for each in said if each is not None} - set(self.labels)
 
 
 def written(label: str) -> str:

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
-from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.document import MAIN, Document, Layer
 from spanloom.forms import chains
 from spanloom.nn.span_relation import in_order
 from spanloom.structs import cky
 from spanloom.tasks._base import Fresh, Kind, Train
 from spanloom.tasks._span_relation import SpanRelationTask, collect_inventory, inventory
-from spanloom.tasks._spans import Found, Gold, spans_and_relations
+from spanloom.tasks._spans import Found, Gold, labelled, spans_and_relations
 from spanloom.tasks.pos import WordOptions
 from spanloom.words import Bounds
 
@@ -33,21 +33,15 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            tuple(
-                Span(f"T{row}", label, (bounds,))
-                for row, (label, bounds) in enumerate(
-                    (
-                        ("S", (0, 24)),
-                        ("NP", (0, 3)),
-                        ("VP", (4, 22)),
-                        ("NP", (10, 22)),
-                        ("TOP", (25, 36)),
-                        ("S", (25, 36)),
-                        ("NP", (25, 28)),
-                        ("VP", (29, 34)),
-                    ),
-                    1,
-                )
+            labelled(
+                ("S", 0, 24),
+                ("NP", 0, 3),
+                ("VP", 4, 22),
+                ("NP", 10, 22),
+                ("TOP", 25, 36),
+                ("S", 25, 36),
+                ("NP", 25, 28),
+                ("VP", 29, 34),
             ),
         ),
     ),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit, shorten
-from spanloom.document import MAIN, Document, Layer, Relation, Span
+from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.forms.events import EventScheme
 from spanloom.nn.choices import ChoiceLoss
 from spanloom.nn.pairs import Pairing
@@ -26,7 +26,7 @@ from spanloom.nn.spans import SpanAttention
 from spanloom.structs import mst
 from spanloom.tasks._base import Fresh, Ground, Kind, Train
 from spanloom.tasks._span_relation import PAIRS, Inventory, SpanRelationTask
-from spanloom.tasks._spans import Found, Gold, Labels, placed, share, spans_and_relations
+from spanloom.tasks._spans import Found, Gold, Labels, labelled, placed, share, spans_and_relations
 from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
 
@@ -39,11 +39,14 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            tuple(
-                Span(f"T{row}", WORD, (bounds,))
-                for row, bounds in enumerate(
-                    ((0, 3), (4, 9), (10, 17), (18, 19), (20, 23), (24, 29), (30, 31)), 1
-                )
+            labelled(
+                (WORD, 0, 3),
+                (WORD, 4, 9),
+                (WORD, 10, 17),
+                (WORD, 18, 19),
+                (WORD, 20, 23),
+                (WORD, 24, 29),
+                (WORD, 30, 31),
             ),
             (
                 Relation("R1", "nsubj", "T2", "T1"),

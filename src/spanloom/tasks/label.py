@@ -14,10 +14,10 @@ from spanloom.data.readings import Reading, Whole
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.forms.parts import PARTS, judge, judged, parts
-from spanloom.metrics.judgements import Classes, score_classes
 from spanloom.nn.label import UNKNOWN, Label
-from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train
+from spanloom.tasks._base import Fresh, Ground, Kind, LayerTask, Train
 from spanloom.tasks._extract import Gold, openings
+from spanloom.tasks._judged import OneLabel
 from spanloom.tensors import Batch, Loss, Vectors
 
 Found = tuple[str, float]  # a label and its probability
@@ -47,7 +47,7 @@ class LabelTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTask(LayerTask):
+class LabelTask(OneLabel, LayerTask):
     """One of its ``labels``; the head knows ``every`` label of the tasks that share it."""
 
     dropout: float
@@ -59,11 +59,6 @@ class LabelTask(LayerTask):
     def inputs(self) -> tuple[str, ...]:
         """The two parts, where train has them."""
         return (PARTS,) if self.parts else ()
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("accuracy", "macro", "matthews")
 
     @property
     def learns(self) -> tuple[str, ...]:
@@ -107,19 +102,6 @@ class LabelTask(LayerTask):
             return Layer(self.layer)
         ((_, (label, chance)),) = found
         return judge(document, self.layer, label, None, fresh, chance)
-
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Classes:
-        """Score the labels."""
-        return score_classes(gold, predicted, self.layer)
-
-    def figures(self, report: Classes) -> Figures:
-        """Return accuracy, macro F1 and Matthews' correlation."""
-        return report.figures()
-
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
-        """Return labels that train did not have."""
-        said = [judged(document, self.layer) for document in documents]
-        return {each.label for each in said if each is not None} - set(self.labels)
 
 
 def _collect(options: LabelOptions, layer: str, train: Train) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from spanloom.config.options import Options
 from spanloom.data.readings import Reading, Sentences
-from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.span_relation import in_order
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._span_relation import (
@@ -20,27 +20,22 @@ from spanloom.tasks._span_relation import (
     collect_inventory,
     inventory,
 )
+from spanloom.tasks._spans import labelled
 
 _SAMPLE = Document(
     "She wrote long letters .\nBob slept .",
     (
         Layer(
             MAIN,
-            tuple(
-                Span(f"T{row}", label, (bounds,))
-                for row, (label, bounds) in enumerate(
-                    (
-                        ("PRON", (0, 3)),
-                        ("VERB", (4, 9)),
-                        ("ADJ", (10, 14)),
-                        ("NOUN", (15, 22)),
-                        ("PUNCT", (23, 24)),
-                        ("PROPN", (25, 28)),
-                        ("VERB", (29, 34)),
-                        ("PUNCT", (35, 36)),
-                    ),
-                    1,
-                )
+            labelled(
+                ("PRON", 0, 3),
+                ("VERB", 4, 9),
+                ("ADJ", 10, 14),
+                ("NOUN", 15, 22),
+                ("PUNCT", 23, 24),
+                ("PROPN", 25, 28),
+                ("VERB", 29, 34),
+                ("PUNCT", 35, 36),
             ),
         ),
     ),
