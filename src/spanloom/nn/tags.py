@@ -3,15 +3,13 @@
 Words lie flat; sentences are padded here, and here only, a few of like length at a time.
 """
 
-from collections.abc import Iterator
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.rows import take
+from spanloom.nn.padding import grouped, pad
 from spanloom.structs.crf import Chain, best, log_partition, marginals, score
 from spanloom.tensors import Loss
 
@@ -87,8 +85,8 @@ class Tags(nn.Module):
         if self.transitions is None:
             return Loss(F.cross_entropy(emissions, target, reduction="sum"), len(sentences))
         total = emissions.sum() * 0
-        for places, lengths in _groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.transitions(_pad(emissions, places), lengths)
+        for places, lengths in grouped(sentences, _CHUNK // emissions.shape[1]):
+            chain = self.transitions(pad(emissions, places), lengths)
             total = total + (log_partition(chain) - score(chain, target[places])).sum()
         return Loss(total, len(sentences))
 
@@ -112,34 +110,10 @@ class Tags(nn.Module):
             return tags, scores
         tags = torch.zeros(len(words), dtype=torch.long, device=words.device)
         scores = emissions.new_zeros(len(words))
-        for places, lengths in _groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.transitions(_pad(emissions, places), lengths)
+        for places, lengths in grouped(sentences, _CHUNK // emissions.shape[1]):
+            chain = self.transitions(pad(emissions, places), lengths)
             seen = chain.seen()
             path, _ = best(chain)
             chances = marginals(chain).gather(2, path[:, :, None])[:, :, 0]
             tags[places[seen]], scores[places[seen]] = path[seen], chances[seen]
         return tags, scores
-
-
-def _groups(
-    sentences: Int[Tensor, "sentence 2"], most: int
-) -> Iterator[tuple[Int[Tensor, "_ _"], Int[Tensor, " _"]]]:
-    """Yield, longest sentences first, the words of a few by row and column, and their lengths.
-
-    A group is one sentence or at most ``most`` words. Padding is its sentence's first word.
-    """
-    sizes = sentences[:, 1] - sentences[:, 0]
-    order = sizes.argsort(descending=True, stable=True)[: int((sizes > 0).sum())]
-    while len(order):
-        widest = int(sizes[order[0]])
-        group, order = order.tensor_split([max(1, most // widest)])
-        steps = torch.arange(widest, device=sizes.device)
-        inside = steps < sizes[group, None]
-        yield sentences[group, :1] + torch.where(inside, steps, 0), sizes[group]
-
-
-def _pad(
-    emissions: Float[Tensor, "word tag"], places: Int[Tensor, "seq width"]
-) -> Float[Tensor, "seq width tag"]:
-    """Gather rows by place; what stands in the padding is never read."""
-    return take(emissions, places.flatten()).view(*places.shape, -1)

@@ -18,17 +18,17 @@ from torch import Tensor
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit, shorten
 from spanloom.document import MAIN, Document, Layer, Relation
-from spanloom.forms.events import EventScheme
-from spanloom.nn.choices import ChoiceLoss
-from spanloom.nn.pairs import Pairing
-from spanloom.nn.span_relation import SpanRelation, View, run_of
+from spanloom.metrics.report import Report, score
+from spanloom.nn.arcs import UNKNOWN, Arcs, Tree
+from spanloom.nn.pairs import PairScorer
 from spanloom.nn.spans import SpanAttention
 from spanloom.structs import mst
-from spanloom.tasks._base import Fresh, Ground, Kind, Train
-from spanloom.tasks._span_relation import PAIRS, Inventory, SpanRelationTask
+from spanloom.tasks._across import remark
+from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train
 from spanloom.tasks._spans import Found, Gold, Labels, labelled, placed, share, spans_and_relations
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
+from spanloom.tensors import Batch, Chosen, Linked, Loss, Vectors
+from spanloom.words import Bounds
 
 WORD = "word"  # the label of spans that only stand for words
 _UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
@@ -72,110 +72,118 @@ class TreeOptions(WordOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class DependencyTask(SpanRelationTask):
-    """All words are spans; pairs of words, of which each dependent chooses one, make the tree.
+class TreeTargets:
+    """Each word's head, ``UNKNOWN`` where there is none to learn, and the label of its arc."""
+
+    heads: Int[Tensor, " word"]
+    labels: Int[Tensor, " word"]
+
+    def to(self, device: torch.device) -> "TreeTargets":
+        """Return the same targets on another device."""
+        return TreeTargets(self.heads.to(device), self.labels.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyTask(LayerTask):
+    """Words choose their heads; the best tree of a sentence is decoded, and its arcs are labelled.
 
     ``roots`` are the labels of roots: no other arc has them, and no root has another.
     """
 
-    decode: mst.Decoder = mst.spanning
-    roots: frozenset[str] = frozenset()
+    options: TreeOptions
+    labels: tuple[str, ...]
+    roots: frozenset[str]
+    decode: mst.Decoder
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """Words are no input: they are found in the text."""
-        return ()
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        return ("relations",)
 
     @property
-    def pairing(self) -> Pairing:
-        """Every word with every other and itself."""
-        return Pairing(itself=True, loss=ChoiceLoss(dummy=False))
+    def learns(self) -> tuple[str, ...]:
+        """Heads and labels."""
+        return ("arcs", "labels")
 
-    def head(self, ground: Ground) -> SpanRelation:
-        """Make a head that scores pairs alone."""
-        return SpanRelation(
-            SpanAttention(ground.dim),
-            None,
-            self.pair_scorer(ground.dim),
-            width=1,
-            prune=self.prune,
-            confusing=None,
-            dropout=self.options.dropout,
-            pairing=self.pairing,
+    def head(self, ground: Ground) -> Tree:
+        """Make the scorers of arcs and labels."""
+        size, dropout = self.options.size, self.options.dropout
+        labels = PairScorer(
+            ground.dim, types=1, labels=1 + len(self.labels), widths=1, size=size, dropout=dropout
         )
+        arcs = Arcs(ground.dim, size=size, dropout=dropout)
+        return Tree(arcs, SpanAttention(ground.dim), labels)
 
     def gold(self, document: Document, cut: Cut) -> Gold:
         """Express a layer over words; a relation of spans that are no words is missed."""
         layer = document[self.layer]
         rows = {key: a for key, (a, b) in placed(layer, cut.words).items() if b == a + 1}
-        known = {label: row for row, label in enumerate(self.inventory.relations, 1)}
+        known = {label: row for row, label in enumerate(self.labels, 1)}
         pairs = {
             rows[each.tail]: (rows[each.head], known[each.label])
             for each in layer.relations
             if each.head in rows and each.tail in rows and each.label in known
         }
-        words = sorted(rows.values())
         return Gold(
-            tuple((word, word + 1, 1) for word in words),
+            tuple((word, word + 1, 1) for word in sorted(rows.values())),
             tuple((head, tail, label) for tail, (head, label) in pairs.items()),
         )
 
-    def targets(self, units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
-        """Return all words of the batch as spans, and the relations between them."""
-        pairs: list[tuple[int, int, int]] = []
+    def remarks(
+        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    ) -> list[str]:
+        """Say what is learnt, and what sentences take away."""
+        return remark(self.name, self.layer, train, whole, gold)
+
+    def targets(self, units: Sequence[Unit], gold: Mapping[int, Gold]) -> TreeTargets:
+        """Return each word's head; one outside its unit is not known."""
         bases = list(accumulate((len(unit.forms) for unit in units), initial=0))
+        heads = torch.full((bases[-1],), UNKNOWN)
+        labels = torch.zeros(bases[-1], dtype=torch.long)
         for base, unit in zip(bases, units, strict=False):
             inside = range(unit.first, unit.first + len(unit.forms))
-            shift = base - unit.first
-            pairs += [
-                (head + shift, tail + shift, label)
-                for head, tail, label in gold[unit.document].pairs
-                if head in inside and tail in inside
-            ]
-        every = _words(bases[-1], torch.device("cpu"))
-        return SpanTargets(
-            every.bounds, every.labels, torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
-        )
+            for head, tail, label in gold[unit.document].pairs:
+                if head in inside and tail in inside:
+                    heads[tail - unit.first + base] = head - unit.first + base
+                    labels[tail - unit.first + base] = label
+        return TreeTargets(heads, labels)
 
-    def reach(self, batch: Batch) -> Int[Tensor, "run 2"]:
-        """Return the sentences, long ones in parts."""
-        lengths = batch.sentences[:, 1] - batch.sentences[:, 0]
-        if not len(lengths) or int(lengths.max()) <= LONGEST:
-            return batch.sentences
-        runs = shorten([(a, b) for a, b in batch.sentences.tolist()], LONGEST)
-        return torch.tensor(runs, device=lengths.device)
+    def loss(
+        self, head: Tree, vectors: Vectors, batch: Batch, targets: TreeTargets
+    ) -> dict[str, Loss]:
+        """Return the losses of heads and labels."""
+        return head.loss(vectors.words, _runs(batch), targets.heads, targets.labels)
 
     def predict(
-        self,
-        head: SpanRelation,
-        vectors: Vectors,
-        batch: Batch,
-        units: Sequence[Unit],
-        given: SpanTargets | None,
+        self, head: Tree, vectors: Vectors, batch: Batch, units: Sequence[Unit], given: None
     ) -> Iterator[Found]:
-        """Choose the best tree of each sentence."""
-        view = head.view(vectors.words, batch.sentences, self.reach(batch))
-        every = _words(len(vectors.words), vectors.words.device)
-        types = torch.nn.functional.one_hot(every.labels, 2).float()
-        linked = self.links(head, view, every, types)
-        yield from share(units, every, linked, Labels((WORD,), self.inventory.relations))
+        """Choose the best tree of each sentence, then the label of each arc."""
+        words = vectors.words
+        heads, sure = self._heads(head, words, _runs(batch))
+        row = torch.arange(len(words), device=words.device)
+        arcs = torch.stack([heads.to(words.device), row], dim=1)
+        scores = head.label(words, arcs).float()
+        rooted = torch.tensor([each in self.roots for each in self.labels], device=scores.device)
+        fits = rooted[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
+        named = scores.masked_fill(~fits, _UNFIT).argmax(-1) + 1
+        ones = torch.ones(len(words))
+        every = Chosen(torch.stack([row, row + 1], dim=1), torch.ones_like(row), ones)
+        yield from share(units, every, Linked(arcs, named, sure), Labels((WORD,), self.labels))
 
-    def links(
-        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
-    ) -> Linked:
-        """Decode a tree a run; a pair's score is its best label's."""
-        best, labels = [], []
-        rooted = torch.tensor([each in self.roots for each in self.inventory.relations])
-        for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
-            scores = head.score_pairs(view, chosen.bounds, types, pairs)[:, 1:].float()
-            is_root = pairs[:, 0] == pairs[:, 1]
-            fits = rooted.to(scores.device)[None] == is_root[:, None]
-            top, label = scores.masked_fill(~fits, _UNFIT).max(-1)
-            best.append(top.cpu())
-            labels.append(label.cpu())
-        if not best:
-            return Linked()
-        return _trees(torch.cat(best), torch.cat(labels), view.reach.cpu(), self.decode)
+    def _heads(
+        self, head: Tree, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
+    ) -> tuple[Int[Tensor, " word"], Float[Tensor, " word"]]:
+        """Return each word's head and how likely it is."""
+        heads = torch.zeros(len(words), dtype=torch.long)
+        sure = torch.zeros(len(words))
+        for places, lengths, scores in head.arcs(words, runs):
+            likely = scores.log_softmax(1).cpu()
+            firsts, sizes = places[:, 0].tolist(), lengths.tolist()
+            for table, first, n in zip(likely, firsts, sizes, strict=True):
+                found = torch.from_numpy(self.decode(table[:n, :n].double().numpy()))
+                heads[first : first + n] = found + first
+                sure[first : first + n] = table[found, torch.arange(n)].exp()
+        return heads, sure
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of words and relations."""
@@ -183,33 +191,27 @@ class DependencyTask(SpanRelationTask):
         made = (Relation(fresh("R"), r.label, r.head, r.tail, score=r.score) for r in relations)
         return Layer(self.layer, tuple(spans), tuple(made))
 
+    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+        """Score words and labelled arcs."""
+        return score(gold, predicted, self.layer)
 
-def _words(count: int, device: torch.device) -> Chosen:
-    """All words as spans."""
-    first = torch.arange(count, device=device)
-    sure = torch.ones(count, device=device)
-    return Chosen(torch.stack([first, first + 1], dim=1), torch.ones_like(first), sure)
+    def figures(self, report: Report) -> Figures:
+        """Return F1 of labelled arcs."""
+        return {"relations": report.relations.micro.f1}
+
+    def unknown(self, documents: Sequence[Document]) -> set[str]:
+        """Return labels of arcs that train did not have."""
+        arcs = (each for document in documents for each in document[self.layer].relations)
+        return {each.label for each in arcs} - set(self.labels)
 
 
-def _trees(
-    best: Float[Tensor, " pair"],
-    labels: Int[Tensor, " pair"],
-    runs: Int[Tensor, "run 2"],
-    decode: mst.Decoder,
-) -> Linked:
-    """Each run's pairs stand together, by head and then by dependent."""
-    ends, named, scores, done = [], [], [], 0
-    for start, end in runs.tolist():
-        n = end - start
-        table = best[done : done + n * n].view(n, n)
-        likely = table.log_softmax(0)
-        heads = torch.from_numpy(decode(likely.double().numpy()))
-        words = torch.arange(n)
-        ends.append(torch.stack([heads, words], dim=1) + start)
-        named.append(labels[done : done + n * n].view(n, n)[heads, words] + 1)
-        scores.append(likely[heads, words].exp())
-        done += n * n
-    return Linked(torch.cat(ends), torch.cat(named), torch.cat(scores))
+def _runs(batch: Batch) -> Int[Tensor, "run 2"]:
+    """The sentences, long ones in parts."""
+    lengths = batch.sentences[:, 1] - batch.sentences[:, 0]
+    if not len(lengths) or int(lengths.max()) <= LONGEST:
+        return batch.sentences
+    runs = shorten([(a, b) for a, b in batch.sentences.tolist()], LONGEST)
+    return torch.tensor(runs, device=lengths.device)
 
 
 _DECODERS: dict[str, mst.Decoder] = {
@@ -237,16 +239,14 @@ def _make(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> DependencyTask:
-    labels = Inventory((WORD,), tuple(collected["relations"]), EventScheme(), 1, nested=False)
     return DependencyTask(
         name,
         layer,
         Reading(Sentences()),
-        options.spans(),
-        labels,
-        given=True,
-        decode=_DECODERS[options.decoder],
-        roots=frozenset(collected["roots"]),
+        options,
+        tuple(collected["relations"]),
+        frozenset(collected["roots"]),
+        _DECODERS[options.decoder],
     )
 
 
