@@ -158,7 +158,7 @@ class Recipe(Options):
     dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")
     dropped: tuple[Name, ...] = Field(
-        default=(), description="tasks that stages dropped: no part of the model"
+        default=(), description="tasks that stages dropped, noted by training; leave it alone"
     )
     collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
     _where: Where = PrivateAttr(default_factory=Where)
@@ -238,7 +238,7 @@ def _check_names(recipe: Recipe) -> None:
     for index, level in enumerate(recipe.levels):
         for read in level.reads:
             _known(read, known, recipe.at("levels", index, "reads"), "level below")
-        if level.name in known:
+        if level.name in (*known, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
         known.append(level.name)
     for name, task in recipe.tasks.items():

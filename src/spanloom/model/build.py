@@ -14,7 +14,7 @@ from spanloom.encoders import _shape, load, transformer
 from spanloom.encoders._base import Embedder, Kind
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.model import sharing
-from spanloom.model.network import Network
+from spanloom.model.network import Network, Place
 from spanloom.nn import recurrent
 from spanloom.tasks._base import Ground, Task
 
@@ -33,6 +33,8 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
     """Put the network together on a trunk."""
     dims = {TRUNK: sum(cast(Embedder, part).dim for part in trunk)}
     levels = {}
+    places = sharing.places(recipe)
+    _check_names(recipe, places)
     for index, spec in enumerate(recipe.levels):
         chosen = options(recurrent.Options, spec.options, recipe.at("levels", index))
         levels[spec.name] = recurrent.build(chosen, sum(dims[read] for read in spec.reads))
@@ -41,7 +43,6 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
     table = (0, 0) if encoder is None else (encoder.table.shape[0], encoder.table.shape[1])
     if encoder is not None:
         dims[PIECES] = encoder.dim
-    places = sharing.places(recipe)
     vectors = None
     if recipe.sharing == sharing.EMBEDDED:
         vectors = nn.Embedding(len(recipe.tasks), recipe.task_vector)
@@ -97,6 +98,15 @@ def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
         raise recipe.at("window").error(
             f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"
         )
+
+
+def _check_names(recipe: Recipe, places: Mapping[str, Place]) -> None:
+    """Raise ``RecipeError`` for a name that torch's containers of modules use themselves."""
+    named = [(level.name, recipe.at("levels", row)) for row, level in enumerate(recipe.levels)]
+    named += [(place.head, recipe.at("tasks", name)) for name, place in places.items()]
+    for name, where in named:
+        if hasattr(nn.ModuleDict(), name):
+            raise where.error(f"the name {name!r} is taken (torch uses it); choose another")
 
 
 def _embedders(recipe: Recipe) -> list[tuple[Kind, object]]:

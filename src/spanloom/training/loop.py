@@ -184,8 +184,9 @@ class _Stage:
         name, model, device = draw.task, self.model, self.processes.device
         task, gold = model.tasks[name], self.run_.prepared.data[name].gold
         batch = collate(units, model.pieces, model.recipe.window)
-        batch = blank(batch, self.spec.blanked, model.pieces.unknown)
+        # concealed first: what is to be guessed is the text, not what blanking makes of it
         batch, hidden = task.conceal(batch, units, model.pieces, self._seed(row))
+        batch = blank(batch, self.spec.blanked, model.pieces.unknown)
         targets = (hidden or task.targets(units, gold)).to(device)
         batch = batch.to(device)
         with model.compute.autocast():

@@ -74,7 +74,8 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     }
     collected = _collect(recipe, corpora)
     special = {"padding": pieces.padding, "unknown": pieces.unknown, "mask": pieces.mask}
-    recipe = recipe.model_copy(update={"collected": {**collected, _PIECES: special}})
+    found = {"collected": {**collected, _PIECES: special}, "dropped": ()}
+    recipe = recipe.model_copy(update=found)
     tasks = sharing.tasks(recipe)
     _check_metrics(recipe, tasks)
     data = {name: _express(task, corpora[recipe.tasks[name].data]) for name, task in tasks.items()}

@@ -1,0 +1,77 @@
+"""Recipes whose keys get in each other's way: names, dropped tasks, blanking beside masking."""
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from spanloom.config import recipe as recipes
+from spanloom.document import Document
+from spanloom.errors import RecipeError
+from spanloom.training import loop
+from spanloom.training.journal import Journal
+from spanloom.training.processes import Processes
+from spanloom.training.start import fresh
+
+TINY = Path(__file__).parents[2] / "recipes" / "tiny"
+TASK = {"data": "corpus", "kind": "entities", "size": 16}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    place = tmp_path_factory.mktemp("odd")
+    tiny.recipe(place)
+    return place
+
+
+def load(home, *names, **changes):
+    stage = {"tasks": list(names), "epochs": 1, "batch": 32, "precision": "fp32"}
+    stage |= changes.pop("stage", {})
+    tasks = changes.pop("tasks", dict.fromkeys(names, TASK))
+    return recipes.load(tiny.recipe(home, tasks=tasks, stages=[stage], **changes))
+
+
+@pytest.mark.parametrize("name", ["type", "train", "keys", "forward"])
+def test_a_task_or_a_level_may_not_have_a_name_that_torch_uses(home, name):
+    with pytest.raises(RecipeError, match=f"tasks.{name}: the name '{name}' is taken"):
+        fresh(load(home, name), home, "cpu")
+    levels = [{"name": name, "size": 4}]
+    with pytest.raises(RecipeError, match=f"levels.0: the name '{name}' is taken"):
+        fresh(load(home, "names", levels=levels), home, "cpu")
+
+
+def test_a_level_may_not_be_called_pieces(home):
+    with pytest.raises(RecipeError, match="levels.0.name: 'pieces' is taken"):
+        load(home, "names", levels=[{"name": "pieces", "size": 4}])
+
+
+def test_a_saved_recipe_trains_again_the_tasks_that_were_dropped(home):
+    model, prepared = fresh(load(home, "names", dropped=["names"]), home, "cpu")
+    assert list(model.tasks) == ["names"]
+    assert prepared.recipe.dropped == ()
+    assert next(model.annotate([Document("add water .")])).has("main")
+
+
+def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
+    recipe = recipes.load(TINY / "spanbert.yaml", ["stages.0.blanked=0.9"])
+    model, prepared = fresh(recipe, TINY, "cpu")
+    journal = Journal(tmp_path / "m", print, active=False)
+    stage = loop._Stage(
+        loop.Run(model, prepared, tmp_path, Processes("cpu"), journal), recipe.stages[0]
+    )
+    (draw,) = stage._draw()[0]
+    guess = model.tasks[draw.task]
+    labels, loss = [], type(guess).loss
+
+    def noted(task, head, vectors, batch, targets):
+        labels.extend(targets.labels.tolist())
+        return loss(task, head, vectors, batch, targets)
+
+    monkeypatch.setattr(type(guess), "loss", noted)
+    torch.manual_seed(0)
+    stage._backward(draw, 0, 1)
+    there = {piece for unit in draw.units for word in unit.pieces for piece in word}
+    assert labels
+    assert model.pieces.unknown not in there
+    assert set(labels) <= there
