@@ -43,8 +43,9 @@ class Pieces:
         self._seen.update(islice(cut.items(), _CACHED_WORDS))
 
     def _cut(self, words: list[str]) -> list[tuple[int, ...]]:
+        whole = [[word.encode("utf-8", "replace").decode()] for word in words]  # no lone surrogates
         encodings = self.tokenizer.encode_batch(
-            [[word] for word in words], is_pretokenized=True, add_special_tokens=False
+            whole, is_pretokenized=True, add_special_tokens=False
         )
         return [tuple(encoding.ids) or (self.unknown,) for encoding in encodings]
 
