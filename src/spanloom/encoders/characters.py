@@ -15,13 +15,13 @@ import torch
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
 from spanloom.encoders._base import Kind, Sources
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
+from spanloom.nn.padding import pack
 from spanloom.nn.rows import take
 from spanloom.tensors import Batch
 
@@ -163,23 +163,6 @@ def runs(
     skipped = (lengths - counts).cumsum(0) - lengths + counts  # characters no run started at
     first = torch.arange(len(last)) + skipped.repeat_interleave(counts)
     return counts, torch.minimum(first + torch.arange(width)[:, None], last)
-
-
-def pack(
-    characters: Float[Tensor, "character dim"], lengths: Int[Tensor, " word"]
-) -> PackedSequence:
-    """Return the words as a recurrent layer reads them: all first characters, all second ones, …
-
-    Straight from flat rows: what torch makes of a list of words has a backward pass that takes
-    quadratic time.
-    """
-    order = lengths.argsort(descending=True, stable=True)
-    place = torch.arange(int(lengths.max()))[:, None]
-    there = place < lengths[order]
-    rows = (place + (lengths.cumsum(0) - lengths)[order])[there]
-    device = characters.device
-    data = take(characters, rows.to(device))
-    return PackedSequence(data, there.sum(1), order.to(device), order.argsort().to(device))
 
 
 class Characters(nn.Module):

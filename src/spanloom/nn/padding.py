@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 from spanloom.nn.rows import take
 
@@ -31,3 +32,32 @@ def pad(
 ) -> Float[Tensor, "run width dim"]:
     """Gather rows by place; what stands in the padding is never read."""
     return take(rows, places.flatten()).view(*places.shape, -1)
+
+
+def pack(rows: Float[Tensor, "row dim"], lengths: Int[Tensor, " run"]) -> PackedSequence:
+    """Return runs as a recurrent layer reads them: all first rows, all second ones, …
+
+    ``lengths`` are on the CPU, at least one each. Nothing is padded on the way: a run as long as a
+    book may stand beside many short ones.
+    """
+    order = lengths.argsort(descending=True, stable=True)
+    at, step = _packed(lengths, order)
+    device = rows.device
+    data = take(rows, at.to(device))
+    return PackedSequence(data, torch.bincount(step), order.to(device), order.argsort().to(device))
+
+
+def unpack(packed: PackedSequence, lengths: Int[Tensor, " run"]) -> Float[Tensor, "row dim"]:
+    """Return the rows that ``pack`` was given, one run after another."""
+    at, _ = _packed(lengths, lengths.argsort(descending=True, stable=True))
+    return take(packed.data, at.argsort().to(packed.data.device))
+
+
+def _packed(
+    lengths: Int[Tensor, " run"], order: Int[Tensor, " run"]
+) -> tuple[Int[Tensor, " row"], Int[Tensor, " row"]]:
+    """Rows in the order in which they are packed, and the place in its run of each row."""
+    step = torch.arange(int(lengths.sum()))
+    step -= (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
+    rank = order.argsort().repeat_interleave(lengths)
+    return (step * len(lengths) + rank).argsort(), step

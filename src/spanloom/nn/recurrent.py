@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from spanloom.config.options import Options as _Options
 from spanloom.nn.dropout import Dropout
+from spanloom.nn.padding import pack, unpack
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -47,14 +47,10 @@ class Recurrent(nn.Module):
     ) -> Float[Tensor, "word out"]:
         """``runs`` (sentences or windows) cover the words without gaps, in order."""
         lengths = (runs[:, 1] - runs[:, 0]).cpu()
-        padded = pad_sequence(list(self.dropout(words).split(lengths.tolist())), batch_first=True)
-        packed = pack_padded_sequence(padded, lengths, batch_first=True, enforce_sorted=False)
+        packed = pack(self.dropout(words), lengths)
         with torch.autocast(words.device.type, enabled=False):
             out, _ = self.rnn(packed._replace(data=packed.data.float()))
-        rows, _ = pad_packed_sequence(out, batch_first=True)
-        seen = torch.arange(rows.shape[1]) < lengths[:, None]
-        flat: Tensor = rows[seen.to(rows.device)]
-        return flat
+        return unpack(out, lengths)
 
 
 def build(options: Options, dim: int) -> Recurrent:
