@@ -7,10 +7,11 @@ from itertools import accumulate, chain
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from spanloom.data.pieces import Pieces
-from spanloom.data.units import Ids, Unit
+from spanloom.data.units import Ids, Unit, shorten
 from spanloom.data.windows import slices
 from spanloom.tensors import Aside, Batch
 from spanloom.words import Bounds
@@ -179,6 +180,15 @@ def parts(batch: Batch) -> Iterator[Batch]:
             row - top * width,
             word - start,
         )
+
+
+def shortened(sentences: Int[Tensor, "sentence 2"], longest: int) -> Int[Tensor, "run 2"]:
+    """Cut sentences of over ``longest`` words into parts of that many."""
+    lengths = sentences[:, 1] - sentences[:, 0]
+    if not len(lengths) or int(lengths.max()) <= longest:
+        return sentences
+    runs = shorten([(a, b) for a, b in sentences.tolist()], longest)
+    return torch.tensor(runs, device=sentences.device)
 
 
 def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[list[Unit]]:

@@ -3,7 +3,7 @@
 Of several labels on the same words the first is the outermost: a unary chain.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,20 +13,22 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
+from spanloom.data.batches import shortened
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer
 from spanloom.forms import chains
-from spanloom.nn.span_relation import in_order
+from spanloom.nn.span_relation import SpanRelation, in_order
 from spanloom.structs import cky
 from spanloom.tasks._base import Fresh, Kind, Train
 from spanloom.tasks._span_relation import SpanRelationTask, collect_inventory, inventory
 from spanloom.tasks._spans import Found, Gold, labelled, spans_and_relations
 from spanloom.tasks.pos import WordOptions
+from spanloom.tensors import Batch, SpanTargets, Vectors
 from spanloom.words import Bounds
 
 Decoder = Callable[[np.ndarray], list[Bounds]]
-LONGEST = 256  # words of a constituent
+LONGEST = 256  # words of a tree; a longer sentence is decoded in parts
 
 _SAMPLE = Document(
     "She wrote long letters .\nBob slept .",
@@ -74,6 +76,18 @@ class ConstituencyTask(SpanRelationTask):
         """Say what is learnt, unary chains counted once."""
         trees = _chained(train, self.layer)
         return SpanRelationTask.remarks(self, trees, whole, gold)
+
+    def predict(
+        self,
+        head: SpanRelation,
+        vectors: Vectors,
+        batch: Batch,
+        units: Sequence[Unit],
+        given: SpanTargets | None,
+    ) -> Iterator[Found]:
+        """Choose the best tree of each sentence, of a long one a tree for each part."""
+        short = replace(batch, sentences=shortened(batch.sentences, LONGEST))
+        yield from SpanRelationTask.predict(self, head, vectors, short, units, given)
 
     def select(
         self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]

@@ -15,8 +15,9 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
+from spanloom.data.batches import shortened
 from spanloom.data.readings import Reading, Sentences
-from spanloom.data.units import Cut, Unit, shorten
+from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.metrics.report import Report, score
 from spanloom.nn.arcs import UNKNOWN, Arcs, Tree
@@ -152,14 +153,16 @@ class DependencyTask(LayerTask):
         self, head: Tree, vectors: Vectors, batch: Batch, targets: TreeTargets
     ) -> dict[str, Loss]:
         """Return the losses of heads and labels."""
-        return head.loss(vectors.words, _runs(batch), targets.heads, targets.labels)
+        return head.loss(
+            vectors.words, shortened(batch.sentences, LONGEST), targets.heads, targets.labels
+        )
 
     def predict(
         self, head: Tree, vectors: Vectors, batch: Batch, units: Sequence[Unit], given: None
     ) -> Iterator[Found]:
         """Choose the best tree of each sentence, then the label of each arc."""
         words = vectors.words
-        heads, sure = self._heads(head, words, _runs(batch))
+        heads, sure = self._heads(head, words, shortened(batch.sentences, LONGEST))
         row = torch.arange(len(words), device=words.device)
         arcs = torch.stack([heads.to(words.device), row], dim=1)
         scores = head.label(words, arcs).float()
@@ -203,15 +206,6 @@ class DependencyTask(LayerTask):
         """Return labels of arcs that train did not have."""
         arcs = (each for document in documents for each in document[self.layer].relations)
         return {each.label for each in arcs} - set(self.labels)
-
-
-def _runs(batch: Batch) -> Int[Tensor, "run 2"]:
-    """The sentences, long ones in parts."""
-    lengths = batch.sentences[:, 1] - batch.sentences[:, 0]
-    if not len(lengths) or int(lengths.max()) <= LONGEST:
-        return batch.sentences
-    runs = shorten([(a, b) for a, b in batch.sentences.tolist()], LONGEST)
-    return torch.tensor(runs, device=lengths.device)
 
 
 _DECODERS: dict[str, mst.Decoder] = {
