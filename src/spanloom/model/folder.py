@@ -31,7 +31,7 @@ from spanloom.config import recipe as recipes
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape
 from spanloom.encoders._base import Embedder, Kind
-from spanloom.errors import ModelError, NameNotFound
+from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
 from spanloom.model.network import Network
@@ -158,14 +158,31 @@ def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
         if not isinstance(found, dict):
             raise ModelError(f"{path}: no labels collected for task {name!r}")
         for key, value in found.items():
-            if isinstance(value, list) and not all(isinstance(each, str) for each in value):
-                raise ModelError(f"{path}: collected.{name}.{key}: expected texts")
+            if not _collectable(value):
+                expected = "expected a text, a number, texts, or texts by name"
+                raise ModelError(f"{path}: collected.{name}.{key}: {expected}, got {value!r:.60}")
     try:
         return sharing.tasks(recipe)
-    except NameNotFound as error:
+    except (NameNotFound, DataError) as error:
         raise ModelError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{path}: the collected labels are broken: {error!r}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{path}: the collected labels are broken: {error!r:.200}") from error
+
+
+def _collectable(value: object) -> bool:
+    """Whether training can have collected it."""
+    if isinstance(value, dict):
+        return all(_texts(each) for each in value.values())
+    return _texts(value) or isinstance(value, str | int | float)
+
+
+def _texts(value: object) -> bool:
+    """Whether it is a list of different texts."""
+    return (
+        isinstance(value, list)
+        and all(isinstance(each, str) for each in value)
+        and len(set(value)) == len(value)
+    )
 
 
 def _network(

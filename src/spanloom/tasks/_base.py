@@ -1,6 +1,6 @@
 """What every kind of task can do, so that training and annotation need not know which it is."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from spanloom.data.pieces import Pieces
 from spanloom.data.readings import Reading
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
+from spanloom.errors import DataError
 from spanloom.tensors import Batch, Loss, Vectors
 from spanloom.words import Bounds
 
@@ -197,6 +198,14 @@ class LayerTask:
     def unknown(self, documents: Sequence[Document]) -> set[str]:
         """No label is told to be unknown."""
         return set()
+
+
+def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels that a task chooses from; raises ``DataError`` where there is none."""
+    labels = tuple(collected)
+    if not labels:
+        raise DataError(f"task {task!r}: expected a label to learn, its layer has none in train")
+    return labels
 
 
 @dataclass(frozen=True, slots=True)

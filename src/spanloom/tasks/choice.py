@@ -13,7 +13,7 @@ from pydantic import Field
 from spanloom.data.readings import Choosing, Reading
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.forms.parts import Judgement, judged, parts
-from spanloom.tasks._base import Kind, Train
+from spanloom.tasks._base import Kind, Train, labels_of
 from spanloom.tasks._extract import FAMILY, ChoosingTask, ExtractOptions, unite
 from spanloom.tasks._judged import OneLabel
 
@@ -68,7 +68,7 @@ def _make(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> ChoiceTask:
-    labels = tuple(collected["labels"])
+    labels = labels_of(name, collected["labels"])
     texts = options.choices or {}
     reading = Reading(Choosing(tuple(texts.get(label) or written(label) for label in labels)))
     return ChoiceTask(name, layer, reading, options.dropout, bool(collected["parts"]), labels)

@@ -25,7 +25,7 @@ from spanloom.nn.pairs import PairScorer
 from spanloom.nn.spans import SpanAttention
 from spanloom.structs import mst
 from spanloom.tasks._across import remark
-from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train
+from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train, labels_of
 from spanloom.tasks._spans import Found, Gold, Labels, labelled, placed, share, spans_and_relations
 from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, Loss, Vectors
@@ -238,7 +238,7 @@ def _make(
         layer,
         Reading(Sentences()),
         options,
-        tuple(collected["relations"]),
+        labels_of(name, collected["relations"]),
         frozenset(collected["roots"]),
         _DECODERS[options.decoder],
     )

@@ -15,7 +15,7 @@ from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.forms.parts import PARTS, judge, judged, parts
 from spanloom.nn.label import UNKNOWN, Label
-from spanloom.tasks._base import Fresh, Ground, Kind, LayerTask, Train
+from spanloom.tasks._base import Fresh, Ground, Kind, LayerTask, Train, labels_of
 from spanloom.tasks._extract import Gold, openings
 from spanloom.tasks._judged import OneLabel
 from spanloom.tensors import Batch, Loss, Vectors
@@ -123,7 +123,7 @@ def _make(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> LabelTask:
-    labels, every = tuple(collected["labels"]), tuple(united["labels"])
+    labels, every = labels_of(name, collected["labels"]), tuple(united["labels"])
     both = bool(collected["parts"])
     return LabelTask(name, layer, Reading(Whole()), options.dropout, labels, every, both)
 
