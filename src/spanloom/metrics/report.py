@@ -125,13 +125,13 @@ def score(
             relations.count_by_label(each.gold_triples, each.predicted_triples, typed=typed)
             for each in pairs
         ]
-        return _score(tables, seed, resamples)
+        return summed(tables, seed, resamples)
 
     found = [spans.count_by_label(each.gold.spans, each.predicted.spans) for each in pairs]
     return Report(
         layer=layer,
         documents=len(pairs),
-        spans=_score(found, seed, resamples),
+        spans=summed(found, seed, resamples),
         relations=related(typed=False),
         relations_typed=related(typed=True),
         not_annotated=len(gold) - len(pairs),
@@ -194,8 +194,8 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
     return _Pair(*sides, first, second, lost + lost_too)
 
 
-def _score(tables: Sequence[dict[str, Counts]], seed: int, resamples: int) -> Score:
-    """Add up one table of counts a document."""
+def summed(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
+    """Add up one table of counts a document, by label."""
     by_document = tuple(total(table.values()) for table in tables)
     by_label = total_by_label(tables)
     sure = interval(by_document, seed=seed, resamples=resamples)

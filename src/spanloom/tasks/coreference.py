@@ -5,7 +5,7 @@ connect is a cluster. What is written are relations from each mention to its ant
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,9 @@ from torch import Tensor
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.forms.links import linked
-from spanloom.metrics.report import Report, score
+from spanloom.metrics.links import count
+from spanloom.metrics.report import Report, Score, couples, score, summed
+from spanloom.metrics.spans import bounds
 from spanloom.nn.choices import ChoiceLoss, choose
 from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, run_of
@@ -125,8 +127,19 @@ class CoreferenceTask(SpanRelationTask):
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score mentions, and links between any two of a cluster, whoever was linked to whom."""
-        right, found = ([_spread(each, self.layer) for each in side] for side in (gold, predicted))
-        return score(right, found, self.layer)
+        right, found = ([_unlinked(each, self.layer) for each in s] for s in (gold, predicted))
+        report = score(right, found, self.layer)
+        pairs = [each for each in couples(gold, predicted) if each[0].has(self.layer)]
+
+        def links(*, typed: bool) -> Score:
+            tables = []
+            for pair in pairs:
+                mine, theirs = (_clusters(each, self.layer, typed=typed) for each in pair)
+                counts = count(mine, theirs)
+                tables.append({_USUAL: counts} if counts.gold or counts.predicted else {})
+            return summed(tables)
+
+        return replace(report, relations=links(typed=False), relations_typed=links(typed=True))
 
     def figures(self, report: Report) -> dict[str, float]:
         """Return F1 of mentions and of pairs that mean the same."""
@@ -139,19 +152,20 @@ class CoreferenceTask(SpanRelationTask):
         return spans - set(self.inventory.spans)
 
 
-def _spread(document: Document, name: str) -> Document:
-    """The document with a relation between any two mentions that mean the same, left to right."""
+def _unlinked(document: Document, name: str) -> Document:
+    """The document with mentions alone."""
     if not document.has(name):
         return document
+    return document.with_layer(Layer(name, document[name].spans))
+
+
+def _clusters(document: Document, name: str, *, typed: bool) -> list[list[Hashable]]:
+    """What stands for each mention of each cluster: its bounds, its label too if asked for."""
+    if not document.has(name):
+        return []
     layer = document[name]
-    place = {span.id: (span.start, span.end) for span in layer.spans}
-    pairs = [
-        pair
-        for cluster in linked(layer)
-        for pair in combinations(sorted(cluster, key=place.__getitem__), 2)
-    ]
-    every = tuple(Relation(f"R {i} {j}", _USUAL, j, i) for i, j in pairs)
-    return document.with_layer(Layer(name, layer.spans, every))
+    key = {each.id: (bounds(each), each.label if typed else "") for each in layer.spans}
+    return [[key[mention] for mention in cluster] for cluster in linked(layer)]
 
 
 def _collect(options: MentionOptions, layer: str, train: Train) -> dict[str, Any]:
