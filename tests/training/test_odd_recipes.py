@@ -1,5 +1,6 @@
 """Recipes whose keys get in each other's way: names, dropped tasks, blanking beside masking."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ import tiny
 import torch
 
 from spanloom.config import recipe as recipes
+from spanloom.data.units import Unit
 from spanloom.document import Document
 from spanloom.errors import RecipeError
-from spanloom.training import loop
+from spanloom.training import loop, plan
 from spanloom.training.journal import Journal
 from spanloom.training.processes import Processes
 from spanloom.training.start import fresh
@@ -75,3 +77,12 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     assert labels
     assert model.pieces.unknown not in there
     assert set(labels) <= there
+
+
+def test_a_text_that_is_judged_as_a_whole_counts_as_one():
+    sentences = tuple((row, row + 1) for row in range(40))
+    words = ((0, 1),) * 40
+    alone = Unit(0, 0, words, ("a",) * 40, ((5,),) * 40, sentences, ((0, 40),))
+    assert plan.Draw("tags", (alone, alone)).sentences == 80
+    assert plan.Draw("label", (replace(alone, opening=True),) * 2).sentences == 2
+    assert plan.Draw("tags", (Unit(0, 0, (), (), (), (), ()),)).sentences == 1

@@ -25,8 +25,11 @@ class Draw:
 
     @property
     def sentences(self) -> int:
-        """How many sentences its losses are summed over; a unit counts as one at least."""
-        return sum(max(1, len(unit.sentences)) for unit in self.units)
+        """How many sentences its losses are summed over; a unit counts as one at least.
+
+        One with an opening counts as one at most, too: it is judged, or asked, as a whole.
+        """
+        return sum(1 if unit.opening else max(1, len(unit.sentences)) for unit in self.units)
 
 
 Update = tuple[Draw, ...]  # the batches whose gradients are summed before one update
