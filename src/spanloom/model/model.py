@@ -11,7 +11,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.data.batches import by_length, collate
 from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, Prompt, Sizes, Unit, cut, prompt
-from spanloom.document import Document
+from spanloom.document import Document, Layer
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat.ids import FreshIds
 from spanloom.forms.parts import PARTS
@@ -144,12 +144,12 @@ class Model:
         for each in under_way:
             document = each.document.bare(given - shared.keys())
             fresh = FreshIds(document.annotations())
+            layers: list[Layer] = []
             for name, task in tasks.items():
                 found = sorted(each.found.pop(name), key=_place)
                 layer = task.write(each.document, found, fresh)
-                own = replace(layer, name=name) if shared[layer.name] > 1 else layer
-                document = document.with_layer(own)
-            yield document
+                layers.append(replace(layer, name=name) if shared[layer.name] > 1 else layer)
+            yield replace(document, layers=(*document.layers, *layers))
 
 
 def _place(found: tuple[Unit, Any]) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Spans and relations between documents and batches: what span tasks of all kinds share."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -158,8 +158,10 @@ class Written:
     marks: list[tuple[str, str, str, float]]
 
 
-def written(found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Written:
-    """Return the spans in text order, relations by their ends."""
+def written(
+    found: Sequence[tuple[Unit, Found]], fresh: Fresh, name: Callable[[int], str] = str
+) -> Written:
+    """Return the spans in text order, relations by their ends; ``name`` makes an id of a link."""
     spans: list[tuple[int, int, str, float]] = []
     links: list[tuple[int, int, str, float]] = []
     marks: list[tuple[int, str, str, float]] = []
@@ -180,7 +182,7 @@ def written(found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Written:
     ]
     by_ends = sorted(range(len(links)), key=lambda row: tuple(spans[end] for end in links[row][:2]))
     relations = [
-        Relation(str(row), label, ids[i], ids[j], score=score)
+        Relation(name(row), label, ids[i], ids[j], score=score)
         for row in by_ends
         for i, j, label, score in (links[row],)
     ]
@@ -192,6 +194,6 @@ def written(found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Written:
 def spans_and_relations(
     found: Sequence[tuple[Unit, Found]], fresh: Fresh
 ) -> tuple[list[Span], list[Relation]]:
-    """Return what ``written`` does, for tasks without attributes."""
-    all_of_it = written(found, fresh)
+    """Return what ``written`` does, for tasks without attributes; relations have ids too."""
+    all_of_it = written(found, fresh, lambda _: fresh("R"))
     return all_of_it.spans, all_of_it.relations

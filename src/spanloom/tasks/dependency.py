@@ -191,8 +191,7 @@ class DependencyTask(LayerTask):
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of words and relations."""
         spans, relations = spans_and_relations(found, fresh)
-        made = (Relation(fresh("R"), r.label, r.head, r.tail, score=r.score) for r in relations)
-        return Layer(self.layer, tuple(spans), tuple(made))
+        return Layer(self.layer, tuple(spans), tuple(relations))
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score words and labelled arcs."""
