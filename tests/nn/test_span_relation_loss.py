@@ -75,7 +75,7 @@ def _slow_pairs(head, view, kept, types, given):
             for j in mine:
                 if i != j:
                     two = torch.tensor([kept[i], kept[j]])
-                    score = head.score_pairs(view, two, types[[i, j]], torch.tensor([[0, 1]]))
+                    score = head.pair_scorer(view, two, types[[i, j]])(torch.tensor([[0, 1]]))
                     label = relation.get((tuple(kept[i]), tuple(kept[j])), 0)
                     total += F.cross_entropy(score[0], torch.tensor(label)).item()
     return total
@@ -157,8 +157,8 @@ def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
     bounds = head.candidates(SENTENCES)[:6]
     types = torch.rand(6, LABELS)
     pairs = torch.tensor([(i, j) for i in range(6) for j in range(6) if i != j])
-    whole = head.score_pairs(view, bounds, types, pairs)
+    whole = head.pair_scorer(view, bounds, types)(pairs)
     monkeypatch.setattr(room, "_CHUNK", chunk)
     with torch.no_grad():
-        torch.testing.assert_close(head.score_pairs(view, bounds, types, pairs), whole, **CLOSE)
-        assert head.score_pairs(view, bounds, types, pairs[:0]).shape == (0, LINKS)
+        torch.testing.assert_close(head.pair_scorer(view, bounds, types)(pairs), whole, **CLOSE)
+        assert head.pair_scorer(view, bounds, types)(pairs[:0]).shape == (0, LINKS)

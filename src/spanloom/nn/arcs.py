@@ -1,7 +1,7 @@
 """Which word heads which: one bilinear score a pair of words (Dozat and Manning 2017, equation 6).
 
-A label for each of n arcs is then all that a pair scorer has to say, where SpanRel (section 3) asks
-it about all n² pairs. The diagonal holds how likely a word is the root.
+A perceptron then labels n arcs, where SpanRel (section 3) asks one about all n² pairs of words. The
+diagonal holds how likely a word is the root.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.dropout import Dropout
+from spanloom.nn.mlp import Readout
 from spanloom.nn.padding import grouped, pad
-from spanloom.nn.pairs import PairScorer
-from spanloom.nn.spans import SpanAttention
+from spanloom.nn.rows import take
 from spanloom.tensors import Loss
 
 _CHUNK = 1 << 20  # scores made at a time
@@ -50,13 +50,33 @@ class Arcs(nn.Module):
             yield places, lengths, scores.masked_fill(~inside[:, :, None], -torch.inf)
 
 
+class ArcLabels(nn.Module):
+    """A perceptron over the two ends of an arc and their product."""
+
+    def __init__(self, dim: int, *, labels: int, size: int, dropout: float) -> None:
+        """``labels`` counts no "none"."""
+        super().__init__()
+        self.head, self.dependent = nn.Linear(dim, size), nn.Linear(dim, size)
+        self.product = nn.Linear(size, size, bias=False)
+        self.readout = Readout(size, labels, dropout)
+
+    def forward(
+        self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
+    ) -> Float[Tensor, "arc label"]:
+        """Score all labels of some arcs, rows ``(head, dependent)`` of words."""
+        head = take(self.head(words), arcs[:, 0])
+        dependent = take(self.dependent(words), arcs[:, 1])
+        scores: Tensor = self.readout(head + dependent + self.product(head * dependent))
+        return scores.float()
+
+
 class Tree(nn.Module):
     """Arcs, and labels of the arcs that are there."""
 
-    def __init__(self, arcs: Arcs, attention: SpanAttention, labels: PairScorer) -> None:
-        """``labels`` scores pairs of words; its column 0, "none", is not read."""
+    def __init__(self, arcs: Arcs, labels: ArcLabels) -> None:
+        """Both score words of the same vectors."""
         super().__init__()
-        self.arcs, self.attention, self.labels = arcs, attention, labels
+        self.arcs, self.labels = arcs, labels
 
     def loss(
         self,
@@ -79,18 +99,6 @@ class Tree(nn.Module):
             likely = scores.log_softmax(1).gather(1, chosen.clamp(0, scores.shape[1] - 1)[:, None])
             total = total - likely[:, 0][learnt].sum()
         rows = known.nonzero()[:, 0]
-        scored = self.label(words, torch.stack([heads[rows], rows], dim=1))
+        scored = self.labels(words, torch.stack([heads[rows], rows], dim=1))
         named = F.cross_entropy(scored, labels[rows] - 1, reduction="sum")
         return {"arcs": Loss(total, len(runs)), "labels": Loss(named, len(runs))}
-
-    def label(
-        self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
-    ) -> Float[Tensor, "arc label"]:
-        """Score the labels of some arcs, rows ``(head, dependent)`` of words; "none" left out."""
-        row = torch.arange(len(words), device=words.device)
-        bounds = torch.stack([row, row + 1], dim=1)
-        every = words.new_ones(len(words), 1)
-        ends = self.labels.ends(words, self.attention(words), bounds, every)
-        between = self.labels.context(words)
-        scores: Tensor = self.labels(*ends, between, bounds, arcs)
-        return scores[:, 1:]

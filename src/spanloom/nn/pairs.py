@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -144,43 +144,45 @@ class Pairing:
 
     def squares(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
         """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
-        for pairs in _squares(group, most):
-            yield pairs[self._wanted(*pairs.unbind(-1))]
+        row = torch.arange(len(group), device=group.device)
+        start, end = _ends(group)
+        if self.left:
+            start = row + 1
+            end = end if self.nearest is None else torch.minimum(end, start + self.nearest)
+        for pairs in _rows(start, end - start, most):
+            yield pairs if self.left or self.itself else pairs[pairs[:, 0] != pairs[:, 1]]
 
     def by_tail(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
         """Yield the pairs of ``square`` with whole tails together."""
-        for pairs in _squares(group, most):
-            tail, head = pairs.unbind(-1)
-            yield torch.stack([head, tail], dim=1)[self._wanted(head, tail)]
-
-    def _wanted(
-        self, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
-    ) -> Bool[Tensor, " pair"]:
+        row = torch.arange(len(group), device=group.device)
+        start, end = _ends(group)
         if self.left:
-            before = head < tail
-            return before if self.nearest is None else before & (tail - head <= self.nearest)
-        return torch.ones_like(head, dtype=torch.bool) if self.itself else head != tail
+            start = start if self.nearest is None else torch.maximum(start, row - self.nearest)
+            end = row
+        for pairs in _rows(start, end - start, most):
+            kept = pairs if self.left or self.itself else pairs[pairs[:, 0] != pairs[:, 1]]
+            yield kept.flip(1)
 
 
-def _squares(group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
-    """Yield all ordered pairs of rows of one group, those with themselves too: whole first rows."""
+def _ends(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
+    """The first row of each row's group, and one past its last."""
     _, counts = torch.unique_consecutive(group, return_counts=True)
-    first = (counts.cumsum(0) - counts).repeat_interleave(counts)
-    size = counts.repeat_interleave(counts)
+    last = counts.cumsum(0)
+    return (last - counts).repeat_interleave(counts), last.repeat_interleave(counts)
+
+
+def _rows(
+    start: Int[Tensor, " row"], size: Int[Tensor, " row"], most: int
+) -> Iterator[Int[Tensor, "_ 2"]]:
+    """Yield each row with the ``size`` rows from ``start``, about ``most`` pairs at a time."""
     ends = size.cumsum(0)
-    start = 0
-    while start < len(group):
-        limit = int(ends[start] - size[start]) + most
-        stop = max(start + 1, int(torch.searchsorted(ends, limit, right=True)))
-        yield _square(start, first[start:stop], size[start:stop])
-        start = stop
-
-
-def _square(
-    start: int, first: Int[Tensor, " head"], size: Int[Tensor, " head"]
-) -> Int[Tensor, "_ 2"]:
-    """Pairs of some rows in a row from ``start``: each with the ``size`` rows from ``first``."""
-    head = torch.arange(start, start + len(size), device=size.device).repeat_interleave(size)
-    begin = (size.cumsum(0) - size).repeat_interleave(size)
-    tail = first.repeat_interleave(size) + torch.arange(len(head), device=size.device) - begin
-    return torch.stack([head, tail], dim=1)
+    first = 0
+    while first < len(size):
+        limit = int(ends[first] - size[first]) + most
+        stop = max(first + 1, int(torch.searchsorted(ends, limit, right=True)))
+        sizes = size[first:stop]
+        row = torch.arange(first, stop, device=size.device).repeat_interleave(sizes)
+        begin = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
+        step = torch.arange(len(row), device=size.device) - begin
+        yield torch.stack([row, start[first:stop].repeat_interleave(sizes) + step], dim=1)
+        first = stop

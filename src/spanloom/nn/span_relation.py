@@ -1,5 +1,6 @@
 """The span-relation head (SpanRel, section 3): label spans, keep some, label pairs of the kept."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +14,7 @@ from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets
 
-_CHUNK = 8_192  # pairs scored at a time where no gradient is kept
+_CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
@@ -94,23 +95,27 @@ class SpanRelation(nn.Module):
             1, torch.zeros(1, dtype=torch.long, device=scores.device), -torch.inf
         )
 
-    def score_pairs(
-        self,
-        view: View,
-        bounds: Int[Tensor, "kept 2"],
-        types: Float[Tensor, "kept type"],
-        pairs: Int[Tensor, "pair 2"],
-    ) -> Float[Tensor, "pair label"]:
-        """Score ordered pairs of the spans in ``bounds``, in chunks where no gradient is kept."""
+    def pair_scorer(
+        self, view: View, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]
+    ) -> Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]:
+        """Return what scores ordered pairs of ``bounds``; what all pairs share is computed now.
+
+        Pairs are scored in chunks where no gradient is kept.
+        """
         assert self.pairs is not None, "a head without pairs was asked for pairs"
-        heads, tails = self.pairs.ends(view.words, view.weights, bounds, types)
-        between = self.pairs.context(view.words)
-        parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-        scores = torch.cat([self.pairs(heads, tails, between, bounds, part) for part in parts])
-        if not self.pairing.mentions:
-            return scores
-        odds = torch.logit(1 - types[:, 0], eps=_SURE)
-        return scores + (odds[pairs[:, 0]] + odds[pairs[:, 1]])[:, None]
+        scorer = self.pairs
+        heads, tails = scorer.ends(view.words, view.weights, bounds, types)
+        between = scorer.context(view.words)
+        odds = torch.logit(1 - types[:, 0], eps=_SURE) if self.pairing.mentions else None
+
+        def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
+            parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
+            scores = torch.cat([scorer(heads, tails, between, bounds, part) for part in parts])
+            if odds is None:
+                return scores
+            return scores + (odds[pairs[:, 0]] + odds[pairs[:, 1]])[:, None]
+
+        return score
 
     def loss(self, view: View, gold: SpanTargets, *, given: bool) -> dict[str, Loss]:
         """Return the summed cross-entropies of spans and of pairs, over all sentences.
@@ -181,7 +186,7 @@ class SpanRelation(nn.Module):
         pairs = self.pairing.square(run_of(bounds, view.reach))
         total = marked = view.words.sum() * 0
         if len(pairs):
-            scores = self.score_pairs(view, bounds, types, pairs)
+            scores = self.pair_scorer(view, bounds, types)(pairs)
             scores, marks = scores.tensor_split([self.pairs.labels], dim=-1)
             place, hit = _places(pairs, gold.pairs, ends, len(bounds))
             target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)

@@ -15,7 +15,8 @@ from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 
-_CHUNK = 8_192  # candidates scored at a time where no gradient is kept
+_CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
+_SPARSE = 8  # where fewer than one word in so many starts a span of a width, gathering is cheaper
 _CLAMP = 10.0  # attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
@@ -124,7 +125,7 @@ class SpanScorer(nn.Module):
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, held, rows = [], [], 0
-        for block in self.first.every(words, weights, starts):
+        for block in self._blocks(words, weights, starts):
             held.append(block)
             rows += len(block)
             if rows >= _CHUNK and not torch.is_grad_enabled():
@@ -133,3 +134,24 @@ class SpanScorer(nn.Module):
         if held:
             scores.append(self.readout(torch.cat(held)))
         return torch.cat(scores).float()
+
+    def _blocks(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        starts: Sequence[Int[Tensor, " _"]],
+    ) -> Iterator[Float[Tensor, "_ size"]]:
+        """First layers of all spans: width after width, those of rare widths gathered."""
+        dense = next(
+            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(words)),
+            len(starts),
+        )
+        yield from self.first.every(words, weights, starts[:dense])
+        if dense < len(starts):
+            start = torch.cat(list(starts[dense:]))
+            sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
+            wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
+            bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
+            parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
+            for part in parts:
+                yield self.first(words, weights, part)

@@ -45,8 +45,20 @@ def laminar(bounds: Sequence[Bounds], gains: Sequence[float]) -> list[int]:
     """
     kept: list[int] = []
     for group in _overlapping(bounds):
-        kept += [group[0]] if len(group) == 1 else _chart(group, bounds, gains)
+        kept += group if _fit(group, bounds) else _chart(group, bounds, gains)
     return sorted(kept)
+
+
+def _fit(group: list[int], bounds: Sequence[Bounds]) -> bool:
+    """Whether no two rows cross or have the same bounds, as where a model is sure of a tree."""
+    around: list[Bounds] = []
+    for start, end in sorted((bounds[row] for row in group), key=lambda each: (each[0], -each[1])):
+        while around and around[-1][1] <= start:
+            around.pop()
+        if around and (end > around[-1][1] or around[-1] == (start, end)):
+            return False
+        around.append((start, end))
+    return True
 
 
 def _overlapping(bounds: Sequence[Bounds]) -> list[list[int]]:

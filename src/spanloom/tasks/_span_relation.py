@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from spanloom.config.options import Options
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Attribute, Document, Layer
+from spanloom.errors import DataError
 from spanloom.forms import attributes
 from spanloom.forms.attributes import AttributeScheme, Values
 from spanloom.forms.events import EventScheme, collect, project, restore
@@ -25,13 +26,14 @@ from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_o
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._across import remark
-from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train
+from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train, labels_of
 from spanloom.tasks._spans import Found, Gold, Labels, Written, lay, placed, share, written
 from spanloom.tensors import Batch, Chosen, Linked, Loss, SpanTargets, Vectors
 from spanloom.words import Bounds
 
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
+_LIMIT = 1000  # words that a recipe may ask a span to be wide
 _WIDTHS = 64  # widths with a vector of their own
 PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
 
@@ -39,7 +41,7 @@ PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has m
 class SpanOptions(Options):
     """Options of every span task; what is null is collected from train."""
 
-    width: int | None = Field(None, ge=1, le=1000, description="widest span, in words")
+    width: int | None = Field(None, ge=1, le=_LIMIT, description="widest span, in words")
     nested: bool | None = Field(None, description="whether spans may nest")
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
@@ -134,6 +136,13 @@ class SpanRelationTask(LayerTask):
     inventory: Inventory
     prune: Prune = Prune()
     given: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ``DataError`` where there is no label, or a width that no recipe may ask for."""
+        labels_of(self.name, self.inventory.spans)
+        if not 1 <= self.inventory.width <= _LIMIT:
+            width = self.inventory.width
+            raise DataError(f"task {self.name!r}: expected a width of 1 to {_LIMIT}, got {width}")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -300,8 +309,9 @@ class SpanRelationTask(LayerTask):
     ) -> Linked:
         """Label every pair of chosen spans that may be related."""
         found = [Linked()]
+        score_pairs = head.pair_scorer(view, chosen.bounds, types)
         for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
-            scores = head.score_pairs(view, chosen.bounds, types, pairs).float()
+            scores = score_pairs(pairs).float()
             scores, marks = scores.tensor_split([1 + len(self.inventory.relations)], dim=-1)
             best, labels = scores.softmax(-1).max(-1)
             real = labels > 0

@@ -115,10 +115,11 @@ class CoreferenceTask(SpanRelationTask):
     ) -> Linked:
         """Let each mention choose an antecedent, where one scores above none."""
         found = [Linked()]
+        score_pairs = head.pair_scorer(view, chosen.bounds, types)
         for pairs in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
             if not len(pairs):
                 continue
-            scores = head.score_pairs(view, chosen.bounds, types, pairs)
+            scores = score_pairs(pairs)
             best, sure = choose(scores, pairs[:, 1], len(chosen.bounds), dummy=True)
             tails = (best >= 0).nonzero()[:, 0]
             ends = torch.stack([tails, pairs[best[tails], 0]], dim=1)

@@ -20,9 +20,7 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.metrics.report import Report, score
-from spanloom.nn.arcs import UNKNOWN, Arcs, Tree
-from spanloom.nn.pairs import PairScorer
-from spanloom.nn.spans import SpanAttention
+from spanloom.nn.arcs import UNKNOWN, ArcLabels, Arcs, Tree
 from spanloom.structs import mst
 from spanloom.tasks._across import remark
 from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train, labels_of
@@ -109,11 +107,8 @@ class DependencyTask(LayerTask):
     def head(self, ground: Ground) -> Tree:
         """Make the scorers of arcs and labels."""
         size, dropout = self.options.size, self.options.dropout
-        labels = PairScorer(
-            ground.dim, types=1, labels=1 + len(self.labels), widths=1, size=size, dropout=dropout
-        )
-        arcs = Arcs(ground.dim, size=size, dropout=dropout)
-        return Tree(arcs, SpanAttention(ground.dim), labels)
+        labels = ArcLabels(ground.dim, labels=len(self.labels), size=size, dropout=dropout)
+        return Tree(Arcs(ground.dim, size=size, dropout=dropout), labels)
 
     def gold(self, document: Document, cut: Cut) -> Gold:
         """Express a layer over words; a relation of spans that are no words is missed."""
@@ -165,7 +160,7 @@ class DependencyTask(LayerTask):
         heads, sure = self._heads(head, words, shortened(batch.sentences, LONGEST))
         row = torch.arange(len(words), device=words.device)
         arcs = torch.stack([heads.to(words.device), row], dim=1)
-        scores = head.label(words, arcs).float()
+        scores = head.labels(words, arcs)
         rooted = torch.tensor([each in self.roots for each in self.labels], device=scores.device)
         fits = rooted[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
         named = scores.masked_fill(~fits, _UNFIT).argmax(-1) + 1
