@@ -1,0 +1,352 @@
+"""What the documentation says is true: its tables are computed anew, its examples are run."""
+
+import importlib
+import json
+import re
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+import spanloom
+from spanloom import encoders, tasks
+from spanloom.config import recipe as recipes
+from spanloom.data.batches import collate
+from spanloom.data.units import Sizes
+from spanloom.document import content
+from spanloom.errors import FormatError
+from spanloom.formats import jsonl
+from spanloom.model import folder
+from spanloom.nn.span_relation import in_order, run_of
+from spanloom.structs.selection import disjoint
+from spanloom.training.samplers import SAMPLERS, Size
+from spanloom.training.start import fresh
+
+ROOT = Path(__file__).parents[1]
+README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
+ARCHITECTURE, EXTENDING = CHAPTERS / "architecture.md", CHAPTERS / "extending.md"
+BENCHMARKS = CHAPTERS / "benchmarks.md"
+EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "encoders/numbers")}
+EXAMPLES |= {"structs/greedy.py", "formats/columns.py"}
+
+
+def section(page, heading):
+    """The text under a heading, up to the next one of its rank or a higher one."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"^(#+) {re.escape(heading)}$\n(.*?)(?=^#{{1,2}} |\Z)", text, re.M | re.S)
+    assert found, f"{page.name} has no heading {heading!r}"
+    return found[2]
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def rows(text):
+    """The cells of each row of all tables, heads and rules left out."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rules = [n for n, row in enumerate(cells) if set("".join(row)) <= set("-")]
+    heads = {n - 1 for n in rules} | set(rules)
+    return [row for n, row in enumerate(cells) if n not in heads]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def learnt(recipe, near, steps=60):
+    """A model that knows all of train by heart, and what it learnt from."""
+    model, prepared = fresh(recipe, near, "cpu")
+    model.network.eval()
+    optimiser = torch.optim.Adam(model.network.parameters(), lr=0.01)
+    for _ in range(steps):
+        for name, mine in prepared.data.items():
+            units = [unit for row in mine.gold for unit in units_of(model, name, row, mine)]
+            batch = collate(units, model.pieces, recipe.window)
+            targets, vectors = (
+                mine.task.targets(units, mine.gold),
+                model.network.read(batch, [name]),
+            )
+            losses = mine.task.loss(model.network.head(name), vectors[name], batch, targets)
+            optimiser.zero_grad()
+            sum(each.total for each in losses.values()).backward()
+            optimiser.step()
+    return model, prepared
+
+
+def units_of(model, name, row, data):
+    sizes = Sizes(model.recipe.window, model.recipe.window)
+    return data.task.reading.units(row, data.cuts[row], sizes, model.prompt)
+
+
+# docs/architecture.md
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """The one document of the page, learnt by heart: model, data."""
+    home = tmp_path_factory.mktemp("followed")
+    said = section(ARCHITECTURE, "One protocol through all rooms")
+    text, annotation = blocks(said, "text")
+    (recipe,) = blocks(said, "yaml")
+    for split in ("train", "dev"):
+        place = home / "steps" / split
+        place.mkdir(parents=True)
+        (place / "add.txt").write_text(text.rstrip("\n"), encoding="utf-8")
+        (place / "add.ann").write_text(re.sub(" {2,}", "\t", annotation), encoding="utf-8")
+    asked = [f"tasks.steps.data={home / 'steps'}"]
+    return learnt(recipes.loads(recipe, settings=asked), ROOT)
+
+
+def spoken(*sizes):
+    return " ".join(map(str, sizes))
+
+
+def said_of(layer):
+    return spoken(len(layer.spans), len(layer.relations), len(layer.events))
+
+
+@torch.no_grad()
+def doors(model, prepared):
+    """The numbers at each door, by the name of what passes it."""
+    data, network = prepared.data["steps"], model.network
+    document, cut, gold = data.dev[0], data.cuts[0], data.gold[0]
+    task, head = data.task, network.head("steps")
+    units = list(units_of(model, "steps", 0, data))
+    batch = collate(units, model.pieces, model.recipe.window)
+    levels = network.encode(batch, ["context"])
+    words = levels["context"].words
+    view = head.view(words, batch.sentences)
+    bounds, scores = head.candidates(batch.sentences), head.score_spans(view)
+    kept = bounds[in_order(bounds, head.keep(scores, bounds, view.reach))]
+    chosen, types = task.spans(head, view)
+    pairs = head.pairing.square(run_of(chosen.bounds, view.reach))
+    linked = task.links(head, view, chosen, types)
+    (found,) = task.predict(head, levels["context"], batch, units, None)
+    (answer,) = model.annotate([document])
+    return {
+        "Document": said_of(document["main"]),
+        "Cut": spoken(len(cut.words), sum(map(len, cut.pieces)), len(cut.sentences)),
+        "Gold": spoken(len(gold.spans), len(gold.pairs)),
+        "Unit": spoken(len(units[0].forms), len(units[0].contexts)),
+        "Batch.ids": spoken(*batch.ids.shape),
+        "Batch.piece_row": spoken(*batch.piece_row.shape),
+        "Batch.piece_word": spoken(*batch.piece_word.shape),
+        "Batch.sentences": spoken(*batch.sentences.shape),
+        "Batch.contexts": spoken(*batch.contexts.shape),
+        "Batch.units": spoken(*batch.units.shape),
+        "transformer": spoken(*network.trunk[0](batch).shape),
+        "casing": spoken(*network.trunk[1](batch).shape),
+        "trunk": spoken(*levels["trunk"].words.shape),
+        "context": spoken(*words.shape),
+        "Vectors.words": spoken(*network.read(batch, ["steps"])["steps"].words.shape),
+        "candidates": spoken(*bounds.shape),
+        "span scores": spoken(*scores.shape),
+        "kept": spoken(*kept.shape),
+        "Chosen.bounds": spoken(*chosen.bounds.shape),
+        "pairs": spoken(*pairs.shape),
+        "pair scores": spoken(*head.pair_scorer(view, chosen.bounds, types)(pairs).shape),
+        "Linked.ends": spoken(*linked.ends.shape),
+        "Found": spoken(len(found.spans), len(found.links)),
+        "Layer": said_of(answer["main"]),
+    }
+
+
+def test_the_shapes_at_each_door_are_those_of_a_run(followed):
+    said = rows(section(ARCHITECTURE, "One protocol through all rooms"))
+    assert {row[1].split(" (")[0].strip("`"): row[3] for row in said} == doors(*followed)
+
+
+def test_what_went_in_comes_out(followed):
+    model, prepared = followed
+    document = prepared.data["steps"].dev[0]
+    (answer,) = model.annotate([document.bare()])
+    assert content(answer) == content(document.bare(["main"]))
+
+
+def test_rooms_stand_in_the_order_that_is_checked():
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = checked["contracts"][0]["layers"][1:]  # all but python -m
+    said = rows(section(ARCHITECTURE, "Which room may import which"))
+    assert [row[1].replace("`", "").replace(", ", " | ") for row in said] == layers
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, EXTENDING, README], ids=lambda page: page.stem)
+def test_files_that_are_named_are_there(page):
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|yaml|md))`", page.read_text()))
+    places = ROOT, ROOT / "src" / "spanloom"
+    lost = [name for name in named if not any((each / name).exists() for each in places)]
+    assert set(lost) <= (EXAMPLES if page == EXTENDING else set())
+
+
+# docs/extending.md
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """Give what imports the example of a section as the file of the package that it is called."""
+    made = []
+
+    def imported(heading):
+        said = section(EXTENDING, heading)
+        (code,) = blocks(said, "python")
+        room, name = re.search(r"`(\w+)/(\w+)\.py`", said).groups()
+        package = importlib.import_module(f"spanloom.{room}")
+        place = tmp_path / room
+        place.mkdir()
+        (place / f"{name}.py").write_text(code, encoding="utf-8")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(place)])
+        importlib.invalidate_caches()
+        made.append((package, name))
+        return importlib.import_module(f"spanloom.{room}.{name}")
+
+    yield imported
+    for package, name in made:
+        sys.modules.pop(f"{package.__name__}.{name}", None)
+        delattr(package, name)
+
+
+def recipe_of(tmp_path, document, **changes):
+    """A recipe of one task over one document, on words and casing alone."""
+    (tmp_path / "data").mkdir()
+    for split in ("train", "dev"):
+        jsonl.write(tmp_path / "data" / f"{split}.jsonl", [document])
+    made = {
+        "trunk": [
+            {"static": str(ROOT / "fixtures/tiny/vectors.txt"), "tuned": True},
+            {"casing": 4},
+        ],
+        "levels": [{"name": "context", "rnn": "lstm", "size": 16}],
+        "stages": [{"tasks": ["it"], "precision": "fp32"}],
+    }
+    return recipes.loads(json.dumps(made | changes))
+
+
+def assert_known_by_heart(recipe, near, gold):
+    """It is learnt, found again in bare text, and by the same model saved and loaded."""
+    model, prepared = learnt(recipe, near, steps=100)
+    task = prepared.tasks["it"]
+    found = list(model.annotate([gold.bare()]))
+    assert set(task.figures(task.measure([gold], found)).values()) == {1.0}
+    folder.save(model, near / "model", figures={})
+    loaded = folder.load(near / "model", device="cpu", precision="fp32")
+    again = list(loaded.annotate([gold.bare()]))
+    assert repr(again) == repr(found)
+
+
+def test_the_example_of_a_task_learns_its_sample(example, tmp_path):
+    kind = example("A new task").KIND
+    assert "marks" in tasks.names()
+    spec = {"data": "data", "kind": "marks", "level": "context", "threshold": 0.4}
+    recipe = recipe_of(tmp_path, kind.sample, tasks={"it": spec})
+    assert_known_by_heart(recipe, tmp_path, kind.sample)
+
+
+def test_the_example_of_an_embedder_is_part_of_a_trunk(example, tmp_path):
+    example("A new embedder")
+    assert "numbers" in encoders.names()
+    sample = tasks.load("entities").sample
+    trunk = [{"static": str(ROOT / "fixtures/tiny/vectors.txt"), "tuned": True}, {"numbers": 8}]
+    spec = {"data": "data", "kind": "entities", "level": "context", "size": 16}
+    recipe = recipe_of(tmp_path, sample, trunk=trunk, tasks={"it": spec})
+    assert_known_by_heart(recipe, tmp_path, sample)
+
+
+def test_the_example_of_a_head_scores_words(example):
+    head = example("A new head").Marks(6, labels=3, size=8)
+    scores = head(torch.randn(5, 6))
+    scores.sum().backward()
+    assert scores.shape == (5, 3)
+    assert all(each.grad is not None for each in head.parameters())
+
+
+def test_the_example_of_a_decoder_never_beats_the_best(example):
+    greedy, chance = example("A new decoder").greedy, Random(1)
+    for _ in range(50):
+        starts = [chance.randrange(10) for _ in range(8)]
+        bounds = [(start, start + chance.randint(1, 4)) for start in starts]
+        gains = [chance.random() for _ in bounds]
+        kept = greedy(bounds, gains)
+        assert kept == sorted(kept)
+        assert disjoint([bounds[row] for row in kept], [1.0] * len(kept)) == [*range(len(kept))]
+        assert gains.index(max(gains)) in kept
+        best = sum(gains[row] for row in disjoint(bounds, gains))
+        assert sum(gains[row] for row in kept) <= best + 1e-9
+
+
+def test_the_example_of_a_sampler_deals_every_batch():
+    (code,) = blocks(section(EXTENDING, "A new sampler"), "python")
+    known = {}
+    exec(compile(code, "sampler", "exec"), known)  # it names no file of its own
+    sizes = {"large": Size(3, 30), "small": Size(1, 10)}
+    turns = known["smallest_first"](sizes, Random(0), 1.0)
+    assert turns == [("small",), ("large",), ("large",), ("large",)]
+    assert sorted(turns) == sorted(SAMPLERS["proportional"](sizes, Random(0), 1.0))
+
+
+def test_the_example_of_a_format_reads_what_it_writes(example, tmp_path):
+    columns = example("A new format")
+    path = tmp_path / "a.tsv"
+    path.write_text("Ada\tperson\nmet\tO\nAda\tperson\n\nShe\tO\n\n", encoding="utf-8")
+    document = columns.read(path)
+    assert [document.cover(span) for span in document["main"].spans] == ["Ada", "Ada"]
+    assert columns.dumps([document]) == path.read_text(encoding="utf-8")
+    path.write_text("Ada\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="a.tsv:1"):
+        columns.read(path)
+
+
+# README.md
+
+
+def test_the_first_example_runs(followed, monkeypatch, capsys):
+    (code,) = blocks(README.read_text(encoding="utf-8"), "python")
+    monkeypatch.setattr(spanloom, "load", lambda folder: followed[0])
+    exec(compile(code, "README", "exec"), {})
+    assert "Action Add" in capsys.readouterr().out
+
+
+def test_every_kind_of_task_and_embedder_is_told():
+    said = section(README, "What it can learn")
+    told = list(chain.from_iterable(re.findall(r"`(\w+)`", row[0]) for row in rows(said)))
+    assert sorted(told) == tasks.names()
+    assert set(encoders.names()) <= set(re.findall(r"`(\w+)`", said))
+
+
+def test_the_tiny_recipes_are_those_that_are_there():
+    told = re.findall(r"recipes/tiny/(\w+)\.yaml", section(README, "Five papers, five recipes"))
+    assert sorted(set(told)) == sorted(each.stem for each in (ROOT / "recipes/tiny").glob("*.yaml"))
+
+
+# docs/benchmarks.md
+
+
+def recorded(name):
+    return json.loads((ROOT / "benchmarks" / "results" / name).read_text())
+
+
+def test_crf_times_are_those_recorded():
+    said = [
+        [float(cell) for cell in row] for row in rows(section(BENCHMARKS, "CRF beside pytorch-crf"))
+    ]
+    assert said == [list(each.values()) for each in recorded("crf.json")["shapes"]]
+
+
+def test_tree_rates_are_those_recorded():
+    said = {
+        (row[0], row[1].strip("`")): [int(cell.replace(",", "")) for cell in row[2:]]
+        for row in rows(section(BENCHMARKS, "Trees and spans decoded a second"))
+    }
+    known = recorded("structs.json")
+    assert said == {
+        (kind, name): list(rates.values()) for kind in known for name, rates in known[kind].items()
+    }
