@@ -20,9 +20,9 @@ from spanloom.model.precision import Compute
 from spanloom.tasks._base import Task
 from spanloom.words import Splitter
 
-BATCH_WORDS = 2048  # words through the encoder at once
+BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
 _EMPTY = 16  # what a document counts beside its words, so that empty ones do not pile up
-_STRETCH = 64 * BATCH_WORDS  # words read ahead, so that batches hold units of like length
+_STRETCH = 128 * BATCH_WORDS  # words read ahead, so that batches hold units of like length
 _PAGES = 64  # windows in a unit of tasks that look across windows: what memory allows
 
 

@@ -35,10 +35,12 @@ class PairScorer(nn.Module):
         size: int,
         dropout: float,
         slots: Slots = Slots(),
+        between: bool = True,
     ) -> None:
         """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted.
 
-        ``slots`` are attributes of pairs, whose scores stand behind those of labels.
+        ``slots`` are attributes of pairs, whose scores stand behind those of labels. ``between``
+        says whether words between two spans are read: of little use where these are far apart.
         """
         super().__init__()
         self.labels, self.slots = labels, slots
@@ -47,7 +49,7 @@ class PairScorer(nn.Module):
         self.head_type = nn.Linear(types, size, bias=False)
         self.tail_type = nn.Linear(types, size, bias=False)
         self.product = nn.Linear(size, size, bias=False)
-        self.between = nn.Linear(dim, size, bias=False)
+        self.between = nn.Linear(dim, size, bias=False) if between else None
         self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
         nn.init.normal_(self.distance.weight, std=0.02)
         self.readout = Readout(size, labels + slots.columns, dropout)
@@ -68,7 +70,7 @@ class PairScorer(nn.Module):
         self,
         heads: Float[Tensor, "span size"],
         tails: Float[Tensor, "span size"],
-        between: Float[Tensor, "word size"],
+        between: Float[Tensor, "word size"] | None,
         bounds: Int[Tensor, "span 2"],
         pairs: Int[Tensor, "pair 2"],
     ) -> Float[Tensor, "pair label"]:
@@ -76,14 +78,14 @@ class PairScorer(nn.Module):
         head, tail = take(heads, pairs[:, 0]), take(tails, pairs[:, 1])
         gap, distance = self._gap(bounds, pairs)
         first = head + tail + self.product(head * tail).float() + self.distance(distance)
-        first = first + pool(between, between.new_ones(len(between), 1), gap)
+        if between is not None:
+            first = first + pool(between, between.new_ones(len(between), 1), gap)
         scores: Tensor = self.readout(first).float()
         return scores
 
-    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"]:
-        """Return what each word says when it stands between two spans."""
-        said: Tensor = self.between(words).float()
-        return said
+    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"] | None:
+        """Return what each word says when it stands between two spans, if it may say anything."""
+        return None if self.between is None else self.between(words).float()
 
     def _gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]

@@ -183,6 +183,11 @@ class SpanRelationTask(LayerTask):
         """Which spans form pairs, and how those are learnt."""
         return Pairing()
 
+    @property
+    def between(self) -> bool:
+        """Whether pairs read the words between two spans."""
+        return True
+
     def span_scorer(self, dim: int) -> SpanScorer:
         """Make what scores spans over word vectors of size ``dim``."""
         return SpanScorer(
@@ -204,6 +209,7 @@ class SpanRelationTask(LayerTask):
             size=self.options.size,
             dropout=self.options.dropout,
             slots=_slots(self.inventory.attributes.relations),
+            between=self.between,
         )
 
     def gold(self, document: Document, cut: Cut) -> Gold:

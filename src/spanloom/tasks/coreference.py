@@ -83,6 +83,11 @@ class CoreferenceTask(SpanRelationTask):
         return self.links_to
 
     @property
+    def between(self) -> bool:
+        """Mentions are far apart."""
+        return False
+
+    @property
     def watched(self) -> tuple[str, ...]:
         """The names of ``figures``."""
         return ("mean", "spans", "links")
