@@ -1,24 +1,19 @@
 """What ``entities`` and ``relations`` share: labelled spans and pairs of them, in a sentence."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
-from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from spanloom.config.options import Options
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
 from spanloom.forms import attributes
-from spanloom.forms.attributes import AttributeScheme, Values
+from spanloom.forms.attributes import Values
 from spanloom.forms.events import EventScheme, collect, project, restore
-from spanloom.forms.nesting import nests
 from spanloom.metrics.report import Report, score
 from spanloom.nn.attributes import Slots
 from spanloom.nn.pairs import Pairing, PairScorer
@@ -27,105 +22,13 @@ from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._across import remark
 from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train, labels_of
-from spanloom.tasks._spans import Found, Gold, Labels, Written, lay, placed, share, written
+from spanloom.tasks._inventory import LIMIT, Inventory, SpanOptions
+from spanloom.tasks._spans import Found, Gold, Written, lay, placed, share, written
 from spanloom.tensors import Batch, Chosen, Linked, Loss, SpanTargets, Vectors
 from spanloom.words import Bounds
 
-_COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
-_WIDEST = 30
-_LIMIT = 1000  # words that a recipe may ask a span to be wide
 _WIDTHS = 64  # widths with a vector of their own
 PAIRS = 262_144  # made and scored at a time; a sentence as long as a book has many more
-
-
-class SpanOptions(Options):
-    """Options of every span task; what is null is collected from train."""
-
-    width: int | None = Field(None, ge=1, le=_LIMIT, description="widest span, in words")
-    nested: bool | None = Field(None, description="whether spans may nest")
-    size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
-    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
-    negatives: Literal["all"] | float = Field(
-        "all", description="negative spans in the loss: all, or the hardest so many times n"
-    )
-
-
-class RelationOptions(SpanOptions):
-    """Options of tasks with relations."""
-
-    prune: float = Field(0.5, gt=0, description="spans kept for pairs, times the sentence's words")
-    keep: int | None = Field(None, ge=1, description="spans kept for pairs, whatever the length")
-    given: bool = Field(False, description="gold spans are given, only relations are predicted")
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    """Labels and limits, collected from train alone."""
-
-    spans: tuple[str, ...]
-    relations: tuple[str, ...]
-    events: EventScheme
-    width: int
-    nested: bool
-    attributes: AttributeScheme = AttributeScheme({}, {})
-
-    @property
-    def labels(self) -> Labels:
-        """What rows of scores mean."""
-        attributes = self.attributes.spans, self.attributes.relations
-        return Labels(self.spans, self.relations, *attributes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers for the saved recipe."""
-        return {
-            "spans": list(self.spans),
-            "relations": list(self.relations),
-            "triggers": sorted(self.events.trigger_labels),
-            "roles": sorted(self.events.roles),
-            "role_relations": sorted(self.events.relations),
-            "width": self.width,
-            "nested": self.nested,
-            "attributes": {name: list(each) for name, each in self.attributes.spans.items()},
-            "event_attributes": sorted(self.attributes.events),
-            "relation_attributes": {
-                name: list(each) for name, each in self.attributes.relations.items()
-            },
-        }
-
-
-def inventory(data: Mapping[str, Any]) -> Inventory:
-    """Read back what ``to_dict`` wrote."""
-    named = (frozenset(data[key]) for key in ("triggers", "roles", "role_relations"))
-    labels = tuple(data["spans"]), tuple(data["relations"])
-    spans, relations = (
-        {name: tuple(each) for name, each in data[key].items()}
-        for key in ("attributes", "relation_attributes")
-    )
-    attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
-    limits = int(data["width"]), bool(data["nested"])
-    return Inventory(*labels, EventScheme(*named), *limits, attributes)
-
-
-def collect_inventory(
-    options: SpanOptions, name: str, documents: Train, *, relations: bool
-) -> Inventory:
-    """Collect labels, widths and nesting of the layer of that name."""
-    train = [(document[name], cut.words) for document, cut in documents]
-    scheme = collect(layer for layer, _ in train)
-    spans = Counter(span.label for layer, _ in train for span in layer.spans)
-    pairs: Counter[str] = Counter()
-    if relations:
-        for layer, _ in train:
-            pairs.update(relation.label for relation in project(layer, scheme)[1])
-    there = [placed(layer, words) for layer, words in train]
-    width = options.width or _width([b - a for each in there for a, b in each.values()])
-    nested = options.nested
-    if nested is None:
-        nested = nests(each.values() for each in there)
-    found = attributes.collect(layer for layer, _ in train)
-    if not relations:
-        found = replace(found, relations={})
-    return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +43,9 @@ class SpanRelationTask(LayerTask):
     def __post_init__(self) -> None:
         """Raise ``DataError`` where there is no label, or a width that no recipe may ask for."""
         labels_of(self.name, self.inventory.spans)
-        if not 1 <= self.inventory.width <= _LIMIT:
+        if not 1 <= self.inventory.width <= LIMIT:
             width = self.inventory.width
-            raise DataError(f"task {self.name!r}: expected a width of 1 to {_LIMIT}, got {width}")
+            raise DataError(f"task {self.name!r}: expected a width of 1 to {LIMIT}, got {width}")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -396,11 +299,3 @@ def _values(layer: Layer, known: Values, ids: Sequence[str]) -> tuple[tuple[int,
         return None
     rows = attributes.rows(layer, known)
     return tuple(rows.get(key, (0,) * len(known)) for key in ids)
-
-
-def _width(widths: list[int]) -> int:
-    """Return the least width that covers nearly all."""
-    if not widths:
-        return 1
-    uncovered = (1000 - _COVERED) * len(widths) // 1000
-    return min(sorted(widths)[-1 - uncovered], _WIDEST)

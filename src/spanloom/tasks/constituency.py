@@ -21,7 +21,8 @@ from spanloom.forms import chains
 from spanloom.nn.span_relation import SpanRelation, in_order
 from spanloom.structs import cky
 from spanloom.tasks._base import Fresh, Kind, Train
-from spanloom.tasks._span_relation import SpanRelationTask, collect_inventory, inventory
+from spanloom.tasks._inventory import collect_inventory, inventory
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import Found, Gold, labelled, spans_and_relations
 from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, SpanTargets, Vectors

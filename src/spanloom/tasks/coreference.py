@@ -25,14 +25,8 @@ from spanloom.nn.choices import ChoiceLoss, choose
 from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, run_of
 from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._span_relation import (
-    PAIRS,
-    SpanOptions,
-    SpanRelationTask,
-    collect_inventory,
-    inventory,
-    joined,
-)
+from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
+from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined
 from spanloom.tasks._spans import Gold
 from spanloom.tensors import Batch, Chosen, Linked
 from spanloom.words import Bounds

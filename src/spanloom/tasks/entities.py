@@ -6,12 +6,8 @@ from typing import Any
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._span_relation import (
-    SpanOptions,
-    SpanRelationTask,
-    collect_inventory,
-    inventory,
-)
+from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
+from spanloom.tasks._span_relation import SpanRelationTask
 
 _SAMPLE = Document(
     "Ada Lovelace met Bob in London .\nShe wrote .",

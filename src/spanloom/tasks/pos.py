@@ -14,12 +14,8 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.span_relation import in_order
 from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._span_relation import (
-    SpanOptions,
-    SpanRelationTask,
-    collect_inventory,
-    inventory,
-)
+from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import labelled
 
 _SAMPLE = Document(

@@ -11,12 +11,8 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.nn.span_relation import Prune
 from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._span_relation import (
-    RelationOptions,
-    SpanRelationTask,
-    collect_inventory,
-    inventory,
-)
+from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
+from spanloom.tasks._span_relation import SpanRelationTask
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml .",
