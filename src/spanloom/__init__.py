@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Layer,
         Normalization,
         Note,
+        Query,
         Relation,
         Span,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "Layer",
     "Normalization",
     "Note",
+    "Query",
     "Relation",
     "Span",
     "SpanloomError",
