@@ -240,7 +240,20 @@ def test_what_could_not_be_verified_is_not_written(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_writers_at_once_leave_one_whole_result(tmp_path):
+def test_writers_at_once_leave_one_whole_result(tmp_path, monkeypatch):
+    rename, iterdir = os.rename, Path.iterdir
+
+    def rename_slowly(*names):
+        rename(*names)
+        time.sleep(0.002)
+
+    def list_slowly(path):  # while one writer looks, another has the time to move what it looks at
+        found = list(iterdir(path))
+        time.sleep(0.002)
+        return iter(found)
+
+    monkeypatch.setattr(os, "rename", rename_slowly)
+    monkeypatch.setattr(Path, "iterdir", list_slowly)
     fill(tmp_path / "model", "start")
 
     def write(word):

@@ -66,7 +66,8 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     _sweep(target)
     with _reported(target):
         recover(target)
-        _check_target(target, replace=replace)
+        with _locked(target.parent):  # between the two renames of another writer it looks broken
+            _check_target(target, replace=replace)
     with ExitStack() as undo:
         with _reported(target):
             undo.enter_context(_made_alone(staging))

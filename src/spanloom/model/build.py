@@ -23,10 +23,7 @@ MakeEmbedder = Callable[[int, Kind, object], nn.Module]  # row in the trunk, its
 
 def trunk(recipe: Recipe, make: MakeEmbedder) -> list[nn.Module]:
     """Make the recipe's embedders; raises ``RecipeError`` for names and options that are none."""
-    found = []
-    for row, (kind, chosen) in enumerate(_embedders(recipe)):
-        found.append(make(row, kind, chosen))
-    return found
+    return [make(row, kind, chosen) for row, (kind, chosen) in enumerate(_embedders(recipe))]
 
 
 def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]) -> Network:

@@ -9,7 +9,6 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -42,8 +41,7 @@ def tasks(recipe: Recipe) -> dict[str, Task]:
         own: dict[str, Any] = recipe.collected[name]
         made[name] = kind.make(name, layer, chosen[name], own, united.get(kind.family, own))
         if recipe.sharing == TOKEN:
-            reading = replace(made[name].reading, token=f"<<{name}>>")
-            made[name] = replace(made[name], reading=reading)  # type: ignore[type-var]
+            made[name] = made[name].led_by(f"<<{name}>>")
     return made
 
 

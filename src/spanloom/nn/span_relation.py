@@ -51,7 +51,7 @@ class SpanRelation(nn.Module):
     def __init__(
         self,
         attention: SpanAttention,
-        spans: SpanScorer | None,
+        spans: SpanScorer,
         pairs: PairScorer | None,
         *,
         width: int,
@@ -63,7 +63,7 @@ class SpanRelation(nn.Module):
         """``confusing`` keeps that many times n of the hardest negatives in the span loss.
 
         With 0 each candidate has a label: "none" is not learnt, and a candidate without a label in
-        the gold is unknown. ``spans`` is None where they are always given.
+        the gold is unknown.
         """
         super().__init__()
         self.attention, self.spans, self.pairs = attention, spans, pairs
@@ -87,7 +87,6 @@ class SpanRelation(nn.Module):
 
     def score_spans(self, view: View) -> Float[Tensor, "span label"]:
         """Score all ``candidates`` of the view's sentences, in their order."""
-        assert self.spans is not None, "a head of given spans was asked to score spans"
         scores: Tensor = self.spans(view.words, view.weights, starts(view.sentences, self.width))
         if self.confusing != 0:
             return scores
@@ -127,7 +126,6 @@ class SpanRelation(nn.Module):
             types = F.one_hot(gold.labels, self.pairs.head_type.in_features).float()
             ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
             return self._pair_losses(view, gold, gold.bounds, types, ends)
-        assert self.spans is not None, "a head of given spans was asked to learn spans"
         bounds = self.candidates(view.sentences)
         row = rows(gold.bounds, view.sentences, self.width)
         scores, marks = self.score_spans(view).tensor_split([self.spans.labels], dim=-1)

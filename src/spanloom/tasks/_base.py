@@ -1,7 +1,7 @@
 """What every kind of task can do, so that training and annotation need not know which it is."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -98,6 +98,9 @@ class Task(Protocol):
     def annotates(self) -> bool:
         """Whether it predicts anything at all."""
 
+    def led_by(self, token: str) -> "Task":
+        """Return the task with a word before each sentence that it reads."""
+
     def annotated(self, document: Document) -> bool:
         """Whether there is anything to learn from a document, or to score in it."""
 
@@ -167,6 +170,10 @@ class LayerTask:
     def annotates(self) -> bool:
         """It predicts its layer."""
         return True
+
+    def led_by(self, token: str) -> Any:
+        """Return the task with a word before each sentence that it reads."""
+        return replace(self, reading=replace(self.reading, token=token))
 
     def annotated(self, document: Document) -> bool:
         """Whether the document has the layer."""

@@ -18,9 +18,10 @@ from torch import Tensor
 from spanloom.config.options import Options
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
-from spanloom.forms.parts import PARTS, Judgement, judge, judged
+from spanloom.forms.parts import Judgement, judge, judged
 from spanloom.nn.extract import Extract
 from spanloom.tasks._base import Fresh, Ground, LayerTask
+from spanloom.tasks._judged import Gold, Judging
 from spanloom.tensors import Batch, Loss, Vectors
 from spanloom.words import Bounds
 
@@ -69,26 +70,10 @@ class ExtractTask(LayerTask):
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """The row of the right choice, None where nothing is said."""
-
-    row: int | None
-
-    def __len__(self) -> int:
-        """How many judgements there are to learn from."""
-        return int(self.row is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class ChoosingTask(ExtractTask):
+class ChoosingTask(Judging, ExtractTask):
     """One of several choices, said of a text or of two."""
 
     parts: bool
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The two parts, where train has them."""
-        return (PARTS,) if self.parts else ()
 
     def row(self, said: Judgement) -> int | None:
         """Return the choice that says this, None where none does."""

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from spanloom.data.readings import Choosing, Reading
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.forms.parts import Judgement, judged, parts
+from spanloom.forms.parts import Judgement
 from spanloom.tasks._base import Kind, Train, labels_of
 from spanloom.tasks._extract import FAMILY, ChoosingTask, ExtractOptions, unite
-from spanloom.tasks._judged import OneLabel
+from spanloom.tasks._judged import OneLabel, have_parts, labels_said
 
 _SAMPLE = Document(
     "The film is slow , very slow .",
@@ -53,12 +53,8 @@ def written(label: str) -> str:
 
 
 def _collect(options: ChoiceOptions, layer: str, train: Train) -> dict[str, Any]:
-    said = [judged(document, layer) for document, _ in train]
-    labels = {each.label for each in said if each is not None} | {*(options.choices or ())}
-    return {
-        "labels": sorted(labels),
-        "parts": any(parts(document) for document, _ in train),
-    }
+    labels = labels_said(layer, train) | {*(options.choices or ())}
+    return {"labels": sorted(labels), "parts": have_parts(train)}
 
 
 def _make(

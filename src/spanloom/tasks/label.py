@@ -13,11 +13,11 @@ from spanloom.config.options import Options
 from spanloom.data.readings import Reading, Whole
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.forms.parts import PARTS, judge, judged, parts
+from spanloom.forms.parts import judge, judged
 from spanloom.nn.label import UNKNOWN, Label
 from spanloom.tasks._base import Fresh, Ground, Kind, LayerTask, Train, labels_of
-from spanloom.tasks._extract import Gold, openings
-from spanloom.tasks._judged import OneLabel
+from spanloom.tasks._extract import openings
+from spanloom.tasks._judged import Gold, Judging, OneLabel, have_parts, labels_said
 from spanloom.tensors import Batch, Loss, Vectors
 
 Found = tuple[str, float]  # a label and its probability
@@ -47,18 +47,13 @@ class LabelTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTask(OneLabel, LayerTask):
+class LabelTask(OneLabel, Judging, LayerTask):
     """One of its ``labels``; the head knows ``every`` label of the tasks that share it."""
 
     dropout: float
     labels: tuple[str, ...]
     every: tuple[str, ...]
     parts: bool
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The two parts, where train has them."""
-        return (PARTS,) if self.parts else ()
 
     @property
     def learns(self) -> tuple[str, ...]:
@@ -105,11 +100,7 @@ class LabelTask(OneLabel, LayerTask):
 
 
 def _collect(options: LabelOptions, layer: str, train: Train) -> dict[str, Any]:
-    said = [judged(document, layer) for document, _ in train]
-    return {
-        "labels": sorted({each.label for each in said if each is not None}),
-        "parts": any(parts(document) for document, _ in train),
-    }
+    return {"labels": sorted(labels_said(layer, train)), "parts": have_parts(train)}
 
 
 def _unite(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from pydantic import Field, model_validator
 from spanloom.data.readings import Choosing, Reading
 from spanloom.document import MAIN, Attribute, Document, Layer, Relation, Span
 from spanloom.errors import DataError
-from spanloom.forms.parts import PART, PARTS, VALUE, Judgement, judged, parts
+from spanloom.forms.parts import PART, PARTS, VALUE, Judgement, judged
 from spanloom.metrics.judgements import Values, score_values
 from spanloom.tasks._base import Figures, Kind, Train
 from spanloom.tasks._extract import FAMILY, ChoosingTask, ExtractOptions, unite
+from spanloom.tasks._judged import have_parts
 
 _STEPS = 20  # from low to high, at most, where the recipe names no step
 _MOST = 200  # more would leave no room for the text
@@ -126,7 +127,7 @@ def _collect(options: NumberOptions, layer: str, train: Train) -> dict[str, Any]
         "low": made.low,
         "high": made.high,
         "step": made.step,
-        "parts": any(parts(document) for document, _ in train),
+        "parts": have_parts(train),
     }
 
 

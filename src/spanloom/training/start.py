@@ -37,10 +37,10 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     sources = Sources(near, prepared.words)
     torch.manual_seed(recipe.seed)
 
-    def fresh(row: int, kind: Kind, options: object) -> nn.Module:
+    def made(row: int, kind: Kind, options: object) -> nn.Module:
         return kind.fresh(options, sources, recipe.at("trunk", row))
 
-    network = build.network(recipe, prepared.tasks, build.trunk(recipe, fresh))
+    network = build.network(recipe, prepared.tasks, build.trunk(recipe, made))
     for part in network.trunk:
         cast(Embedder, part).files()  # what cannot be saved is better refused now
     build.check_window(recipe, cutter, network)
