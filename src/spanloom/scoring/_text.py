@@ -1,0 +1,19 @@
+"""The text of a file that a scorer reads."""
+
+from pathlib import Path
+
+from spanloom.errors import FormatError
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a UTF-8 file, line ends as they are; raises ``FormatError``."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
+        raise FormatError(str(path), line, problem) from error
