@@ -15,8 +15,8 @@ class Scorer:
     ``name`` is what users type; the file is called so too, with ``_`` for ``-`` and ``.``.
     ``options`` are the program's own flags as they are typed, each with whether a value follows
     (``{"-r": False, "--depth": True}``); ``score`` gets those that were given (a flag without a
-    value maps to ""). ``score`` raises ``FormatError`` where the official program refuses its input,
-    and ``DataError`` for an option's value that is none. ``table`` says the scores to people.
+    value maps to ""). ``score`` raises ``FormatError`` where the official program refuses the
+    files, and ``DataError`` for an option's value that is none. ``table`` says the scores to people.
     """
 
     name: str
