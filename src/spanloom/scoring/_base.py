@@ -16,7 +16,7 @@ class Scorer:
     ``options`` are the program's own flags as they are typed, each with whether a value follows
     (``{"-r": False, "--depth": True}``); ``score`` gets those that were given (a flag without a
     value maps to ""). ``score`` raises ``FormatError`` where the official program refuses the
-    files, and ``DataError`` for an option's value that is none. ``table`` says the scores to people.
+    files, and ``DataError`` for a value that an option cannot have. ``table`` is for people.
     """
 
     name: str
