@@ -11,9 +11,11 @@ from typing import Any
 
 import regex
 
+from spanloom.document import Document
 from spanloom.errors import NameNotFound
 
 Bounds = tuple[int, int]
+WORDS, SENTENCES = "words", "sentences"  # the layers of words and sentences that a corpus gives
 
 # Letters with their combining marks, numbers, or one user-perceived character of anything else; a
 # sign put before a number stands alone, as it may be put before a blank. Blank is what str.isspace
@@ -21,6 +23,7 @@ Bounds = tuple[int, int]
 _FINE = regex.compile(
     r"[\p{L}\p{M}]+|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X"
 )
+_RUN = regex.compile(r"[^\s\x1C-\x1F]+")
 _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
 # spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
@@ -39,6 +42,11 @@ class Words:
 def fine_words(text: str) -> list[Bounds]:
     """Split at blanks and wherever letters, numbers and other characters meet (``50ml``: two)."""
     return [match.span() for match in _FINE.finditer(text)]
+
+
+def blank_words(text: str) -> list[Bounds]:
+    """Split at blanks alone, as texts that were made from words want it."""
+    return [match.span() for match in _RUN.finditer(text)]
 
 
 def spacy_words(text: str) -> list[Bounds]:
@@ -67,8 +75,12 @@ def rule_sentences(text: str) -> list[Bounds]:
     return found
 
 
-SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {"fine": fine_words, "spacy": spacy_words}
-SENTENCES: dict[str, Callable[[str], list[Bounds]]] = {
+SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
+    "fine": fine_words,
+    "spacy": spacy_words,
+    "blank": blank_words,
+}
+SENTENCE_SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
     "line": line_sentences,
     "rule": rule_sentences,
 }
@@ -87,13 +99,32 @@ class Splitter:
         return Words(tuple(words), tuple(_group(words, self.sentences(text))))
 
 
+def given(document: Document) -> Words | None:
+    """Return the words and sentences that a document's own layers say; None without words.
+
+    They come in text order; a word of several fragments goes from its first character to its last.
+    Without a layer of sentences each line is one. Words of no width, and those that overlap an
+    earlier one, are left out: no model could tell them apart.
+    """
+    if not document.has(WORDS):
+        return None
+    words: list[Bounds] = []
+    for start, end in sorted((span.start, span.end) for span in document[WORDS].spans):
+        if start < end and (not words or start >= words[-1][1]):
+            words.append((start, end))
+    lines = line_sentences(document.text)
+    if document.has(SENTENCES):
+        lines = sorted((span.start, span.end) for span in document[SENTENCES].spans)
+    return Words(tuple(words), tuple(_group(words, lines)))
+
+
 def splitter(words: str, sentences: str) -> Splitter:
     """Look the two choices up by name; raises ``NameNotFound``."""
     if words not in SPLITTERS:
         raise NameNotFound("word splitter", words, SPLITTERS)
-    if sentences not in SENTENCES:
-        raise NameNotFound("sentence splitter", sentences, SENTENCES)
-    return Splitter(SPLITTERS[words], SENTENCES[sentences])
+    if sentences not in SENTENCE_SPLITTERS:
+        raise NameNotFound("sentence splitter", sentences, SENTENCE_SPLITTERS)
+    return Splitter(SPLITTERS[words], SENTENCE_SPLITTERS[sentences])
 
 
 def _group(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]:

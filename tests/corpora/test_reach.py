@@ -4,9 +4,9 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.grid import Grid
 from spanloom.corpora.reach import Reach, Why, relation_verdicts, span_verdicts
 from spanloom.document import Relation, Span
+from spanloom.forms.grid import Grid
 from spanloom.words import Words
 
 

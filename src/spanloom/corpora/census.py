@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spanloom.corpora.grid import Grid
 from spanloom.corpora.shapes import crossing_pairs, nested
 from spanloom.document import Document, Layer, Relation, Span
+from spanloom.forms.grid import Grid
 from spanloom.forms.queries import answers, strays
 from spanloom.metrics.spans import bounds
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from spanloom.corpora.census import Asked, Census
 from spanloom.corpora.folder import Corpus
-from spanloom.corpora.grid import Grid
 from spanloom.corpora.reach import Reach, Verdict, Why, relation_verdicts, span_verdicts
 from spanloom.corpora.twins import Twins, twins
 from spanloom.corpora.where import Locator
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 from spanloom.forms.events import EventLosses, EventScheme, collect, losses, project
+from spanloom.forms.grid import Grid
 from spanloom.forms.parts import judged, parts
 from spanloom.words import Words
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spanloom.corpora.grid import Grid, Place
 from spanloom.corpora.shapes import disjoint, laminar
 from spanloom.document import Fragment, Relation, Span
+from spanloom.forms.grid import Grid, Place
 from spanloom.metrics import spans as span_metric
 from spanloom.metrics.counts import Key
 from spanloom.metrics.spans import bounds

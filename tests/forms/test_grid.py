@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.grid import Grid, Place
 from spanloom.document import Span
+from spanloom.forms.grid import Grid, Place
 from spanloom.words import Words
 
 # "ab cd. ef": two sentences
