@@ -16,6 +16,8 @@ from spanloom.errors import DocumentError, LayerError
 
 Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names none
+WORDS, SENTENCES = "words", "sentences"  # layers that say how the text is cut, not what it means
+GIVEN = (WORDS, SENTENCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +245,11 @@ class Document:
         raise LayerError(self.name or "document", layer, (each.name for each in self.layers))
 
     def bare(self, keep: Iterable[str] = ()) -> "Document":
-        """Return the same text and queries, no layers but those named, and no source."""
-        kept = set(keep)
+        """Return what a model may read: text, given words and sentences, queries.
+
+        Other layers are left out but those named, and the source is.
+        """
+        kept = {*keep, *GIVEN}
         layers = tuple(layer for layer in self.layers if layer.name in kept)
         return replace(self, layers=layers, source=None)
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import regex
 
-from spanloom.document import Document
+from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import NameNotFound
 
 Bounds = tuple[int, int]
-WORDS, SENTENCES = "words", "sentences"  # the layers of words and sentences that a corpus gives
 
 # Letters with their combining marks, numbers, or one user-perceived character of anything else; a
 # sign put before a number stands alone, as it may be put before a blank. Blank is what str.isspace
@@ -116,6 +115,11 @@ def given(document: Document) -> Words | None:
     if document.has(SENTENCES):
         lines = sorted((span.start, span.end) for span in document[SENTENCES].spans)
     return Words(tuple(words), tuple(_group(words, lines)))
+
+
+def words_of(document: Document, split: Callable[[str], Words]) -> Words:
+    """Return the words that a document gives, else those that ``split`` finds in its text."""
+    return given(document) or split(document.text)
 
 
 def splitter(words: str, sentences: str) -> Splitter:

@@ -97,7 +97,7 @@ SPAN = '{"id": "T1", "label": "P", "fragments": [[0, 1]]'
         ),
         ("[" * 100_000, "nested too deeply"),
         ('{"text": "a", "layers": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
-        ("1" * 5000, "not a document"),
+        ("1" * 5000, "not JSON"),
     ],
 )
 def test_a_malformed_line_names_path_and_line(line, problem):

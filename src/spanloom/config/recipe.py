@@ -61,10 +61,11 @@ class TaskSpec(Options):
 
 
 class WordsSpec(Options):
-    """How raw text becomes words and sentences."""
+    """How text that gives no words becomes words and sentences."""
 
-    splitter: Literal["spacy", "fine"] = Field(
-        default="fine", description="spacy | fine (also where letters, digits and punctuation meet)"
+    splitter: Literal["spacy", "fine", "blank"] = Field(
+        default="fine",
+        description="spacy | fine (letters, digits, punctuation apart) | blank; given words stay",
     )
     sentences: Literal["line", "rule"] = Field(
         default="line", description="line (each line is one) | rule (by punctuation)"

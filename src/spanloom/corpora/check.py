@@ -9,16 +9,15 @@ from spanloom.corpora.folder import Corpus
 from spanloom.corpora.reach import Reach, Verdict, Why, relation_verdicts, span_verdicts
 from spanloom.corpora.twins import Twins, twins
 from spanloom.corpora.where import Locator
-from spanloom.document import Document, Layer
+from spanloom.document import GIVEN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.forms.events import EventLosses, EventScheme, collect, losses, project
 from spanloom.forms.grid import Grid
 from spanloom.forms.parts import judged, parts
-from spanloom.words import Words
+from spanloom.words import Words, words_of
 
 EXAMPLES = 5
 _Ends = tuple[str, str]
-SPLITTING = {"words", "sentences"}  # layers that say how a text is split, not what it means
 
 
 @dataclass(slots=True)
@@ -162,7 +161,7 @@ class _Judge:
         start = "" if corpus.root is None else f"{corpus.root}/"
         report = SplitReport(problems=[f"{start}{problem}" for problem in corpus.problems])
         for document in corpus.documents:
-            words = self.reach.split(document.text)
+            words = words_of(document, self.reach.split)
             report.documents += 1
             report.sentences += len(words.sentences)
             report.words += len(words.words)
@@ -173,7 +172,7 @@ class _Judge:
             report.two_texts += ends is not None
             grid, where = Grid(words), Locator(document, corpus.root)
             for layer in document.layers:
-                if layer.name not in SPLITTING:
+                if layer.name not in GIVEN:
                     self._layer(report, layer, grid, where, ends)
         return report
 

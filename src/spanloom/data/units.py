@@ -8,7 +8,7 @@ from spanloom.data.pieces import Pieces
 from spanloom.data.windows import pack
 from spanloom.document import Document
 from spanloom.forms.parts import parts
-from spanloom.words import Bounds, Words
+from spanloom.words import Bounds, Words, words_of
 
 Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
 
@@ -81,8 +81,8 @@ class Sizes:
 
 
 def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:
-    """Split a text and its queries into words, sentences and pieces."""
-    found = split(document.text)
+    """Cut a text and its queries into words, given ones if there are any, sentences and pieces."""
+    found = words_of(document, split)
     forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))

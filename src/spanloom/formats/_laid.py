@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from spanloom.document import Document, Span
+from spanloom.document import WORDS, Document, Span
 from spanloom.forms.grid import Grid
-from spanloom.words import WORDS, Bounds, Words, given, splitter
+from spanloom.words import Bounds, Words, splitter, words_of
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Laid:
     @cached_property
     def words(self) -> Words:
         """Bounds of words in characters, of sentences in words."""
-        return given(self.document) or splitter("blank", "line")(self.document.text)
+        return words_of(self.document, splitter("blank", "line"))
 
     @cached_property
     def forms(self) -> list[str]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from spanloom.document import (
+    SENTENCES,
+    WORDS,
     Annotation,
     Attribute,
     Document,
@@ -17,7 +19,6 @@ from spanloom.document import (
     Span,
 )
 from spanloom.formats.brat.layers import layer_from
-from spanloom.words import SENTENCES, WORDS
 
 WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 

@@ -158,7 +158,7 @@ def _express(task: Task, corpus: _Corpus) -> TaskData:
     if not any(len(each) for each in gold.values()):
         raise DataError(
             f"task {task.name!r}: nothing in layer {task.layer!r} can be expressed over words, "
-            f"so there is nothing to learn (words.splitter: fine | spacy)"
+            f"so there is nothing to learn (words.splitter: fine | spacy | blank)"
         )
     if not any(task.annotated(document) for document in corpus.dev):
         raise DataError(

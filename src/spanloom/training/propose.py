@@ -13,8 +13,7 @@ from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
-from spanloom.corpora.check import SPLITTING
-from spanloom.document import MAIN, Document, Layer
+from spanloom.document import GIVEN, MAIN, Document, Layer
 from spanloom.errors import DataError
 
 LONG = 100  # words: a longer line is rather a paragraph than a sentence
@@ -82,7 +81,7 @@ def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
     found: dict[str, list[Layer]] = {}
     for document in documents:
         for layer in document.layers:
-            if layer.name not in SPLITTING:
+            if layer.name not in GIVEN:
                 found.setdefault(layer.name, []).append(layer)
     return {name: each for name, each in found.items() if any(layer.spans for layer in each)}
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from spanloom.document import (
+    GIVEN,
     Annotation,
     Attribute,
     Document,
@@ -13,7 +14,7 @@ from spanloom.document import (
 )
 from spanloom.formats.brat.entries import Config, Entry, Role
 from spanloom.formats.brat.layers import type_of
-from spanloom.formats.brat.sidecar import GIVEN, stands_apart
+from spanloom.formats.brat.sidecar import stands_apart
 from spanloom.formats.brat.spelling import write_name, write_text
 
 _Roles = dict[str, dict[str, None]]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from spanloom.document import (
+    GIVEN,
     MAIN,
     Annotation,
     Attribute,
@@ -76,7 +77,7 @@ class Page:
 
     def _file_of(self, annotation: Annotation) -> str:
         """Return the suffix of the file a new line goes to."""
-        given = self._apart and self._layer[annotation.id] in sidecar.GIVEN
+        given = self._apart and self._layer[annotation.id] in GIVEN
         return sidecar.SUFFIX if given else self._home
 
     def _line(self, annotation: Annotation) -> str:

@@ -9,13 +9,11 @@ annotation anew.
 
 from collections.abc import Iterable
 
-from spanloom.document import Document
+from spanloom.document import GIVEN, Document
 from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
-from spanloom.words import SENTENCES, WORDS
 
 SUFFIX = ".words"
-GIVEN = (WORDS, SENTENCES)
 _LAYER, _META = "layer\t", "meta\t"
 
 
