@@ -19,6 +19,7 @@ from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
 from spanloom.cli.init import init
 from spanloom.cli.say import WrongUse, say
+from spanloom.cli.score import score
 from spanloom.cli.train import train
 from spanloom.cli.view import view
 from spanloom.errors import SpanloomError
@@ -60,6 +61,8 @@ app = typer.Typer(
 )
 for _command in (annotate, view, init, train, evaluate, check, convert):
     app.command()(_command)
+# an official program has options of its own, which its scorer knows
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(score)
 
 
 def main() -> None:
