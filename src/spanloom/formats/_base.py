@@ -50,6 +50,15 @@ def counted(whats: Iterable[str]) -> Losses:
     return found
 
 
+def aside(document: Document) -> Iterator[str]:
+    """Yield the queries and the scores of a document, for a format that has a place for neither."""
+    yield from ["queries"] * len(document.queries)
+    for layer in document.layers:
+        for each in (*layer.spans, *layer.relations, *layer.events, *layer.attributes):
+            if each.score is not None:
+                yield "scores"
+
+
 def unheld(document: Document, held: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield what a format drops that holds only these kinds of annotation of these layers.
 

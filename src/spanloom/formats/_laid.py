@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from spanloom.document import WORDS, Document, Span
+from spanloom.document import SENTENCES, WORDS, Attribute, Document, Span
 from spanloom.forms.grid import Grid
 from spanloom.words import Bounds, Words, splitter, words_of
 
@@ -32,6 +32,29 @@ class Laid:
         first = {start: row for row, (start, _) in enumerate(self.words.words)}
         spans = self.document[WORDS].spans
         return {span.id: first[span.start] for span in spans if span.start in first}
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Which sentence each span of the layer of sentences is, by its id; without words: none."""
+        if not self.document.has(SENTENCES):
+            return {}
+        places = {span.id: self._grid.place(span) for span in self.document[SENTENCES].spans}
+        return {key: place.sentence for key, place in places.items() if place.width}
+
+    def values(self, layer: str) -> dict[int, list[Attribute]]:
+        """Return the attributes of words by their row, or those of sentences by their number."""
+        places = self.rows if layer == WORDS else self.numbers
+        found: dict[int, list[Attribute]] = {}
+        for each in self.document[layer].attributes if self.document.has(layer) else ():
+            if each.target in places:
+                found.setdefault(places[each.target], []).append(each)
+        return found
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the text is its words: one blank between two, a line a sentence, nothing else."""
+        lines = (" ".join(self.forms[first:end]) for first, end in self.words.sentences)
+        return self.document.text == "\n".join(lines)
 
     def spaces(self, sentence: Bounds) -> list[bool]:
         """Whether anything stands between each word of a sentence and the next; last: False."""
