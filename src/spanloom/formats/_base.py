@@ -54,9 +54,9 @@ def aside(document: Document) -> Iterator[str]:
     """Yield the queries and the scores of a document, for a format that has a place for neither."""
     yield from ["queries"] * len(document.queries)
     for layer in document.layers:
-        for each in (*layer.spans, *layer.relations, *layer.events, *layer.attributes):
-            if each.score is not None:
-                yield "scores"
+        yield from (
+            "scores" for each in layer.annotations() if getattr(each, "score", None) is not None
+        )
 
 
 def unheld(document: Document, held: Mapping[str, Iterable[str]]) -> Iterator[str]:
