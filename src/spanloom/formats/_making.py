@@ -44,6 +44,7 @@ class Making:
     meta: list[tuple[str, str]] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
     words: list[str] = field(default_factory=list)  # ids of the given words, in order
+    sentences: list[str] = field(default_factory=list)  # ids of theirs
     size: int = 0  # characters there are
     _pieces: list[str] = field(default_factory=list)
     _bounds: list[Fragment] = field(default_factory=list)
@@ -137,4 +138,4 @@ class Making:
     def _mark(self, first: int, start: int) -> None:
         """Add the spans of the words from ``first`` on, and of their sentence."""
         self.words += [self.span(WORDS, WORD, each) for each in self._bounds[first:]]
-        self.span(SENTENCES, SENTENCE, (start, self.size))
+        self.sentences.append(self.span(SENTENCES, SENTENCE, (start, self.size)))
