@@ -1,67 +1,119 @@
 """``spanloom convert``: the same documents in another format."""
 
-from collections.abc import Iterator
-from enum import StrEnum
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.inputs import documents
+from spanloom.cli.inputs import documents, guessed, read
 from spanloom.cli.outputs import save_collection
 from spanloom.cli.say import WrongUse, say
 from spanloom.document import Document
 from spanloom.errors import DataError
 
-
-class Format(StrEnum):
-    """What ``--from`` and ``--to`` may say."""
-
-    BRAT = "brat"
-    JSONL = "jsonl"
+if TYPE_CHECKING:
+    from spanloom.config.options import Options
+    from spanloom.formats._base import Format
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder or file, or .jsonl")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or .jsonl")],
-    of: Annotated[Format | None, typer.Option("--from", help="by IN's name if not said")] = None,
-    to: Annotated[Format | None, typer.Option("--to", help="by OUT's name if not said")] = None,
+    source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder, or a file")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or a file")],
+    of: Annotated[str | None, typer.Option("--from", metavar="F", help="guessed if unsaid")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="F", help="by OUT's name")] = None,
+    reading: Annotated[
+        list[str] | None, typer.Option("--read", metavar="KEY=VALUE", help="an option of IN's")
+    ] = None,
+    writing: Annotated[
+        list[str] | None, typer.Option("--write", metavar="KEY=VALUE", help="an option of OUT's")
+    ] = None,
 ) -> None:
-    """Convert between brat standoff and JSON lines; nothing but scores and raw lines is lost.
+    """Convert between formats, and say which were taken and what the new one has no place for.
 
-    Example: spanloom convert protocols/ protocols.jsonl
+    Formats: absa, absa_seg, brat, columns, compression, conll04, conll2005, conll2012, conllu,
+    conllulex, coreference, docbin, dygie, e2e, framenet, gum_xml, jsonl, label_lines, oie,
+    opinions, qamr, semcor, semeval2010, squad, streusle_json, table, tacred, trees
+    (docs/formats.md tells what each is and its options).
+
+    Example: spanloom convert train.conllu train/ --to brat
     """
-    from spanloom.formats import jsonl
-    from spanloom.storage import write_chunks
+    from spanloom.formats._files import BRAT
 
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    read, written = of or _guess(source), to or _guess(out)
-    say(f"{source} ({read}) to {out} ({written})")
-    stream = _read(source, read)
-    if written is Format.BRAT:
+    name, wanted = of or _of(source), to or _to(out)
+    if name == BRAT and source.suffix == ".jsonl" and not source.is_dir():
+        raise WrongUse(f"{source}: expected a brat folder or .txt for --from brat")
+    if name != BRAT and source.is_dir():
+        raise WrongUse(f"{source}: is a folder; expected a file for --from {name}")
+    if wanted != BRAT and out.is_dir():
+        raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
+    say(f"{source} ({name}) to {out} ({wanted})")
+    said = _pairs("--read", reading or ())
+    stream = documents(source) if name == BRAT else read(source, name, said, said)
+    if wanted == BRAT:
         save_collection(stream, out)
-        return
-    if out.is_dir():
-        raise WrongUse(f"{out}: is a folder; expected a .jsonl file to write")
-    write_chunks(out, (jsonl.dumps([document]).encode() for document in stream))
-    say(f"written to {out}")
+    else:
+        _save(stream, out, wanted, _pairs("--write", writing or ()))
 
 
-def _guess(path: Path) -> Format:
-    """The format that a name tells; what is no file of JSON lines is brat."""
-    lines = path.suffix in (".jsonl", ".json") and not path.is_dir()
-    return Format.JSONL if lines else Format.BRAT
+def _of(path: Path) -> str:
+    """The format of what is there; texts that look like nothing else are brat's."""
+    from spanloom.formats import _files
+
+    if path.is_dir() or path.suffix == ".ann" or path.with_suffix(".ann").exists():
+        return _files.BRAT
+    if path.suffix == ".txt":
+        return _files.guess(path) or _files.BRAT
+    return guessed(path)
 
 
-def _read(path: Path, of: Format) -> Iterator[Document]:
-    """The documents of a path; its name need not tell the format of JSON lines."""
-    from spanloom.formats import jsonl
+def _to(path: Path) -> str:
+    """The only format whose files end so; what has no ending is a brat folder."""
+    from spanloom.formats import _files
 
-    if of is Format.BRAT and path.suffix == ".jsonl" and not path.is_dir():
-        raise WrongUse(f"{path}: expected a brat folder or .txt for --from brat")
-    if of is Format.JSONL and path.is_dir():
-        raise WrongUse(f"{path}: is a folder; expected a .jsonl file for --from jsonl")
-    if of is Format.JSONL and path.suffix != ".jsonl":
-        return jsonl.read(path)
-    return documents(path)
+    if not path.suffix or path.is_dir():
+        return _files.BRAT
+    found = [n for n in _files.names() if path.name.lower().endswith(_files.load(n).suffixes[0])]
+    longest = max((len(_files.load(n).suffixes[0]) for n in found), default=0)
+    found = [n for n in found if len(_files.load(n).suffixes[0]) == longest]
+    if len(found) != 1:
+        choices = ", ".join(found or [_files.BRAT, *_files.names()])
+        raise WrongUse(f"{path}: its name does not tell the format; say --to {choices}")
+    return found[0]
+
+
+def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Return KEY=VALUE options by key."""
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise WrongUse(f"{option}: expected KEY=VALUE, got {each!r:.60}")
+        found[key] = value
+    return found
+
+
+def _save(stream: Iterator[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
+    """Write one file, and say what it has no place for."""
+    from spanloom.config.yaml import Where
+    from spanloom.formats import _files
+
+    form = _files.load(name)
+    options = _files.chosen(form, said, Where("--write"))
+    lost: Counter[str] = Counter()
+    written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
+    for what, times in lost.items():
+        say(f"{name} has no place for {times} {what}")
+    say(f"written to {', '.join(map(str, written))}")
+
+
+def _counting(
+    stream: Iterator[Document], form: "Format", options: "Options", lost: Counter[str]
+) -> Iterator[Document]:
+    """Yield the documents, and count what the format will drop."""
+    for document in stream:
+        lost.update(form.lost(document, options))
+        yield document

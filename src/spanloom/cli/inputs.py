@@ -1,11 +1,11 @@
-"""What a command was given to read: documents from brat files, folders and JSON lines, lazily."""
+"""What a command was given to read: documents of any format, lazily."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from spanloom.cli.say import WrongUse, warn
+from spanloom.cli.say import WrongUse, say, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError
 
@@ -39,22 +39,48 @@ def exists(source: str) -> bool:
 
 
 def documents(path: Path) -> Iterator[Document]:
-    """Yield the documents of a .txt, .ann, .jsonl or folder as they are read; says problems.
+    """Yield the documents of a brat folder or .txt, or of a file of any format; says problems.
 
-    Names are those of brat collections; a nameless line of a .jsonl is called by its number.
+    Names are those of brat collections; a nameless document of a file is called by its number.
     Raises ``DataError`` for other paths and for empty folders, ``FormatError`` as readers do.
     """
     if path.is_dir():
         yield from _collection(path)
-    elif path.suffix == ".jsonl":
-        yield from _lines(path)
     elif path.suffix in (".txt", ".ann"):
         yield _one(path)
     elif not path.exists():
         raise DataError(f"{path}: no such file or folder")
     else:
-        choices = "a folder, .txt, .ann or .jsonl"
-        raise DataError(f"{path}: expected {choices}, got a file that ends in {path.suffix!r}")
+        yield from read(path, guessed(path), {}, {})
+
+
+def guessed(path: Path) -> str:
+    """Return the format that a file looks like, and say so; raises ``DataError`` for none."""
+    from spanloom.formats import _files
+
+    found = _files.guess(path)
+    if found is None and path.suffix == ".jsonl":
+        found = "jsonl"  # its reader tells what is wrong with it
+    if found is None:
+        choices = ", ".join([_files.BRAT, *_files.names()])
+        raise DataError(f"{path}: cannot tell its format; say which with --from ({choices})")
+    if found != "jsonl":
+        say(f"{path}: read as {found}")
+    return found
+
+
+def read(
+    path: Path, form: str, options: Mapping[str, str], beside: Mapping[str, str]
+) -> Iterator[Document]:
+    """Yield the documents of a file of a format, each with a name."""
+    from spanloom.config.yaml import Where
+    from spanloom.formats import _files, jsonl
+
+    found = _files.load(form)
+    chosen = _files.chosen(found, options, Where("--read"))
+    stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
+    for number, document in enumerate(stream, 1):
+        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
 
 
 def _collection(root: Path) -> Iterator[Document]:
@@ -80,13 +106,6 @@ def _one(path: Path) -> Document:
     reading = load(text)
     warn(reading.problems, path.parent)
     return reading.document
-
-
-def _lines(path: Path) -> Iterator[Document]:
-    from spanloom.formats import jsonl
-
-    for number, document in enumerate(jsonl.read(path), 1):
-        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
 
 
 def _decoded(data: bytes, where: str) -> str:

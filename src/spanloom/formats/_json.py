@@ -1,13 +1,12 @@
 """JSON as strangers write it: checked at the door, wrong in one line that says where."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 from spanloom.errors import FormatError
-
-_DECODER = json.JSONDecoder()
-_BLANKS = (" ", "\t", "\n", "\r")
 
 
 def parsed(text: str, path: str, line: int | None = None) -> Any:
@@ -16,7 +15,8 @@ def parsed(text: str, path: str, line: int | None = None) -> Any:
     Raises ``FormatError``: broken JSON with its line, a key twice in one object, NaN and the
     infinities, half a character, nesting beyond Python's depth.
     """
-    return _decoded(text, path, line, 0)[0]
+    with _told(path, line, line or 1):
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
 
 
 def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:
@@ -24,28 +24,18 @@ def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:
 
     Raises ``FormatError`` as ``parsed`` does, and for anything but one list.
     """
-    place, line = _blank(text, 0), 1
-    if place == len(text):
+    at = _Cursor(text, path)
+    if not at.char:
         return
-    line += text.count("\n", 0, place)
-    if text[place] != "[":
-        raise FormatError(path, line, f"expected a list ([), got {text[place]!r}")
-    begun, place = place, _blank(text, place + 1)
-    closed = text[place : place + 1] == "]"
-    while not closed:
-        line += text.count("\n", begun, place)
-        value, end = _decoded(text, path, None, place)
-        yield line, value
-        begun, place = place, _blank(text, end)
-        closed = text[place : place + 1] == "]"
-        if not closed and text[place : place + 1] != ",":
-            line += text.count("\n", begun, place)
-            raise FormatError(path, line, f"expected , or ], got {text[place : place + 9]!r}")
-        place = place if closed else _blank(text, place + 1)
-    rest = _blank(text, place + 1)
-    if rest < len(text):
-        line += text.count("\n", begun, rest)
-        raise FormatError(path, line, f"expected nothing after the list, got {text[rest]!r}")
+    at.take("[")
+    if at.char != "]":
+        yield at.value()
+        while at.char == ",":
+            at.take(",")
+            yield at.value()
+    at.take("]")
+    if at.char:
+        at.take("")
 
 
 def an_object(value: Any) -> dict[str, Any]:
@@ -90,10 +80,59 @@ def value_of(said: dict[str, Any], key: str) -> Any:
     return said[key]
 
 
-def _decoded(text: str, path: str, line: int | None, start: int) -> tuple[Any, int]:
-    """Return the value that begins at ``start`` and where it ends; alone in a text if that is 0."""
-    number = line or text.count("\n", 0, start) + 1 if start == 0 or line else 0
-    raise NotImplementedError
+class _Cursor:
+    """Goes over a JSON text, from value to value."""
+
+    def __init__(self, text: str, path: str) -> None:
+        """Stand before the first character that is no blank."""
+        self.text, self.path, self.place, self.line = text, path, 0, 1
+        self._go(0)
+
+    @property
+    def char(self) -> str:
+        """What comes next; "" at the end."""
+        return self.text[self.place : self.place + 1]
+
+    def take(self, char: str) -> None:
+        """Go past a character; raises ``FormatError`` where something else stands."""
+        if self.char != char:
+            got = self.text[self.place : self.place + 20]
+            raise FormatError(
+                self.path, self.line, f"expected {char or 'the end'}, got {got!r:.60}"
+            )
+        self._go(self.place + 1)
+
+    def value(self) -> tuple[int, Any]:
+        """Go past a value and return it with its line."""
+        line = self.line
+        with _told(self.path, None, line):
+            value, end = _DECODER.raw_decode(self.text, self.place)
+        self._go(end)
+        return line, value
+
+    def _go(self, place: int) -> None:
+        """Go there and past blanks."""
+        while self.text[place : place + 1] in _BLANK and place < len(self.text):
+            place += 1
+        self.line += self.text.count("\n", self.place, place)
+        self.place = place
+
+
+@contextmanager
+def _told(path: str, line: int | None, near: int) -> Iterator[None]:
+    """Tell what is wrong with a JSON text; ``line`` is where all of it stands, if on one line.
+
+    ``near`` is said where the problem has no line of its own.
+    """
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        place = error.lineno if line is None else line
+        raise FormatError(path, place, f"not JSON: {error.msg} (column {error.colno})") from error
+    except RecursionError as error:
+        raise FormatError(path, near, "nested too deeply") from error
+    except ValueError as error:
+        raise FormatError(path, near, f"not JSON: {error}") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,44 +148,5 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no number")
 
 
-def line_at(text: str, keys: Iterable[str | int]) -> int:
-    """Return the line of what stands under these keys and places of a JSON text that was parsed.
-
-    Of keys that are not there, the line of the last one that is.
-    """
-    place = _value(text, 0)
-    for key in keys:
-        found = next((at for name, at in _inside(text, place) if name == key), None)
-        if found is None:
-            break
-        place = found
-    return 1 + text.count("\n", 0, place)
-
-
-def spelled(keys: Iterable[str | int]) -> str:
-    """Return keys and places as Python would spell them: ``data[0].paragraphs[2]``."""
-    parts = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
-    return "".join(parts).removeprefix(".")
-
-
-def _inside(text: str, place: int) -> Iterator[tuple[str | int, int]]:
-    """Yield the keys or places of the object or list that begins here, and where each begins."""
-    if text[place] not in "{[":
-        return
-    named, number, here = text[place] == "{", 0, _value(text, place + 1)
-    while text[here] not in "}]":
-        key: str | int = number
-        if named:
-            key, after = _DECODER.raw_decode(text, here)
-            here = _value(text, _value(text, after) + 1)  # behind the colon
-        yield key, here
-        here = _value(text, _DECODER.raw_decode(text, here)[1])
-        here = _value(text, here + (text[here] == ","))
-        number += 1
-
-
-def _value(text: str, place: int) -> int:
-    """Return where the blanks from here on end."""
-    while text[place : place + 1] in _BLANKS:
-        place += 1
-    return place
+_BLANK = " \t\n\r"
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)

@@ -1,10 +1,15 @@
 """XML as strangers write it: no entities of its own, no network, nothing outside the file."""
 
+import re
 from typing import Any
 
 from lxml import etree
 
 from spanloom.errors import FormatError
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_BETWEEN = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_WITHIN = _BETWEEN | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 
 
 def parsed(text: str, path: str) -> Any:
@@ -30,3 +35,13 @@ def parsed(text: str, path: str) -> Any:
     if root.getroottree().docinfo.doctype:
         raise FormatError(path, 1, "expected XML without a document type (<!DOCTYPE>)")
     return root
+
+
+def escaped(text: str) -> str:
+    """Return a text as XML holds it between tags; what no XML may hold becomes U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text).translate(_BETWEEN)
+
+
+def quoted(text: str) -> str:
+    """Return a text as the value of an attribute, with its quotes."""
+    return f'"{_FORBIDDEN.sub(chr(0xFFFD), text).translate(_WITHIN)}"'

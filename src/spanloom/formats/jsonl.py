@@ -218,9 +218,15 @@ def _lost(document: Document, options: Options) -> Losses:
 
 
 def _looks(head: str, name: str) -> bool:
-    """Tell by the keys of the first line, in the order in which ``dumps`` writes them."""
-    begins = re.match(r'\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"text"\s*:', head) is not None
-    return begins and ('"layers"' in head or "\n" not in head)
+    """Tell by the keys of the first line; of one that is cut off, by those at its beginning."""
+    line, cut, _ = head.lstrip().partition("\n")
+    if not cut and not line.rstrip().endswith("}"):
+        return re.match(r'\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"text"\s*:', line) is not None
+    try:
+        said = an_object(parsed(line, name))
+    except (ValueError, FormatError):
+        return False
+    return "text" in said and {"name", "text", "meta", "queries", "layers"}.issuperset(said)
 
 
 KIND = Format(
