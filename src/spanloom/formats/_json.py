@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 from typing import Any
 
 from spanloom.errors import FormatError
@@ -106,13 +105,13 @@ class _Cursor:
         """Go past a value and return it with its line."""
         line = self.line
         with _told(self.path, None, line):
-            value, end = _DECODER.raw_decode(self.text, self.place)
+            value, end = _STRICT.raw_decode(self.text, self.place)
         self._go(end)
         return line, value
 
     def _go(self, place: int) -> None:
         """Go there and past blanks."""
-        while self.text[place : place + 1] in _BLANK and place < len(self.text):
+        while self.text[place : place + 1] in _BLANKS:
             place += 1
         self.line += self.text.count("\n", self.place, place)
         self.place = place
@@ -148,5 +147,5 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no number")
 
 
-_BLANK = " \t\n\r"
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
+_BLANKS = (" ", "\t", "\n", "\r")  # "", the end, is none
+_STRICT = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
