@@ -73,6 +73,12 @@ class Making:
         self._mark(first, start)
         return range(first, len(self.words))
 
+    def raw(self, text: str) -> int:
+        """Add a text whose words nobody gives; return where it begins."""
+        _, start = self._line()
+        self._grow(text)
+        return start
+
     def layer(self, name: str) -> None:
         """Say that there is such a layer, even if nothing will be in it."""
         self._layers.setdefault(name, [])
