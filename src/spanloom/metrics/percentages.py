@@ -28,3 +28,12 @@ def harmonic(precision: float, recall: float) -> float:
 def rounded(number: float, digits: int = 2) -> float:
     """Return the number as it reads when so many digits are printed."""
     return float(f"{number:.{digits}f}")
+
+
+def printed(each: PRF) -> dict[str, float]:
+    """Return the three by name, to two digits."""
+    return {
+        "precision": rounded(each.precision),
+        "recall": rounded(each.recall),
+        "f1": rounded(each.f1),
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from spanloom.metrics.chunks import count_chunks, count_right
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.percentages import percent, percentages, rounded
+from spanloom.metrics.percentages import percent, percentages, printed, rounded
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._columns import tag_pairs
 
@@ -25,18 +25,12 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     by_type = count_chunks(pairs)
     if "-l" in options:
         rows = [*by_type.items(), ("Overall", total(by_type.values()))]
-        return {"latex_rows": [{"label": label, **ratios(counts)} for label, counts in rows]}
+        return {
+            "latex_rows": [
+                {"label": label, **printed(percentages(counts))} for label, counts in rows
+            ]
+        }
     return _printed(count_right(pairs), by_type)
-
-
-def ratios(counts: Counts) -> dict[str, float]:
-    """Return precision, recall and F1 in percent, as they are printed."""
-    each = percentages(counts)
-    return {
-        "precision": rounded(each.precision),
-        "recall": rounded(each.recall),
-        "f1": rounded(each.f1),
-    }
 
 
 def phrases(words: int, counts: Counts) -> dict[str, int]:
@@ -51,7 +45,10 @@ def phrases(words: int, counts: Counts) -> dict[str, int]:
 
 def by_type_rows(by_type: Mapping[str, Counts]) -> dict[str, dict[str, float]]:
     """Return the ratios of each type, and how many phrases of it were found."""
-    return {label: {**ratios(each), "found": each.predicted} for label, each in by_type.items()}
+    return {
+        label: {**printed(percentages(each)), "found": each.predicted}
+        for label, each in by_type.items()
+    }
 
 
 def table(scores: Scores) -> str:
@@ -79,7 +76,7 @@ def _printed(right: Counts, by_type: Mapping[str, Counts]) -> Scores:
     scores: Scores = dict(phrases(right.gold, overall))
     if right.gold:
         scores["accuracy"] = rounded(percent(right.hits, right.gold))
-        scores |= ratios(overall)
+        scores |= printed(percentages(overall))
     return scores | {"per_type": by_type_rows(by_type)}
 
 
