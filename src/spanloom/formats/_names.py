@@ -2,13 +2,24 @@
 
 import re
 
+from spanloom.document import Document
+from spanloom.formats._making import Making
+
+ID = "id"  # where ``meta`` keeps an id that is no name
+
 _WRONG = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
+_COUNTED = re.compile(r"s[0-9]{5,}")
 _LONGEST = 200  # bytes of a part: most file systems take 255
 
 
 def numbered(number: int) -> str:
     """Return the name of a document that its file gives none: its place, from 1."""
     return f"s{number:05}"
+
+
+def is_counted(name: str) -> bool:
+    """Whether a document has no name but its place in its file."""
+    return _COUNTED.fullmatch(name) is not None
 
 
 def usable(wanted: str) -> str:
@@ -33,6 +44,16 @@ class Names:
             made = f"{name}~{self._times[name]}"
         self._times[made] = 1
         return made
+
+    def making(self, wanted: str) -> Making:
+        """Begin the document of that id, which ``meta`` keeps where the name differs from it."""
+        name = self.of(wanted)
+        return Making(name, [] if name == wanted else [(ID, wanted)])
+
+
+def own(document: Document) -> str:
+    """Return the id that a document had in its file: its name, unless ``meta`` says another."""
+    return dict(document.meta).get(ID, document.name)
 
 
 def _part(part: str) -> str:
