@@ -33,14 +33,22 @@ def exact(gold: str, predicted: str) -> float:
 
 def overlap(gold: str, predicted: str) -> float:
     """Return the F1 of both bags of words; where one is empty, 1 if the other is too."""
-    ours, theirs = normalised(gold).split(), normalised(predicted).split()
-    if not ours or not theirs:
-        return float(ours == theirs)
+    return _overlap(normalised(gold), normalised(predicted))
+
+
+def shared_words(gold: str, predicted: str) -> float:
+    """Return the F1 of the words of two normalised texts; 0.0 where they share none."""
+    ours, theirs = gold.split(), predicted.split()
     same = (Counter(ours) & Counter(theirs)).total()
     if not same:
         return 0.0
     precision, recall = same / len(theirs), same / len(ours)
     return 2 * precision * recall / (precision + recall)
+
+
+def _overlap(gold: str, predicted: str) -> float:
+    """The same where both may say nothing, of normalised texts."""
+    return shared_words(gold, predicted) if gold and predicted else float(gold == predicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +62,10 @@ class Answered:
 
 def judge(gold: Sequence[str], predicted: str) -> Answered:
     """Compare an answer ("" for none) with the alternatives; those of no word are left out."""
-    wanted = [text for text in gold if normalised(text)] or [""]
-    best = max(exact(text, predicted) for text in wanted)
-    return Answered(bool(gold), best, max(overlap(text, predicted) for text in wanted))
+    wanted = list(filter(None, map(normalised, gold))) or [""]
+    said = normalised(predicted)
+    best = max(_overlap(text, said) for text in wanted)
+    return Answered(bool(gold), float(said in wanted), best)
 
 
 @dataclass(frozen=True, slots=True)
