@@ -1,19 +1,19 @@
-"""Where the documents of a corpus lie: a folder of splits, one flat folder, or JSON lines.
+"""Where the documents of a corpus lie: a folder of splits, one flat folder, or one file.
 
 corpus/train/… dev/… test/…            brat collections, nested as they like
-corpus/train.jsonl dev.jsonl test.jsonl
+corpus/train.jsonl dev.jsonl …         or files of any other format that its looks tell
 corpus/…                               documents without splits: the split "all"
 corpus.jsonl                           the split "all"
 """
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.formats import jsonl
+from spanloom.formats import _files, jsonl
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
@@ -38,16 +38,16 @@ class Corpus:
 
 
 def splits(path: Path) -> dict[str, Path]:
-    """Return the folder or .jsonl file of each split, in the order train, dev, test.
+    """Return the folder or file of each split, in the order train, dev, test.
 
     Documents without splits are the split "all". Raises ``DataError`` where the path is missing or
     holds no documents, where a split has two names, and where annotated documents lie beside the
     split folders, because none of them may be left out silently.
     """
-    if path.is_file() and path.suffix == ".jsonl":
+    if path.is_file() and _is_lines(path):
         return {ALL: path}
     if not path.is_dir():
-        raise DataError(f"{path}: expected a corpus folder or a .jsonl file, found none")
+        raise DataError(f"{path}: expected a corpus folder or a file of documents, found none")
     found = {name: _only(path, spellings) for name, spellings in SPLITS.items()}
     present = {name: place for name, place in found.items() if place is not None}
     if not present:
@@ -66,20 +66,46 @@ def splits(path: Path) -> dict[str, Path]:
 
 def _only(path: Path, spellings: Iterable[str]) -> Path | None:
     """The one folder or file that spells a split."""
-    places = [path / name for name in spellings] + [path / f"{name}.jsonl" for name in spellings]
-    found = [place for place in places if place.is_dir() or place.is_file()]
-    found = [place for place in found if place.is_dir() or place.suffix == ".jsonl"]
+    folders = [path / name for name in spellings if (path / name).is_dir()]
+    files = [place for name in spellings for place in sorted(path.glob(f"{name}.*"))]
+    found = folders + [place for place in files if place.is_file() and _is_lines(place)]
     if len(found) > 1:
         raise DataError(f"{path}: expected one of {found[0].name}, {found[1].name}; got both")
     return found[0] if found else None
 
 
+def _is_lines(path: Path) -> bool:
+    """Whether a file holds documents of a format that is not brat's."""
+    if path.suffix in {".txt", ".ann"}:
+        return path.suffix == ".txt" and _form(path) is not None
+    return path.suffix == ".jsonl" or (path.suffix in _files.suffixes() and bool(_form(path)))
+
+
+def _form(path: Path) -> str | None:
+    """The format of a file that is not brat's; a text with annotation beside it is brat's."""
+    if path.suffix == ".txt" and path.with_suffix(".ann").exists():
+        return None
+    return _files.guess(path)
+
+
 def _has_documents(path: Path) -> bool:
     """Whether a document lies anywhere below, hidden ones apart."""
     return any(
-        each.suffix in {".txt", ".ann", ".jsonl"} and each.is_file()
+        each.suffix in {".txt", ".ann", ".jsonl", *_files.suffixes()} and each.is_file()
         for each in path.rglob("*")
         if not any(part.startswith(".") for part in each.relative_to(path).parts)
+    )
+
+
+def _lines(path: Path) -> Iterable[Document]:
+    """The documents of one file, each named."""
+    if path.suffix == ".jsonl" and _files.guess(path) in (None, "jsonl"):
+        return jsonl.read(path)  # line by line, and its reader tells what is wrong
+    form = _files.load(_form(path) or "jsonl")
+    stream = _files.read(path, form, form.options())
+    numbered = enumerate(stream, 1)
+    return (
+        each if each.name else replace(each, name=f"{path.stem}-{n:05}") for n, each in numbered
     )
 
 
@@ -99,11 +125,12 @@ def read(path: Path, split: str) -> Corpus:
     """
     root = place(path, split)
     if root.is_file():
-        return _corpus(jsonl.read(root), (), root)
+        return _corpus(_lines(root), (), root)
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
-    for lines in sorted(root.glob("*.jsonl")):
-        documents.extend(jsonl.read(lines))
+    known = {".jsonl"} if documents else {".jsonl", *_files.suffixes()}
+    for lines in sorted(each for each in root.iterdir() if each.suffix in known and each.is_file()):
+        documents.extend(_lines(lines))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root)

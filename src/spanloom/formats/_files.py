@@ -4,6 +4,7 @@ brat is a collection of files and has doors of its own (``formats.brat``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ def read(
     texts = {key: _text(place) for key, place in places.items()}
     text = _bytes(path) if form.binary else _text(path)
     yield from form.loads(text, path=str(path), options=options, **texts)
+
+
+def named(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+    """Yield the documents; one without a name is called by its file and number."""
+    for number, each in enumerate(documents, 1):
+        yield each if each.name else replace(each, name=f"{path.stem}-{number:05}")
 
 
 def write(
