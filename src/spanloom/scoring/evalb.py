@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
-from spanloom.metrics.brackets import COLLINS, Bracket, Compared, Sentence, compare
+from spanloom.metrics.brackets import COLLINS, Compared, Sentence, compare
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import percent, percentages, rounded
 from spanloom.scoring._base import Scorer, Scores
@@ -99,7 +99,9 @@ def _read(text: str, path: Path, number: int) -> _Line:
     """Read a tree; what is not closed ends nowhere (-1)."""
     words: list[str] = []
     tags: list[str] = []
-    brackets: list[Bracket] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    labels: list[str] = []
     stack: list[int] = []
     length = depth = errors = 0
     for label, word, leaf, close, other in _TOKEN.findall(text):
@@ -112,14 +114,16 @@ def _read(text: str, path: Path, number: int) -> _Line:
             errors += depth < 0
             depth -= 1
             if stack:
-                row = stack.pop()
-                brackets[row] = (brackets[row][0], len(words), brackets[row][2])
+                ends[stack.pop()] = len(words)
         elif other:
             raise FormatError(str(path), number, f"expected '(' or ')', got {other!r:.60}")
         else:
             depth += 1
-            stack.append(len(brackets))
-            brackets.append((len(words), -1, label))
+            stack.append(len(ends))
+            starts.append(len(words))
+            ends.append(-1)
+            labels.append(label)
+    brackets = list(zip(starts, ends, labels, strict=True))
     return _Line(Sentence(words, tags, brackets), length, errors + (depth != 0))
 
 

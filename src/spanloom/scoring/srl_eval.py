@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,15 +21,17 @@ _PLAIN = "*"
 _HEAD = f"{'':13} corr.  excess  missed    prec.    rec.      F1"
 
 _CELL = re.compile(r"[^ \t\n\r\f\v]+")
-_OPENING = re.compile(r"\(((?:\\\*|[^*(])+)")
+_OPENING = re.compile(r"\(((?:\\\*|[^*(])++)")  # a label may hold "\*"
+_OPENINGS = re.compile(rf"((?:{_OPENING.pattern})*+)\*")
 _CLOSING = re.compile(r"([^)]*)\)")
+_CLOSINGS = re.compile(r"(?:[^)]*\))*+")
 
 
 class _Block(NamedTuple):
     """A sentence: its columns, and the line on which it begins."""
 
     line: int
-    columns: list[list[str]]
+    columns: list[Sequence[str]]
 
 
 class _Predicate(NamedTuple):
@@ -83,24 +86,30 @@ def table(scores: Scores) -> str:
 
 
 def _blocks(path: Path) -> Iterator[_Block]:
-    """Yield the sentences up to the first blank line that ends none: there the program stops.
-
-    A line that lacks cells lets those below move up, as each column is a list of its own.
-    """
-    block = _Block(1, [])
+    """Yield the sentences up to the first blank line that ends none: there the program stops."""
+    first, rows = 1, list[list[str]]()
     for number, line in enumerate(text_of(path).split("\n"), 1):
         cells = _CELL.findall(line)
-        for place, cell in enumerate(cells):
-            if place == len(block.columns):
-                block.columns.append([])
-            block.columns[place].append(cell)
-        if not cells:
-            if not block.columns:
-                return
-            yield block
-            block = _Block(number + 1, [])
-    if block.columns:
-        yield block
+        if cells:
+            rows.append(cells)
+            continue
+        if not rows:
+            return
+        yield _Block(first, _columns(rows))
+        first, rows = number + 1, []
+    if rows:
+        yield _Block(first, _columns(rows))
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Turn rows to columns; where a row lacks cells, those below move up, as in the program."""
+    if len(set(map(len, rows))) == 1:
+        return list(zip(*rows, strict=True))
+    columns: list[list[str]] = [[] for _ in range(max(map(len, rows)))]
+    for row in rows:
+        for column, cell in zip(columns, row, strict=False):
+            column.append(cell)
+    return [*columns]
 
 
 def _predicates(block: _Block, path: Path) -> dict[int, _Predicate]:
@@ -124,7 +133,10 @@ def _arguments(cells: Sequence[str]) -> list[Argument]:
     for word, cell in enumerate(cells):
         if cell == _PLAIN:
             continue
-        labels, closing = _parts(cell, word)
+        parts = _parts(cell)
+        if not parts:
+            raise PropsError(word, f"expected (LABEL*, *, *) or (LABEL*), got {cell!r:.60}")
+        labels, closing = parts
         for label in labels:
             stack.append(len(found))
             found.append(Argument(word, word, label))
@@ -139,25 +151,14 @@ def _arguments(cells: Sequence[str]) -> list[Argument]:
     return found
 
 
-def _parts(cell: str, word: int) -> tuple[list[str], list[str]]:
-    """Return the labels that a cell opens and those that it closes, mostly ""."""
-    sides: tuple[list[str], list[str]] = [], []
-    place = 0
-    while not cell.startswith(_PLAIN, place):
-        place = _next(_OPENING, cell, place, word, sides[0])
-    place += 1
-    while place < len(cell):
-        place = _next(_CLOSING, cell, place, word, sides[1])
-    return sides
-
-
-def _next(pattern: re.Pattern[str], cell: str, place: int, word: int, labels: list[str]) -> int:
-    """Add the next label; return where it ends."""
-    found = pattern.match(cell, place)
-    if not found:
-        raise PropsError(word, f"expected (LABEL*, *, *) or (LABEL*), got {cell!r:.60}")
-    labels.append(found[1])
-    return found.end()
+@lru_cache(maxsize=10_000)
+def _parts(cell: str) -> tuple[list[str], list[str]] | None:
+    """Return the labels that a cell opens and those that it closes, mostly ""; None: no cell."""
+    opening = _OPENINGS.match(cell)
+    closing = _CLOSINGS.fullmatch(cell, opening.end()) if opening else None
+    if not opening or not closing:
+        return None
+    return _OPENING.findall(opening[1]), _CLOSING.findall(closing[0])
 
 
 def _add(sums: _Sums, gold: dict[int, _Predicate], predicted: dict[int, _Predicate]) -> None:
