@@ -75,7 +75,8 @@ def only(said: dict[str, Any], *known: str) -> None:
 def value_of(said: dict[str, Any], key: str) -> Any:
     """Return what stands under a key; raises ``ValueError`` where there is none."""
     if key not in said:
-        raise ValueError(f"expected the key {key!r}, got {', '.join(map(repr, said)) or 'none'}")
+        got = ", ".join(map(repr, said)) or "none"
+        raise ValueError(f"expected the key {key!r}, got {got:.200}")
     return said[key]
 
 

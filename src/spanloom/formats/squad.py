@@ -130,8 +130,8 @@ def _ask(making: Making, said: Said, context: str, present: list[str]) -> None:
         for each in alternatives:
             _answer(making, layer, query.id, an_object(each), context)
     usual = _question(query, found, dict(making.meta).get(_VERSION))
-    differs = {key: value for key, value in said.items() if usual.get(key, ...) != value}
-    differs |= {key: None for key in usual if key not in said}
+    differs = {key: said.get(key) for key in usual if key not in said or said[key] != usual[key]}
+    differs |= _beside(said, *usual)
     making.meta += _noted(_QUESTION.format(query.id), differs)
 
 
@@ -139,7 +139,7 @@ def _answer(making: Making, layer: str, query: str, said: Said, context: str) ->
     """Add an answer."""
     text, start = a_string(value_of(said, "text")), a_number(value_of(said, "answer_start"))
     end = start + len(text)
-    if start < 0 or context[start:end] != text:
+    if not 0 <= start <= len(context) or context[start:end] != text:
         place = context.find(text)
         hint = f" (it stands at {place})" if place >= 0 else ""
         got = f"{context[max(0, start) : max(0, end)]!r:.60}"
