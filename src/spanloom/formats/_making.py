@@ -12,6 +12,7 @@ from spanloom.document import (
     Equivalence,
     Event,
     Fragment,
+    Layer,
     Normalization,
     Note,
     Query,
@@ -115,6 +116,16 @@ class Making:
         made = Normalization(self._fresh(Normalization), label, target, resource, key)
         return self._add(layer, made)
 
+    def put(self, layer: Layer) -> None:
+        """Add what a layer holds, whose ids ``fresh`` made."""
+        self.layer(layer.name)
+        self._layers[layer.name] += layer.annotations()
+
+    def fresh(self, letter: str) -> str:
+        """Return the next id that begins with a letter."""
+        self._numbers[letter] = self._numbers.get(letter, 0) + 1
+        return f"{letter}{self._numbers[letter]}"
+
     def done(self) -> Document:
         """Return the document; raises ``DocumentError`` where annotations contradict each other."""
         layers = tuple(layer_from(name, found) for name, found in self._layers.items())
@@ -133,9 +144,7 @@ class Making:
 
     def _fresh(self, kind: type[Annotation]) -> str:
         """Return the next id of a kind."""
-        letter = _LETTER[kind]
-        self._numbers[letter] = self._numbers.get(letter, 0) + 1
-        return f"{letter}{self._numbers[letter]}"
+        return self.fresh(_LETTER[kind])
 
     def _add(self, layer: str, made: Annotation) -> str:
         self._layers.setdefault(layer, []).append(made)
