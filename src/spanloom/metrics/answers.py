@@ -26,11 +26,6 @@ def normalised(text: str) -> str:
     return " ".join(_ARTICLE.sub(" ", plain).split())
 
 
-def exact(gold: str, predicted: str) -> float:
-    """Return 1 where both say the same, else 0."""
-    return float(normalised(gold) == normalised(predicted))
-
-
 def overlap(gold: str, predicted: str) -> float:
     """Return the F1 of both bags of words; where one is empty, 1 if the other is too."""
     return _overlap(normalised(gold), normalised(predicted))
