@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spanloom.document import Document
 from spanloom.errors import LayerError
 from spanloom.forms.parts import PARTS, Judgement, judged
+from spanloom.metrics.correlation import Numbers, pearson, spearman
 from spanloom.metrics.counts import Counts, macro
 from spanloom.metrics.report import couples
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +118,13 @@ class Values:
     def pearson(self) -> float:
         """Pearson's correlation, from -1 to 1, or nan."""
         gold, predicted = self._columns()
-        return _correlation(gold, predicted)
+        return pearson(gold, predicted)
 
     @property
     def spearman(self) -> float:
         """Pearson's correlation of ranks; equal numbers share the mean of their ranks."""
         gold, predicted = self._columns()
-        return _correlation(_ranks(gold), _ranks(predicted))
+        return spearman(gold, predicted)
 
     @property
     def squared_error(self) -> float:
@@ -216,19 +214,3 @@ def _predicted(gold: Document, predicted: Document, layer: str) -> Judgement | N
     if gold.has(PARTS) and not predicted.has(PARTS):
         predicted = predicted.bare([layer]).with_layer(gold[PARTS])
     return judged(predicted, layer)
-
-
-def _correlation(one: Numbers, two: Numbers) -> float:
-    """Pearson's correlation; nan where one side does not vary."""
-    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
-        return math.nan
-    a, b = one - one.mean(), two - two.mean()
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # squares of tiny numbers would be 0
-    return float(a @ b / math.sqrt((a @ a) * (b @ b)))
-
-
-def _ranks(values: Numbers) -> Numbers:
-    """Ranks from 1; equal values share the mean of theirs."""
-    _, row, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[row], dtype=np.float64)
