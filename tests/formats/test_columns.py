@@ -1,11 +1,11 @@
 """Words with columns: schemes and presets, every sequence of few tags, real corpora, mutations."""
 
-import random
 from collections import Counter
-from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 
 import pytest
+from damaged_texts import reads_or_tells
 from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
@@ -285,23 +285,13 @@ def test_other_files_do_not_look_like_columns(head):
     assert not KIND.looks(head, "x.txt")
 
 
-def test_mutations_are_read_or_refused():
-    random.seed(7)
-    for _ in range(500):
-        text = _mutated(random.choice([KIND.sample, f"{MARK}EU NNP I-NP I-ORG\n\n"]))
-        said = {"preset": random.choice(["wnut17", "conll2003", "semcor-traits"])}
-        with suppress(FormatError):
-            found = read(text, **said)
-            assert write(read(write(found, **said), **said), **said) == write(found, **said)
-
-
-def _mutated(text):
-    for _ in range(random.randint(1, 4)):
-        at = random.randrange(len(text) + 1)
-        size = random.randint(0, 9)
-        piece = random.choice(["", "\t", "\n", "\r\n", "O", "\x00", "\ud800", text[at : at + size]])
-        text = text[:at] + piece + text[at + random.choice([0, 1, size]) :]
-    return text
+@pytest.mark.parametrize("preset", ["wnut17", "conll2003", "semcor-traits"])
+def test_damaged_samples_are_read_or_refused(preset):
+    said = ColumnOptions(preset=preset)
+    reads_or_tells(KIND, 200, options=said)
+    reads_or_tells(
+        replace(KIND, sample=f"{MARK}EU NNP I-NP I-ORG\nfl VB I-VP B-X\n\n"), 200, 2, said
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
+from spanloom.formats._tagged import is_tag, openings
 from spanloom.forms.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 
 WORD, KEPT = "word", "_"  # columns that are no layer
@@ -67,10 +68,7 @@ class Table:
     @cached_property
     def openings(self) -> dict[str, tuple[str, ...]]:
         """What a tag of each layer begins with, before its label."""
-        return {
-            layer: tuple(tag[:-1] for tag in self.scheme(layer).tags(("x",)) if tag != OUTSIDE)
-            for layer in self.layers
-        }
+        return {layer: openings(self.scheme(layer)) for layer in self.layers}
 
     def cells(self, row: str) -> list[str]:
         """Cut a row; blanks part cells however many they are, tabs one by one."""
@@ -85,16 +83,11 @@ class Table:
             said = f"expected {len(self.columns)} columns ({', '.join(self.columns)})"
             raise FormatError(path, line, f"{said}, got {len(cells)}: {row!r:.60}")
         for layer, at in self.layers.items():
-            if not self.is_tag(layer, cells[at]):
+            if not is_tag(cells[at], self.openings[layer]):
                 tags = ", ".join(f"{each}LABEL" for each in self.openings[layer])
                 problem = f"expected {OUTSIDE} or {tags} in column {at + 1} ({layer})"
                 raise FormatError(path, line, f"{problem}, got {cells[at]!r:.60}")
         return cells
-
-    def is_tag(self, layer: str, tag: str) -> bool:
-        """Whether a layer may have that tag."""
-        openings = self.openings[layer]
-        return tag == OUTSIDE or any(tag.startswith(each) and tag != each for each in openings)
 
     def silent(self, line: str) -> bool:
         """Whether a line is blank, or a row whose word is."""

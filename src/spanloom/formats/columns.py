@@ -38,8 +38,8 @@ from spanloom.formats._making import Making
 from spanloom.formats._names import numbered
 from spanloom.formats._regained import missing
 from spanloom.formats._table import BLANK, DOCUMENT, KEPT, TAB, WORD, Block, Table
-from spanloom.formats._tagged import apart, labels
-from spanloom.forms.tag_schemes import OUTSIDE, Scheme, Tagged
+from spanloom.formats._tagged import annotate, apart, respelt
+from spanloom.forms.tag_schemes import OUTSIDE
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"
 _NAMED = {"tab": TAB, "blank": BLANK}
@@ -113,7 +113,8 @@ def loads(
     for number, section in enumerate(table.sections(text), 1):
         making = Making(numbered(number))
         if section.marked or section.start:
-            making.meta.append((START, section.start))
+            unended = section.start[-1:] not in ("", "\n")  # a mark is all that is left
+            making.meta.append((START, section.start + "\n" * unended))
         if table.separator != usual:
             making.meta.append((SEPARATOR, _NAMES[table.separator]))
         for layer in (WORDS, SENTENCES, *table.layers):
@@ -166,21 +167,11 @@ def _read(making: Making, block: Block, table: Table, path: str) -> None:
     if block.after != _PART:
         making.attribute(SENTENCES, AFTER, making.sentences[-1], block.after)
     for layer, at in table.layers.items():
-        _annotate(making, layer, table.scheme(layer), words.start, [cells[at] for cells in rows])
+        annotate(making, layer, table.scheme(layer), words.start, [cells[at] for cells in rows])
     for word, cells in zip(words, rows, strict=True):
         for label, at in table.kept.items():
             if cells[at] != KEPT:
                 making.attribute(WORDS, label, making.words[word], cells[at])
-
-
-def _annotate(making: Making, layer: str, scheme: Scheme, first: int, tags: list[str]) -> None:
-    """Add the spans of a sentence's tags, and the tags that these spans do not say."""
-    spans = scheme.decode(tags)
-    for start, end, label in spans:
-        making.over(layer, label, first + start, first + end)
-    for word, (tag, said) in enumerate(zip(tags, scheme.encode(spans, len(tags)), strict=True)):
-        if tag != said:
-            making.attribute(WORDS, layer, making.words[first + word], tag)
 
 
 def _sentences(laid: Laid, table: Table) -> list[tuple[str, str | None]]:
@@ -191,7 +182,8 @@ def _sentences(laid: Laid, table: Table) -> list[tuple[str, str | None]]:
     for number, (first, end) in enumerate(laid.words.sentences):
         said = [{a.label: a.value or "" for a in words.get(word, ())} for word in range(first, end)]
         tags = {
-            layer: _tags(table, layer, labels(spans[number]), said) for layer, spans in held.items()
+            layer: respelt(table.scheme(layer), spans[number], [each.get(layer) for each in said])
+            for layer, spans in held.items()
         }
         rows = [
             _row(table, form, said[at], {layer: each[at] for layer, each in tags.items()})
@@ -202,15 +194,6 @@ def _sentences(laid: Laid, table: Table) -> list[tuple[str, str | None]]:
         after = [each.value or "" for each in about if each.label == AFTER]
         found.append(("\n".join(rows), after[0] if after else _PART))
     return found
-
-
-def _tags(table: Table, layer: str, spans: list[Tagged], said: list[dict[str, str]]) -> list[str]:
-    """Return the tags of a sentence; those of the file if they still say the same spans."""
-    scheme = table.scheme(layer)
-    usual = scheme.encode(spans, len(said))
-    tags = [each.get(layer, tag) for each, tag in zip(said, usual, strict=True)]
-    same = all(map(partial(table.is_tag, layer), tags)) and scheme.decode(tags) == spans
-    return tags if same else usual
 
 
 def _row(table: Table, form: str, said: dict[str, str], tags: dict[str, str]) -> str:
