@@ -43,26 +43,34 @@ class Mention(NamedTuple):
 def clusters(cells: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
     """Return the mentions of each cluster; ``cells`` has one a word, of a sentence or a document.
 
-    Clusters stand in the order in which they are first opened, mentions by their starts, long
-    ones first; one that is spelt twice stands there twice. Raises ``ColumnError``.
+    Clusters stand by their first mentions, and mentions by their starts, long ones first; one that
+    is spelt twice stands there twice. Raises ``ColumnError``.
     """
     found: dict[str, list[Mention]] = {}
+    for name, mention in sorted(closed(cells), key=lambda each: _outward(each[1])):
+        found.setdefault(name, []).append(mention)
+    return {name: tuple(each) for name, each in found.items()}
+
+
+def closed(cells: Sequence[str]) -> list[tuple[str, Mention]]:
+    """Return all mentions, each with its cluster, as they are closed; raises ``ColumnError``."""
+    found: list[tuple[str, Mention]] = []
     opened: dict[str, list[int]] = {}
     for word, cell in enumerate(cells):
         if cell in _NONE:
             continue
         for name, opens, closes in _marks(word, cell):
+            starts = opened.setdefault(name, [])
             if opens:
-                opened.setdefault(name, []).append(word)
-                found.setdefault(name, [])
+                starts.append(word)
             if closes:
-                if not opened.get(name):
+                if not starts:
                     raise ColumnError(word, f"expected an open mention {name!r:.60} to close")
-                found[name].append(Mention(opened[name].pop(), word + 1))
+                found.append((name, Mention(starts.pop(), word + 1)))
     for name, starts in opened.items():
         if starts:
             raise ColumnError(starts[-1], f"expected a ) for the mention {name!r:.60}")
-    return {name: tuple(sorted(each, key=_outward)) for name, each in found.items()}
+    return found
 
 
 def column(named: Mapping[str, Iterable[tuple[int, int]]], words: int) -> tuple[str, ...]:
