@@ -1,0 +1,127 @@
+"""CoNLL-U, Universal Dependencies' files, with GUM's and CorefUD's entities in MISC.
+
+| file | document |
+|---|---|
+| ``# newdoc`` | a document; in a file without any each sentence is one |
+| words, ``SpaceAfter=No``, ``# text`` | text, layers ``words`` and ``sentences`` |
+| comments | attributes of the sentence, in order; ``text`` without a value where it is the text |
+| ``2-3`` | layer ``tokens``: ``form`` where it is not what its words make, cells as attributes |
+| LEMMA, FEATS, MISC | attributes of the word |
+| UPOS, XPOS | layers ``upos``, ``xpos``: a span a word |
+| HEAD, DEPREL | layer ``dependency``: relations from head to dependent, a root's to itself |
+| DEPS, ``8.1`` | layer ``enhanced``: the same; an empty node is a span of no width |
+| ``Entity``, ``Bridge``, ``SplitAnte`` | ``entities``, ``coreference``, ``named`` (``_mentions``) |
+
+A column that says ``_`` throughout a document makes no layer. See
+https://universaldependencies.org/format.html.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pydantic import Field
+
+from spanloom.config.options import Options
+from spanloom.document import Document
+from spanloom.formats._base import Format, Losses
+from spanloom.formats._laid import Laid
+from spanloom.formats._mentions import Reader, header
+from spanloom.formats._mentions_rows import tell
+from spanloom.formats._regained import missing
+from spanloom.formats._universal import COLUMNS, Part, lay, parts
+from spanloom.formats._universal_layers import add, annotated
+from spanloom.formats._universal_rows import blocks, mark
+
+
+class Columns(Options):
+    """What is read, and how it is written."""
+
+    entities: bool = Field(
+        default=True,
+        description="read Entity= in MISC as layers, where global.Entity says what it holds",
+    )
+    complete: bool = Field(
+        default=False,
+        description="write sent_id and text of sentences that have none, as UD asks for",
+    )
+
+
+def loads(text: str, *, path: str = "<string>", options: Columns = Columns()) -> Iterator[Document]:
+    """Yield the documents of a file; raises ``FormatError`` with the line."""
+    fields: str | None = None
+    for part in parts(text, path, COLUMNS):
+        fields = header(part, fields) if options.entities else None
+        yield _document(part, fields, path)
+
+
+def dumps(documents: Iterable[Document], *, options: Columns = Columns()) -> str:
+    """Return the file; what no cell holds is left out."""
+    every = []
+    before: str | None = None
+    for document in documents:
+        laid = Laid(document)
+        made = blocks(laid)
+        before = tell(laid, made, before) if options.entities else None
+        every.append((document, made))
+    mark(every, options.complete)
+    sentences = (block for _, made in every for block in made)
+    return "".join("\n".join(block.lines(0)) + "\n\n" for block in sentences)
+
+
+def _document(part: Part, fields: str | None, path: str) -> Document:
+    """Return one document; ``fields`` are those of its mentions, if they are read."""
+    making = part.making
+    columns = annotated(part)
+    reader = Reader(making, fields.split("-"), path) if fields else None
+    for sentence in part.sentences:
+        lay(making, sentence)
+        told = reader.sentence(sentence) if reader else {}
+        add(making, sentence, columns, told, path)
+    return making.done()
+
+
+def _lost(document: Document, options: Columns) -> Losses:
+    """Count what is not there when the file is read again."""
+    return missing(document, loads(dumps([document], options=options), options=options))
+
+
+def _looks(head: str, name: str) -> bool:
+    """Tell by the first row: ten columns, the first one an id, the seventh a head."""
+    for line in head.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            found = line.rstrip("\r").split("\t")
+            said = re.fullmatch(r"1(?:-[0-9]+)?|0\.1", found[0]) and "" not in found
+            return (
+                bool(said) and len(found) == 10 and re.fullmatch(r"[0-9]+|_", found[6]) is not None
+            )
+    return False
+
+
+_SAMPLE = """\
+# newdoc id = sample
+# global.Entity = GRP-etype-infstat-salience-centering-minspan-link-identity
+# sent_id = sample-1
+# text = I don't like Ada's tea.
+1\tI\tI\tPRON\tPRP\tCase=Nom|Number=Sing\t4\tnsubj\t4:nsubj\tEntity=(1-person-new-nnnnn-cf1-1-sgl)
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdo\tdo\tAUX\tVBP\t_\t4\taux\t4:aux\t_
+3\tn't\tnot\tPART\tRB\t_\t4\tadvmod\t4:advmod\t_
+4\tlike\tlike\tVERB\tVB\tVerbForm=Inf\t0\troot\t0:root\t_
+5-6\tAda's\t_\t_\t_\t_\t_\t_\t_\t_
+5\tAda\tAda\tPROPN\tNNP\t_\t7\tnmod:poss\t7:nmod:poss\tBridge=3<2|Entity=(2-object-new-nnnnn-cf2-3-sgl\
+(3-person-new-nnnnn-cf3-1-coref-Ada_Lovelace)
+6\t's\t's\tPART\tPOS\t_\t5\tcase\t5:case\tTypo=No
+7\ttea\ttea\tNOUN\tNN\t_\t4\tobj\t4:obj\tEntity=2)|SpaceAfter=No
+8\t.\t.\tPUNCT\t.\t_\t4\tpunct\t4:punct\t_
+
+# newpar
+# sent_id = sample-2
+# text = She does.
+1\tShe\tshe\tPRON\tPRP\t_\t2\tnsubj\t2:nsubj|2.1:nsubj\tEntity=(3-person-giv:act-nnnnn-cf1-1-ana)
+2\tdoes\tdo\tAUX\tVBZ\t_\t0\troot\t0:root\tSpaceAfter=No
+2.1\tlike\tlike\tVERB\tVB\tVerbForm=Inf\t_\t_\t2:dep\tCopyOf=4
+3\t.\t.\tPUNCT\t.\t_\t2\tpunct\t2:punct\t_
+
+"""
+
+KIND = Format(loads, dumps, _lost, _looks, (".conllu",), _SAMPLE, Columns)
