@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from spanloom.cli.say import WrongUse, say, warn
@@ -79,8 +78,7 @@ def read(
     found = _files.load(form)
     chosen = _files.chosen(found, options, Where("--read"))
     stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
-    for number, document in enumerate(stream, 1):
-        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
+    yield from _files.named(stream, path)
 
 
 def _collection(root: Path) -> Iterator[Document]:

@@ -8,7 +8,7 @@ corpus.jsonl                           the split "all"
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from spanloom.document import Document
@@ -102,11 +102,7 @@ def _lines(path: Path) -> Iterable[Document]:
     if path.suffix == ".jsonl" and _files.guess(path) in (None, "jsonl"):
         return jsonl.read(path)  # line by line, and its reader tells what is wrong
     form = _files.load(_form(path) or "jsonl")
-    stream = _files.read(path, form, form.options())
-    numbered = enumerate(stream, 1)
-    return (
-        each if each.name else replace(each, name=f"{path.stem}-{n:05}") for n, each in numbered
-    )
+    return _files.named(_files.read(path, form, form.options()), path)
 
 
 def place(path: Path, split: str) -> Path:
