@@ -18,8 +18,7 @@ _ROW = rf"(?!{DOCUMENT}(?:\s|$))[^\n]*\S[^\n]*"
 _ROWS = re.compile(rf"^{_ROW}(?:\n{_ROW})*", re.MULTILINE)
 _STARTS = re.compile(rf"^(?={DOCUMENT}(?:\s|$))", re.MULTILINE)
 
-# what would end a cell or a row; at its end a carriage return
-_PARTING = {TAB: re.compile(r"[\t\n]|\r\Z"), BLANK: re.compile(r"[ \t\n]|\r\Z")}
+_PARTING = {TAB: re.compile(r"[\t\n]"), BLANK: re.compile(r"[ \t\n]")}  # ends a cell or a row
 
 
 class Block(NamedTuple):
@@ -96,14 +95,16 @@ class Table:
         cells = self.cells(line)
         return len(cells) == len(self.columns) and not cells[self.word].strip()
 
-    def fits(self, cell: str) -> bool:
-        """Whether a cell is read again as it is written."""
+    def fits(self, cell: str, at: int) -> bool:
+        """Whether the cell of a column is read again as it is written."""
+        if at + 1 == len(self.columns) and cell.endswith("\r"):
+            return False
         return _PARTING[self.separator].search(cell) is None and bool(cell or self.separator == TAB)
 
     def spells(self, layer: str, span: Tagged) -> bool:
         """Whether a layer's tags can say that span."""
         start, end, label = span
-        if not label or not self.fits(label):
+        if not label or not self.fits(label, self.layers[layer]):
             return False
         plain = self.openings[layer] == ("",)
         return not plain or (end - start == 1 and label != OUTSIDE)
@@ -133,6 +134,8 @@ class Table:
     def spelt(self, form: str) -> str:
         """Return a word as a row can hold it: what would part or end it is written ``_``."""
         made = _PARTING[self.separator].sub("_", form)
+        if not self.fits(made, self.word):  # its end would be taken for the row's
+            made = made[:-1] + "_"
         return "_" * len(made) if not made.strip() or made == DOCUMENT else made
 
     def sections(self, text: str) -> Iterator[Section]:

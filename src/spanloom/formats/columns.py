@@ -203,7 +203,7 @@ def _row(table: Table, form: str, said: dict[str, str], tags: dict[str, str]) ->
         cells[at] = tags[layer]
     for label, at in table.kept.items():
         value = said.get(label, KEPT)
-        cells[at] = value if table.fits(value) else KEPT
+        cells[at] = value if table.fits(value, at) else KEPT
     cells[table.word] = table.spelt(form)
     return table.separator.join(cells)
 
