@@ -6,11 +6,14 @@ is outside the averages. Texts without an answer are gold all the same.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from spanloom.metrics.counts import PRF, Counts, total
 from spanloom.metrics.percentages import percentages
+
+Key = TypeVar("Key", bound=Hashable)
 
 _DIRECTION = re.compile(r"\(e[12],e[12]\)$")
 
@@ -35,10 +38,7 @@ class Confusion:
     @property
     def proposed(self) -> Counter[str]:
         """How often each label is proposed; what is turned is not."""
-        sums: Counter[str] = Counter()
-        for (_, label), many in self.cells.items():
-            sums[label] += many
-        return sums
+        return _summed((label, many) for (_, label), many in self.cells.items())
 
     @property
     def answered(self) -> int:
@@ -87,23 +87,32 @@ def relation(label: str) -> str:
 
 def directed(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
     """Compare labels by text, each direction a label of its own; each answer has a gold label."""
-    return Confusion(
-        Counter(gold.values()), Counter((gold[key], proposed[key]) for key in proposed)
-    )
+    pairs = Counter(zip(map(gold.__getitem__, proposed), proposed.values(), strict=True))
+    return Confusion(Counter(gold.values()), pairs)
 
 
-def undirected(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
-    """Compare relations by text whatever their directions."""
-    one, two = ({key: relation(label) for key, label in side.items()} for side in (gold, proposed))
-    return directed(one, two)
+def undirected(labels: Confusion) -> Confusion:
+    """Compare relations, whatever their directions."""
+    cells = (((relation(a), relation(b)), many) for (a, b), many in labels.cells.items())
+    gold = _summed((relation(label), many) for label, many in labels.gold.items())
+    return Confusion(gold, _summed(cells))
 
 
-def official(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
-    """Compare relations by text; those of a wrong direction are turned."""
-    pairs = [(gold[key], label) for key, label in proposed.items()]
-    sides = [(relation(one), relation(two), one == two) for one, two in pairs]
-    return Confusion(
-        Counter(relation(label) for label in gold.values()),
-        Counter((one, two) for one, two, same in sides if same or one != two),
-        Counter(one for one, two, same in sides if one == two and not same),
-    )
+def official(labels: Confusion) -> Confusion:
+    """Compare relations; those of a wrong direction are turned."""
+    turned = {
+        (one, two): many
+        for (one, two), many in labels.cells.items()
+        if one != two and relation(one) == relation(two)
+    }
+    straight = undirected(Confusion(labels.gold, labels.cells - Counter(turned)))
+    wrong = _summed((relation(one), many) for (one, _), many in turned.items())
+    return Confusion(straight.gold, straight.cells, wrong)
+
+
+def _summed(items: Iterable[tuple[Key, int]]) -> Counter[Key]:
+    """Add up what is told of each key."""
+    sums: Counter[Key] = Counter()
+    for key, many in items:
+        sums[key] += many
+    return sums

@@ -32,11 +32,11 @@ def tag_pairs(gold: Path, predicted: Path, options: Mapping[str, str]) -> list[P
     return list(_joined(_lines(gold, options), _lines(predicted, options), gold, predicted))
 
 
-def _lines(path: Path, options: Mapping[str, str]) -> list[Row]:
-    """Return the columns of a file of one side; empty lines at its end are left out."""
+def _lines(path: Path, options: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the columns of a file of one side; empty lines at its end are left out."""
     lines = text_of(path).replace("\r\n", "\n").rstrip("\n").split("\n")
     mark = "\t" if any("\t" in line for line in lines[:1]) else " "
-    return list(_rows(lines, _splitter(options.get("-d", mark)), path, least=1))
+    return _rows(lines, _splitter(options.get("-d", mark)), path, least=1)
 
 
 def _rows(lines: list[str], split: Split, path: Path, least: int) -> Iterator[Row]:
@@ -46,10 +46,11 @@ def _rows(lines: list[str], split: Split, path: Path, least: int) -> Iterator[Ro
         row = split(line)
         while row and not row[-1]:
             row.pop()
-        width = width or len(row)
-        if row and len(row) != width:
-            problem = f"expected {width} columns as in the lines before, got {line!r:.60}"
-            raise FormatError(str(path), number, problem)
+        if len(row) != width and row:
+            if width:
+                problem = f"expected {width} columns as in the lines before, got {line!r:.60}"
+                raise FormatError(str(path), number, problem)
+            width = len(row)
         if row and row[0] == _BOUNDARY:
             row = []
         if row and width < least:
@@ -58,17 +59,20 @@ def _rows(lines: list[str], split: Split, path: Path, least: int) -> Iterator[Ro
 
 
 def _joined(
-    gold: list[Row], predicted: list[Row], path: Path, other: Path
+    gold: Iterator[Row], predicted: Iterator[Row], path: Path, other: Path
 ) -> Iterator[Pair | None]:
     """Yield the last columns of lines that speak of the same word."""
     empty: Row = []
     for number, (one, two) in enumerate(zip_longest(gold, predicted, fillvalue=empty), 1):
-        if bool(one) != bool(two) or (len(one) > 1 and len(two) > 1 and one[0] != two[0]):
+        if one and two and (one[0] == two[0] or 1 in (len(one), len(two))):
+            yield one[-1], two[-1]
+        elif one or two:
             wanted = f"{one[0]!r:.40}" if one else "the end of a sentence"
             came = f"{two[0]!r:.40}" if two else "the end of a sentence"
             problem = f"expected {wanted} as in {path.name}, got {came}"
             raise FormatError(str(other), number, problem)
-        yield (one[-1], two[-1]) if one else None
+        else:
+            yield None
 
 
 def _splitter(delimiter: str) -> Split:

@@ -33,13 +33,14 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """
     key, answers = _labels(gold), _labels(predicted)
     _check(key, answers, gold, predicted)
-    main = official(key, answers)
+    labels = directed(key, answers)
+    main = official(labels)
     return {
-        "way19_directional": _evaluation(directed(key, answers), turned=False),
-        "way10_no_direction": _evaluation(undirected(key, answers), turned=False),
+        "way19_directional": _evaluation(labels, turned=False),
+        "way10_no_direction": _evaluation(undirected(labels), turned=False),
         "way10_official": _evaluation(main, turned=True),
         "official_macro_f1": rounded(main.macro(_OTHER).f1),
-        "warnings": _warnings(directed(key, answers)),
+        "warnings": _warnings(labels),
     }
 
 
