@@ -23,7 +23,7 @@ from spanloom.metrics.counts import Counts
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._coreference import Part, pairs, table
 
-REPEATED = 10  # mentions of the response that may stand in a second cluster
+REPEATED = 10  # mentions of the response that may stand there once more
 
 _Clusters = list[list[Mention]]
 _AVERAGED = ("muc", "bcub", "ceafe")
@@ -90,7 +90,7 @@ def _once(key: _Clusters, response: _Clusters) -> tuple[_Clusters, list[Mention]
 
 
 def _refuse(part: Part, mention: Mention) -> None:
-    problem = f"expected at most {REPEATED} mentions in a second cluster, got this one after those"
+    problem = f"expected at most {REPEATED} mentions that repeat one of the key, got one more"
     raise FormatError(part.path, part.lines[mention.start], problem)
 
 
