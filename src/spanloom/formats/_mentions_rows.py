@@ -24,14 +24,14 @@ from spanloom.formats._mentions import (
     Mention,
     antecedents,
 )
-from spanloom.formats._universal import ID
+from spanloom.formats._universal import ID, MISC, NONE
 from spanloom.formats._universal_rows import Block, after, attributes_of, places_of
 from spanloom.forms.links import linked
 
 _LABEL = re.compile(r"[^-()|\t\n\r]+")
 _VALUE = re.compile(r"[^()|\t\n\r]*")
-_GROUP = re.compile(r"[^-()|=\[\]<,\s]+")
-_ANTECEDENT = re.compile(r"[^|,<\t\n\r]+")
+_GROUP = re.compile(r"[^-()|\[\]<,\s]+")
+_ANTECEDENT = re.compile(r"[^|,\t\n\r]+")
 
 _NODES = re.compile(r"([0-9.]{1,20})-([0-9.]{1,20})")
 
@@ -204,8 +204,9 @@ class _Places:
 
 def _bracket(block: Block, mentions: Sequence[Mention], fields: Sequence[str]) -> None:
     """Add the brackets and antecedents of a sentence; ``mentions`` stand in order."""
-    if not mentions:
-        return
+    for cells in block.nodes():  # what is told is not said again
+        items = (item for item in cells[MISC].split("|") if not item.startswith("Entity="))
+        cells[MISC] = "|".join(items) or NONE
     nodes = [cells[ID] for cells in block.nodes()]
     opening: list[list[tuple[Mention, int]]] = [[] for _ in nodes]
     closing: list[list[str]] = [[] for _ in nodes]
@@ -213,14 +214,18 @@ def _bracket(block: Block, mentions: Sequence[Mention], fields: Sequence[str]) -
         for number, (start, _) in enumerate(each.parts):
             opening[start].append((each, number))
     for place, node in enumerate(nodes):
-        written = ""
+        opened = ""
+        ended = "".join(reversed(closing[place]))
+        crossing = False
         for each, number in opening[place]:
             key, end = _key(each, number), each.parts[number][1]
-            opened = f"({_spelt(each, key, fields) if number == 0 else key}"
-            written += opened + (")" if end == place else "")
+            opened += f"({_spelt(each, key, fields) if number == 0 else key}"
             if end > place:
                 closing[end].append(f"{key})")
-        written += "".join(reversed(closing[place]))
+                crossing = True
+            else:
+                opened += ")"
+        written = ended + opened if crossing else opened + ended  # after (2-x no 1) can stand
         begun = [each for each, number in opening[place] if number == 0]
         items = {"Entity": written, **{key: antecedents(begun, key) for key in ANTECEDENTS}}
         told = {key: value for key, value in items.items() if value}

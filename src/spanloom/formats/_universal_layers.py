@@ -50,7 +50,8 @@ def add(making: Making, sentence: Sentence, columns: Iterable[int], told: Told, 
     """
     first = len(making.words) - len(sentence.words)
     for number, row in enumerate(sentence.words, first):
-        values(making, WORDS, making.words[number], row, (LEMMA, FEATS))
+        own = (LEMMA, FEATS, DEPREL) if row.cells[HEAD] == NONE else (LEMMA, FEATS)
+        values(making, WORDS, making.words[number], row, own)
     for column in columns:
         if column == HEAD:
             _tree(making, sentence, first, path)
@@ -68,14 +69,12 @@ def _tags(making: Making, sentence: Sentence, first: int, column: int) -> None:
 
 
 def _tree(making: Making, sentence: Sentence, first: int, path: str) -> None:
-    """Add the tree; what a word without a head is called becomes its attribute."""
+    """Add the tree; a word may have no head."""
     layer, count = _LAYERS[HEAD], len(sentence.words)
     spans = [making.over(layer, WORD, n, n + 1) for n in range(first, first + count)]
     for number, row in enumerate(sentence.words):
         head = head_of(row, count, path)
-        if head is None:
-            values(making, WORDS, making.words[first + number], row, (DEPREL,))
-        else:
+        if head is not None:
             above = spans[head - 1] if head else spans[number]
             making.relation(layer, row.cells[DEPREL], above, spans[number])
 

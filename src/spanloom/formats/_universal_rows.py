@@ -270,6 +270,12 @@ def _add_graph(found: list[Block], laid: Laid) -> None:
     for key, (_, cells) in rows.items():
         _fill(cells, by_target.get(key, ()), (DEPS,))
     rows |= _empty(found, laid, by_target)
+    for block in found:
+        heads = {"0", *(cells[ID] for cells in block.nodes())}
+        for cells in block.nodes():
+            edges = (item.partition(":") for item in cells[DEPS].split("|"))
+            if not all(head in heads and label for head, _, label in edges):
+                cells[DEPS] = NONE
     for each in laid.document["enhanced"].relations:
         if each.head not in rows or each.tail not in rows:
             continue
