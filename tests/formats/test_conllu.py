@@ -199,7 +199,7 @@ def test_what_ud_asks_for_is_added_on_demand():
         (WORD.format("1-2", "a", "_") + rows("a"), 2, "expected word 2, got the end"),
         (WORD.format("1.1", "a", "_") + rows("a"), 1, "expected word 1"),
         (WORD.format("0.2", "a", "_") + rows("a"), 1, "expected word 1"),
-        (WORD.format(1, "a", "SpaceAfter"), 1, "expected SpaceAfter=…"),
+        (WORD.format(1, "a", "SpaceAfter"), 1, "expected SpaceAfter once"),
         ("1\ta\t_\t_\t_\t_\t2\tx\t_\t_\n", 1, "expected as head 0 or another of 1 words, got '2'"),
         ("1\ta\t_\t_\t_\t_\t1\tx\t_\t_\n", 1, "expected as head"),
         ("1\ta\t_\t_\t_\t_\t²\tx\t_\t_\n", 1, "expected as head"),

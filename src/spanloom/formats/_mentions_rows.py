@@ -30,7 +30,7 @@ from spanloom.forms.links import linked
 
 _LABEL = re.compile(r"[^-()|\t\n\r]+")
 _VALUE = re.compile(r"[^()|\t\n\r]*")
-_GROUP = re.compile(r"[^-()|\[\]<,\s]+")
+_GROUP = re.compile(r"(?!.*\[[0-9]+/[0-9]+\]$)[^-()|\t\n\r]+")
 _ANTECEDENT = re.compile(r"[^|,\t\n\r]+")
 
 _NODES = re.compile(r"([0-9.]{1,20})-([0-9.]{1,20})")
@@ -205,8 +205,8 @@ class _Places:
 def _bracket(block: Block, mentions: Sequence[Mention], fields: Sequence[str]) -> None:
     """Add the brackets and antecedents of a sentence; ``mentions`` stand in order."""
     for cells in block.nodes():  # what is told is not said again
-        items = (item for item in cells[MISC].split("|") if not item.startswith("Entity="))
-        cells[MISC] = "|".join(items) or NONE
+        apart = (item for item in cells[MISC].split("|") if not item.startswith("Entity="))
+        cells[MISC] = "|".join(apart) or NONE
     nodes = [cells[ID] for cells in block.nodes()]
     opening: list[list[tuple[Mention, int]]] = [[] for _ in nodes]
     closing: list[list[str]] = [[] for _ in nodes]

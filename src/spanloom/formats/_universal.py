@@ -275,8 +275,16 @@ def _placed(sentence: Sentence, row: Row) -> str:
         sentence.empty.append((done, row))
     else:
         return f"expected word {done + 1}, or what stands before it, got the id {row.cells[ID]}"
-    bare = [item for item in row.cells[MISC].split("|") if item in PLACES]
-    return f"expected {bare[0]}=… in MISC, got no value" if bare else ""
+    return _told_once(row.cells[MISC])
+
+
+def _told_once(misc: str) -> str:
+    """Return what is wrong with the items that text and layers tell, "" if nothing is."""
+    items = [item for item in misc.split("|") if item.partition("=")[0] in PLACES]
+    keys = {item.partition("=")[0] for item in items}
+    if len(keys) < len(items) or keys.intersection(items):
+        return f"expected {' and '.join(sorted(keys))} once in MISC, each with a value"
+    return ""
 
 
 def _free(sentence: Sentence, word: int) -> bool:
