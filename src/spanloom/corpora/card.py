@@ -1,0 +1,146 @@
+"""Dataset cards: where a corpus comes from, what may be done with it, how it becomes documents.
+
+A card is one YAML file in ``cards/``; the file's name is the dataset's::
+
+    title: WNUT 2017 emerging entities
+    home: https://github.com/leondz/emerging_entities_17
+    licence: CC BY 4.0
+    data: true                  # may the data be passed on, and weights that learnt from it
+    weights: true
+    cite: "Derczynski et al. 2017, …"
+    tasks: [entities]
+    metric: conlleval
+    sources:
+      train: {files: [wnut17/train.conll], format: columns, options: {preset: wnut17}}
+    splits:
+      train: {of: train}
+    counts: {train: {sentences: 3394}}
+"""
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from spanloom.config import yaml
+from spanloom.config.options import Options, options
+from spanloom.config.yaml import Where
+from spanloom.errors import NameNotFound
+
+ENDING = ".yaml"
+
+
+class Source(Options):
+    """Files of one format."""
+
+    files: tuple[str, ...] = Field(description="paths below the raw folder; * and ** as in a shell")
+    base: str = Field("", description="address of the first folder of these paths, to download")
+    sha256: str = Field("", description="of the list of names and SHA-256 of all files, sorted")
+    format: str = Field(description="a format's name, or brat")
+    options: dict[str, Any] = Field(default={}, description="of the format; and files beside")
+    polarities: str = Field("", description="a file of three-line blocks that says the polarities")
+
+
+class Share(Options):
+    """Documents whose seeded rank lies between two fractions."""
+
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    seed: int = 1
+
+
+class Listed(Options):
+    """Documents whose names a file lists, one a line; under a heading, where one is named."""
+
+    file: str
+    heading: str = ""
+
+
+class Split(Options):
+    """Which documents of a source make a split; every rule that is given narrows it."""
+
+    of: str = Field(description="a source")
+    listed: Listed | None = None
+    unlisted: tuple[Listed, ...] = Field((), description="documents that none of these lists")
+    first: int | None = Field(None, ge=1, description="this many documents from the start")
+    after: int = Field(0, ge=0, description="documents after this many")
+    share: Share | None = None
+    fold: tuple[int, ...] = Field((), description="these of ten folds of the sorted names")
+    where: dict[str, str] = Field({}, description="documents whose meta says so")
+    like: str = Field("", description="documents of the names that this dataset's split has")
+
+
+class Drop(Options):
+    """Spans that are left out, with what refers to them."""
+
+    layer: str
+    labels: tuple[str, ...] = ()
+    without: str = Field("", description="those that lack this attribute")
+
+
+class Card(Options):
+    """One dataset."""
+
+    title: str
+    home: str = Field(description="where people find it")
+    version: str = ""
+    licence: str
+    data: bool = Field(description="may the data be passed on")
+    weights: bool = Field(description="may weights that learnt from it be passed on")
+    cite: str
+    tasks: tuple[str, ...]
+    metric: str
+    obtain: str = Field("", description="how to get it where it cannot be downloaded")
+    sources: dict[str, Source]
+    splits: dict[str, Split] = Field(description="train, dev and test, or all")
+    own: bool = Field(False, description="the split is ours, for there is no official one")
+    layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
+    drop: tuple[Drop, ...] = ()
+    counts: dict[str, dict[str, int]] = {}
+    paper: str = Field("", description="what the papers say of it")
+    note: str = Field("", description="what is not comparable")
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        """Refuse names that no split has, splits of no source, and counts of no split."""
+        if not {"train", "dev", "test", "all"}.issuperset(self.splits):
+            raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
+        for name, split in self.splits.items():
+            if split.of not in self.sources:
+                choices = ", ".join(self.sources)
+                raise ValueError(f"split {name}: no source {split.of!r} (there are: {choices})")
+        for name in self.counts:
+            if name not in self.splits:
+                raise ValueError(f"counts of {name!r}, which is no split")
+        return self
+
+
+def names() -> list[str]:
+    """List the datasets that have a card."""
+    found = resources.files(__package__).joinpath("cards").iterdir()
+    return sorted(each.name.removesuffix(ENDING) for each in found if each.name.endswith(ENDING))
+
+
+def load(name: str) -> Card:
+    """Return a card; raises ``NameNotFound``, and ``RecipeError`` for one that is broken."""
+    return parse(text(name), f"{name}{ENDING}")
+
+
+def text(name: str) -> str:
+    """Return a card as it is written; raises ``NameNotFound``."""
+    if name not in names():
+        raise NameNotFound("dataset", name, names())
+    return resources.files(__package__).joinpath("cards", f"{name}{ENDING}").read_text("utf-8")
+
+
+def parse(written: str, where: str) -> Card:
+    """Return the card of a YAML text; raises ``RecipeError`` with its line."""
+    loaded = yaml.loads(written, where)
+    return options(Card, _mapping(loaded.data), loaded.where)
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise Where("card").error(f"expected a mapping, got {data!r:.60}")
+    return data
