@@ -11,7 +11,7 @@ from spanloom.corpora.card import Card, Drop, Listed, Source, Split
 from spanloom.document import GIVEN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats import _files
-from spanloom.formats.brat import folder
+from spanloom.formats.brat import read as brat
 from spanloom.forms.aspects import with_polarities
 from spanloom.forms.kept import without
 
@@ -84,7 +84,7 @@ def _read(source: Source, raw: Path) -> Iterator[Document]:
 def _file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
     """Yield the documents of one file."""
     if source.format == _files.BRAT:
-        reading = folder.load(path, name=path.stem)
+        reading = brat.load(path, name=path.stem)
         yield replace(reading.document, source=None)
         return
     form = _files.load(source.format)
