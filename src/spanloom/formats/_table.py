@@ -8,7 +8,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
-from spanloom.formats._tagged import is_tag, openings
+from spanloom.formats._tagged import is_tag, openings, written
 from spanloom.forms.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 
 WORD, KEPT = "word", "_"  # columns that are no layer
@@ -133,10 +133,10 @@ class Table:
 
     def spelt(self, form: str) -> str:
         """Return a word as a row can hold it: what would part or end it is written ``_``."""
-        made = _PARTING[self.separator].sub("_", form)
+        made = written(form, _PARTING[self.separator])
         if not self.fits(made, self.word):  # its end would be taken for the row's
             made = made[:-1] + "_"
-        return "_" * len(made) if not made.strip() or made == DOCUMENT else made
+        return "_" * len(made) if made == DOCUMENT else made
 
     def sections(self, text: str) -> Iterator[Section]:
         """Cut a text into documents: at each line -DOCSTART-, or a sentence each if it has none."""

@@ -1,5 +1,6 @@
 """Spans that a file spells as tags: a word holds one, so no two of them overlap."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from spanloom.document import WORDS, Span
@@ -17,6 +18,12 @@ def apart(laid: Laid, layer: str, spells: Callable[[Tagged], bool]) -> list[list
     of spans that overlap all but the one that starts first (of several, the widest).
     """
     return [list(_disjoint(found, spells)) for found in laid.by_sentence(layer)[0]]
+
+
+def written(form: str, parting: re.Pattern[str]) -> str:
+    """Return a word as a line can hold it: ``_`` for what would end it, and for mere blanks."""
+    made = parting.sub("_", form)
+    return made if made.strip() else "_" * len(made)
 
 
 def openings(scheme: Scheme) -> tuple[str, ...]:

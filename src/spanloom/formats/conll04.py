@@ -27,7 +27,7 @@ from spanloom.formats._lines import Line, cells, lines
 from spanloom.formats._making import Making
 from spanloom.formats._names import Names, numbered, own
 from spanloom.formats._regained import missing
-from spanloom.formats._tagged import Placed, annotate, apart, is_tag, openings, respelt
+from spanloom.formats._tagged import Placed, annotate, apart, is_tag, openings, respelt, written
 from spanloom.forms.tag_schemes import SCHEMES, Tagged
 
 LAYER = "entities"
@@ -132,8 +132,7 @@ def _written(document: Document, number: str) -> Iterator[str]:
         found = links.get(at, [(NONE, at)])
         labels = ", ".join(f"'{label}'" for label, _ in found)
         heads = ", ".join(str(head) for _, head in found)
-        word = _PARTING.sub("_", form if form.strip() else "_" * len(form))
-        yield f"{at}\t{word}\t{tags[at]}\t[{labels}]\t[{heads}]"
+        yield f"{at}\t{written(form, _PARTING)}\t{tags[at]}\t[{labels}]\t[{heads}]"
 
 
 def _placed(laid: Laid) -> list[Placed]:

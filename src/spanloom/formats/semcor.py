@@ -35,7 +35,7 @@ from spanloom.formats._lines import Line, lines
 from spanloom.formats._making import Making
 from spanloom.formats._names import Names, numbered, own
 from spanloom.formats._regained import missing
-from spanloom.formats._tagged import Placed, apart
+from spanloom.formats._tagged import Placed, apart, written
 from spanloom.forms.tag_schemes import Tagged
 
 LAYER = "senses"
@@ -48,11 +48,12 @@ _FILE = re.compile(rf"<contextfile concordance=({_TEXT})>")
 _CONTEXT = re.compile(rf"<context filename=({_TEXT}) paras=({_TEXT})>")
 _PARAGRAPH = re.compile(rf"<p pnum=({_TEXT})>")
 _SENTENCE = re.compile(rf"<s snum=({_TEXT})>")
-_KEY, _VALUE = r"[^\s=<>\"]+", r"(?:\"[^\"<>]*\"|[^\s\"<>]+)"
+_KEY, _VALUE = r"[^\s=<>\"]+", r"(?:\"[^\"<>]*\"|[^\s\"<>]*)"
 _ATTRIBUTE = re.compile(rf" ({_KEY})=({_VALUE})")
 _WORD = re.compile(rf"<wf(?P<said>(?: {_KEY}={_VALUE})*)>(?P<form>[^<>]+)</wf>")
 _PUNC = re.compile(r"<punc>(?P<form>[^<>]+)</punc>")
 _SENSE = re.compile(r"[^:;]*:([^:;]+):.*")
+_PARTING = re.compile(r"[<>\n\r]")
 _LABEL = re.compile(r"[^:;\s<>\"]+")
 
 
@@ -241,7 +242,7 @@ def _tokens(
     senses = {start: span.label for start, _, span in spans}
     starts = [at for at in range(len(forms)) if at not in joined]
     for start, end in zip(starts, [*starts[1:], len(forms)], strict=True):
-        form = "_".join(re.sub(r"[<>\n\r]", "_", each) for each in forms[start:end])
+        form = "_".join(written(each, _PARTING) for each in forms[start:end])
         yield _line(form, senses.get(start), said[start])
 
 
