@@ -2,20 +2,16 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from hashlib import sha256
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.say import listed, put, say
-from spanloom.document import Document
+from spanloom.cli.say import put, say
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
-    from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
 Figures = dict[str, dict[str, float]]
@@ -37,6 +33,7 @@ def evaluate(
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
     from spanloom.corpora import folder
+    from spanloom.model.evaluation import note, scored
     from spanloom.model.folder import load
 
     name = split or _usual(folder.splits(data))
@@ -49,7 +46,7 @@ def evaluate(
         f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
     )
     reports = {
-        task: _scored(model, task, corpus.documents)
+        task: scored(model, task, corpus.documents, say)
         for task, each in model.tasks.items()
         if each.annotates
     }
@@ -60,7 +57,8 @@ def evaluate(
         )
     figures = {task: model.tasks[task].figures(each) for task, each in found.items()}
     if is_test:
-        _note(log, _entry(place, data, name, corpus.documents, model, figures))
+        command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
+        note(log, command, place, data.resolve().name, name, corpus.documents, seed, figures)
     _show(found, figures, place, data, name, as_json=as_json)
 
 
@@ -76,24 +74,6 @@ def _is_test(data: Path, split: str) -> bool:
     return split == "test" or (split == ALL and data.resolve().stem in SPLITS["test"])
 
 
-def _scored(model: "Model", name: str, documents: Sequence[Document]) -> "Report | None":
-    """Score one task; None, and a line that says so, where no document has its layer."""
-    task = model.tasks[name]
-    gold = [document for document in documents if task.annotated(document)]
-    if len(gold) < len(documents):
-        left = len(documents) - len(gold)
-        say(
-            f"task {name}: {left} of {len(documents)} documents lack layer {task.layer!r}, unscored"
-        )
-    if not gold:
-        return None
-    unknown = sorted(task.unknown(gold))
-    if unknown:
-        say(f"task {name}: labels unknown to the model, counted as missed: {listed(unknown)}")
-    predicted = list(model.annotate((each.bare(task.inputs) for each in gold), [name]))
-    return task.measure(gold, predicted)
-
-
 def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_json: bool) -> None:
     """Print tables, or one JSON object."""
     if as_json:
@@ -106,33 +86,3 @@ def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_jso
     for name, report in reports.items():
         put(f"task {name}")
         put(report.to_table())
-
-
-def _entry(
-    place: str,
-    data: Path,
-    split: str,
-    documents: Sequence[Document],
-    model: "Model",
-    figures: Figures,
-) -> dict[str, object]:
-    """One look at a test set."""
-    from spanloom.corpora.documents import fingerprint
-    from spanloom.storage import MANIFEST
-
-    manifest = Path(place) / MANIFEST
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": " ".join(["spanloom", *sys.argv[1:]]),
-        "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else place,
-        "data": data.resolve().name,
-        "fingerprint": fingerprint(documents),
-        "split": split,
-        "seed": model.recipe.seed,
-        "figures": figures,
-    }
-
-
-def _note(log: Path, entry: dict[str, object]) -> None:
-    with log.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(entry) + "\n")

@@ -1,0 +1,64 @@
+"""How good a model is on annotated documents, task by task, and a note of who looked at a test."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from spanloom.corpora.documents import fingerprint
+from spanloom.document import Document
+from spanloom.model.model import Model
+from spanloom.storage import MANIFEST
+from spanloom.tasks._base import Figures, Report
+
+LOG = Path("test-evaluations.jsonl")  # where each look at a test set is noted, if no one says else
+
+
+def scored(
+    model: Model, name: str, documents: Sequence[Document], say: Callable[[str], None]
+) -> Report | None:
+    """Score one task; None, and a line that says so, where no document has its layer.
+
+    A prediction never sees gold: it is made of bare documents, with what the task is given.
+    """
+    task = model.tasks[name]
+    gold = [document for document in documents if task.annotated(document)]
+    left = len(documents) - len(gold)
+    if left:
+        lack = f"{left} of {len(documents)} documents lack layer {task.layer!r}"
+        say(f"task {name}: {lack}, unscored")
+    if not gold:
+        return None
+    unknown = sorted(task.unknown(gold))
+    if unknown:
+        labels = ", ".join(unknown)
+        say(f"task {name}: labels unknown to the model, counted as missed: {labels}")
+    predicted = list(model.annotate((each.bare(task.inputs) for each in gold), [name]))
+    return task.measure(gold, predicted)
+
+
+def note(
+    log: Path,
+    command: str,
+    place: str,
+    data: str,
+    split: str,
+    documents: Sequence[Document],
+    seed: int,
+    figures: Mapping[str, Figures],
+) -> None:
+    """Add one look at a test set to a log: when, by which command, at which model and data."""
+    manifest = Path(place) / MANIFEST
+    entry = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else place,
+        "data": data,
+        "fingerprint": fingerprint(documents),
+        "split": split,
+        "seed": seed,
+        "figures": figures,
+    }
+    with log.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(entry) + "\n")
