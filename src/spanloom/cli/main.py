@@ -17,6 +17,7 @@ from spanloom.cli.annotate import annotate
 from spanloom.cli.check import check
 from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
+from spanloom.cli.glad import app as glad
 from spanloom.cli.init import init
 from spanloom.cli.say import WrongUse, say
 from spanloom.cli.score import score
@@ -63,6 +64,7 @@ for _command in (annotate, view, init, train, evaluate, check, convert):
     app.command()(_command)
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(score)
+app.add_typer(glad, name="glad")
 
 
 def main() -> None:

@@ -1,0 +1,186 @@
+"""``spanloom glad``: Open GLAD's datasets, runs and board."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanloom.cli.say import is_terminal, put, say
+from spanloom.errors import DataError
+
+if TYPE_CHECKING:
+    from spanloom.corpora.prepare import Prepared
+
+app = typer.Typer(
+    help="Open GLAD: datasets with cards, runs of recipes on them, the board of results.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+ALL = "all"
+DATA, ROWS = Path("glad"), Path("benchmarks/results/glad")
+
+_Data = Annotated[Path, typer.Option("--data", metavar="DIR", help="the prepared datasets")]
+_Rows = Annotated[Path, typer.Option("--rows", metavar="DIR", help="saved results, JSON")]
+
+
+@app.command("list")
+def listing() -> None:
+    """List the datasets: tasks, licence, and what they are.
+
+    Example: spanloom glad list
+    """
+    from spanloom.corpora import card as cards
+
+    every = {name: cards.load(name) for name in cards.names()}
+    wide = max(map(len, every), default=0)
+    for name, card in every.items():
+        shipped = "weights may ship" if card.weights else "research only"
+        put(f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.licence}; {shipped})")
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(metavar="NAME|all", help="a dataset (glad list)")],
+    raw: Annotated[Path, typer.Option("--raw", metavar="DIR", help="raw files")] = Path("raw"),
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="brat corpora")] = DATA,
+) -> None:
+    """Make brat corpora of raw files: sums checked, counts beside the card's.
+
+    Files that have a public address are downloaded if they are not there. With ``all``, datasets
+    whose files are missing are said and left out. A dataset that is there already is left alone.
+
+    Example: spanloom glad prepare wnut17 --raw downloads/ -o glad/
+    """
+    from spanloom.corpora import card as cards
+
+    made: dict[str, Prepared] = {}
+    for each in cards.names() if name == ALL else [name]:
+        try:
+            made[each] = _prepared(each, raw, out)
+        except DataError as error:
+            if name != ALL:
+                raise
+            say(f"{each}: left out: {error}")
+    if not made:
+        raise DataError(f"{raw}: no dataset has its files here")
+    _tell(made)
+
+
+def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
+    """One dataset, downloaded where it can be."""
+    from spanloom.corpora import card as cards
+    from spanloom.corpora import prepare as making
+    from spanloom.corpora.fetch import fetch
+
+    card = cards.load(name)
+    fetch(card, raw, say)
+    if card.obtain and not any(raw.glob(f) for s in card.sources.values() for f in s.files):
+        raise DataError(f"{name}: {card.obtain}")
+    found = making.prepare(name, raw, out, lambda line: say(f"{name}: {line}"))
+    say(f"{name}: {'made' if found.fresh else 'there already'}")
+    return found
+
+
+def _tell(made: "dict[str, Prepared]") -> None:
+    """Print the counts, those of the cards beside them; raises ``DataError`` where they differ."""
+    from spanloom.corpora import card as cards
+    from spanloom.glad.statistics import differences
+
+    for name, found in made.items():
+        wanted = cards.load(name).counts
+        for split, counts in found.counts.items():
+            told = [
+                f"{number:,} {what}{_beside(number, wanted.get(split, {}).get(what))}"
+                for what, number in counts.items()
+            ]
+            put(f"{name} {split}: {', '.join(told)}")
+    wrong = differences(made)
+    for line in wrong:
+        say(line)
+    if wrong:
+        raise DataError(f"{len(wrong)} counts are not the cards'")
+
+
+def _beside(number: int, wanted: int | None) -> str:
+    if wanted is None:
+        return ""
+    return " (as the card says)" if wanted == number else f" (the card says {wanted:,})"
+
+
+@app.command()
+def run(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="its data are datasets")],
+    data: _Data = DATA,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="MODEL", help="runs/RECIPE if not said")
+    ] = None,
+    rows: _Rows = ROWS,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
+) -> None:
+    """Train a recipe, score it on the test sets of its datasets, and save a row a task.
+
+    A model that is at MODEL already is only scored. Each look at a test set is noted.
+
+    Example: spanloom glad run recipes/glad/wnut17.yaml --data glad/ --set seed=2
+    """
+    from spanloom.glad.board import table
+    from spanloom.glad.row import save
+    from spanloom.glad.run import run as runs
+
+    model = out or Path("runs", recipe.stem)
+    found = []
+    for row in runs(recipe, data, model, say, settings or [], resume=resume):
+        say(f"written to {save(row, rows)}")
+        found.append(row)
+    put(table(found), end="")
+
+
+@app.command()
+def board(
+    rows: _Rows = ROWS,
+    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="as a page")] = None,
+) -> None:
+    """Print the table of all saved results; with --html, write it as a page too.
+
+    Example: spanloom glad board --html board.html
+    """
+    from spanloom.glad import board as boards
+    from spanloom.glad.row import load_all
+    from spanloom.storage import write_file
+
+    found = load_all(rows)
+    if not found:
+        raise DataError(f"{rows}: no results; spanloom glad run saves them")
+    put(boards.table(found), end="")
+    if page is not None:
+        write_file(page, boards.page(found).encode())
+        say(f"written to {page}")
+
+
+@app.command()
+def stats(
+    data: _Data = DATA,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE")] = None,
+) -> None:
+    """Say what is in the prepared datasets, and the ceiling of each, as markdown.
+
+    Example: spanloom glad stats --data glad/ -o docs/glad.md
+    """
+    from spanloom.corpora import card as cards
+    from spanloom.glad.statistics import document
+    from spanloom.storage import write_file
+
+    pieces = []
+    for piece in document(data, cards.names()):
+        pieces.append(piece)
+        if is_terminal() and out is not None:
+            say(piece.strip().splitlines()[0])
+    text = "".join(pieces)
+    if out is None:
+        put(text, end="")
+    else:
+        write_file(out, text.encode())
+        say(f"written to {out}")

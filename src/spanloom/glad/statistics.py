@@ -1,0 +1,112 @@
+"""What is in the prepared datasets, as a page of markdown (SpanRel, table 3 and appendix A)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from spanloom.corpora import card as cards
+from spanloom.corpora import folder
+from spanloom.corpora.card import Card
+from spanloom.corpora.check import LayerReport, check
+from spanloom.corpora.folder import Corpus
+from spanloom.corpora.prepare import Prepared, already
+from spanloom.corpora.reach import Reach
+from spanloom.document import GIVEN, Document
+from spanloom.errors import DataError
+from spanloom.forms.nesting import nests
+from spanloom.words import splitter
+
+_HEAD = "| split | documents | sentences | words | layer | spans | relations | ceiling, F1 |\n"
+_RULE = "|---|---:|---:|---:|---|---:|---:|---:|\n"
+_CHAINS = {"constituency"}  # layers where spans have several labels: a unary chain is one label
+_ROOTS = {"dependency"}  # layers where a relation may lead from a word to itself
+
+
+def document(data: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the page, a section a dataset; raises ``DataError`` where none is prepared."""
+    found = [(name, made) for name in names if (made := already(data, name)) is not None]
+    if not found:
+        raise DataError(f"{data}: no prepared dataset; spanloom glad prepare all makes them")
+    yield (
+        "# Open GLAD: the datasets\n\nMade by `spanloom glad stats`. The ceiling is the F1 of a "
+        "model that finds every span and relation\nwhich whole words of one sentence can be, of "
+        "any width; what is beyond it counts as missed.\n"
+    )
+    for name, made in found:
+        yield _section(name, cards.load(name), made, data / name)
+
+
+def _section(name: str, card: Card, made: Prepared, place: Path) -> str:
+    """One dataset: where it comes from, what is in it, what is not comparable."""
+    facts = [
+        f"{card.title}. {card.home}",
+        f"Licence: {card.licence}; data {_may(card.data)}, weights {_may(card.weights)}.",
+        f"Tasks: {', '.join(card.tasks)}; scored by `{card.metric}`.",
+    ]
+    if card.own:
+        facts.append("Own split: there is no official one.")
+    facts += [f"{label}: {said}" for label, said in _told(card) if said]
+    facts += [f"**Differs from the card:** {each}." for each in made.differing(card)]
+    rows = "".join(_rows(made, place))
+    return (
+        f"\n## {name}\n\n" + "\n".join(f"* {each}" for each in facts) + f"\n\n{_HEAD}{_RULE}{rows}"
+    )
+
+
+def _told(card: Card) -> list[tuple[str, str]]:
+    return [("Paper", card.paper), ("Not comparable", card.note), ("Cite", card.cite)]
+
+
+def _may(allowed: bool) -> str:
+    return "may be passed on" if allowed else "may not be passed on"
+
+
+def _rows(made: Prepared, place: Path) -> Iterator[str]:
+    """The rows of a dataset's table: a line a split and layer."""
+    corpora = {split: folder.read(place, split) for split in made.counts}
+    for split, counts in made.counts.items():
+        sizes = [counts.get(what, 0) for what in ("documents", "sentences", "words")]
+        head = " | ".join(f"{size:,}" for size in sizes)
+        layers = _layers(corpora[split].documents)
+        for number, layer in enumerate(layers or [""]):
+            start = f"| {split} | {head}" if number == 0 else "| | | | "
+            yield f"{start} | {_layer(corpora[split], layer)} |\n"
+
+
+def _layers(documents: Iterable[Document]) -> list[str]:
+    found = {layer.name for each in documents for layer in each.layers}
+    return sorted(found.difference(GIVEN))
+
+
+def _layer(corpus: Corpus, layer: str) -> str:
+    """The cells of one layer; the ceiling is told where a model of spans could learn it."""
+    if not layer:
+        return " | | | "
+    alone = tuple(each.bare([layer]) for each in corpus.documents)
+    bounds = (
+        [(span.start, span.end) for span in each[layer].spans] for each in alone if each.has(layer)
+    )
+    reach = Reach(
+        splitter("blank", "line"),
+        nested=nests(bounds),
+        one_label_a_span=layer not in _CHAINS,
+        self_pairs=layer in _ROOTS,
+    )
+    report = check({"all": replace(corpus, documents=alone)}, reach).splits["all"]
+    found = report.layers[layer]
+    return f"{layer} | {found.spans.gold:,} | {found.relations.gold:,} | {_ceiling(found)}"
+
+
+def _ceiling(found: LayerReport) -> str:
+    """The F1 of spans, and of relations where there are any."""
+    each = [c.f1 for c in (found.spans, found.relations) if c.gold]
+    return " / ".join(f"{100 * f1:.1f}" for f1 in each) or "–"
+
+
+def differences(prepared: Mapping[str, Prepared]) -> list[str]:
+    """Return where counts are not the cards', a line each."""
+    return [
+        f"{name}: {each}"
+        for name, made in prepared.items()
+        for each in made.differing(cards.load(name))
+    ]
