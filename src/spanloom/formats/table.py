@@ -268,10 +268,16 @@ def _row(document: Document, said: Judged, sheet: Sheet) -> str:
     }
     cells = [told[name].pop() if told.get(name) else "" for name in sheet.names]
     for role, place in sheet.places.items():
-        usual = options.none if role == "label" else None
         new = values[role]
-        cells[place] = cells[place] or usual or "" if new is None else new
+        cells[place] = _silent(role, cells[place], options) if new is None else new
     return spelled(cells, options)
+
+
+def _silent(role: Role, kept: str, options: TableOptions) -> str:
+    """Return the cell of a label or number that there is not; ``kept`` is what stood there."""
+    if role == "number":
+        return ""
+    return kept if kept and not options.is_gold(kept) else options.none or ""
 
 
 def _end(document: Document, last: bool) -> str:
