@@ -145,7 +145,8 @@ class _Reading:
         )
         name, meta = self._name(said)
         told = {options.text, options.second, options.id}
-        told |= {options.label} if judged.label == _at(said, options.label) else set()
+        plain = judged.label is not None and judged.label == _at(said, options.label)
+        told |= {options.label} if plain else set()
         told |= {options.number} if judged.number is not None else set()
         meta += [(key, _noted(value)) for key, value in said.items() if key not in told]
         meta += _spelling(said, raw, options) + [(END, end)] * (end != "\n")
