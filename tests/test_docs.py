@@ -19,7 +19,7 @@ from spanloom.data.batches import collate
 from spanloom.data.units import Sizes
 from spanloom.document import content
 from spanloom.errors import FormatError
-from spanloom.formats import jsonl
+from spanloom.formats import _files, jsonl
 from spanloom.model import folder
 from spanloom.nn.span_relation import in_order, run_of
 from spanloom.structs.selection import disjoint
@@ -31,7 +31,7 @@ README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
 ARCHITECTURE, EXTENDING = CHAPTERS / "architecture.md", CHAPTERS / "extending.md"
 BENCHMARKS = CHAPTERS / "benchmarks.md"
 EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "encoders/numbers")}
-EXAMPLES |= {"structs/greedy.py", "formats/columns.py"}
+EXAMPLES |= {"structs/greedy.py", "formats/marked.py"}
 
 
 def section(page, heading):
@@ -293,16 +293,22 @@ def test_the_example_of_a_sampler_deals_every_batch():
     assert sorted(turns) == sorted(SAMPLERS["proportional"](sizes, Random(0), 1.0))
 
 
-def test_the_example_of_a_format_reads_what_it_writes(example, tmp_path):
-    columns = example("A new format")
-    path = tmp_path / "a.tsv"
-    path.write_text("Ada\tperson\nmet\tO\nAda\tperson\n\nShe\tO\n\n", encoding="utf-8")
-    document = columns.read(path)
-    assert [document.cover(span) for span in document["main"].spans] == ["Ada", "Ada"]
-    assert columns.dumps([document]) == path.read_text(encoding="utf-8")
-    path.write_text("Ada\n", encoding="utf-8")
-    with pytest.raises(FormatError, match="a.tsv:1"):
-        columns.read(path)
+def test_the_example_of_a_format_keeps_the_contract(example):
+    marked = example("A new format")
+    form = _files.load("marked")
+    (document,) = form.loads(form.sample, path="a", options=form.options())
+    assert [document.cover(span) for span in document["marks"].spans] == ["Ada", "Bob"]
+    assert form.dumps([document], options=form.options()) == form.sample
+    assert marked.loads is form.loads
+    assert not form.lost(document, form.options())
+    with pytest.raises(FormatError, match="a.marked:2"):
+        list(marked.loads("Ada|\nmet\n", path="a.marked"))
+
+
+def test_the_page_of_formats_is_what_its_command_makes(monkeypatch):
+    monkeypatch.syspath_prepend(CHAPTERS)
+    pages = importlib.import_module("formats")
+    assert (CHAPTERS / "formats.md").read_text(encoding="utf-8") == pages.page()
 
 
 # README.md

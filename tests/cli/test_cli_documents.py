@@ -92,7 +92,7 @@ def test_check_counts_and_limits(spanloom, home):
     assert free["splits"]["train"]["layers"]["main"]["ceiling"]["spans"]["gold"] == 136
     told = spanloom("check", home / "corpus", "-m", home / "model", "--json")
     assert json.loads(told.stdout)["model"] == {"width": 1, "nested": False}
-    assert told.stderr == "words: fine, sentences: line\n"
+    assert told.stderr == f"{home / 'corpus'}: read as brat\nwords: fine, sentences: line\n"
     recipe = spanloom("check", home / "corpus", "--recipe", home / "recipe.yaml")
     assert recipe.exit_code == 0
     assert "Mod-Link" in recipe.stdout

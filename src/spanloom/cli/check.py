@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or file")],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", metavar="R", help="split words and limit as it says")
     ] = None,
@@ -39,6 +39,8 @@ def check(
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
     corpora = {split: folder.read(data, split) for split in folder.splits(data)}
+    forms = {form for corpus in corpora.values() for form in corpus.forms}
+    say(f"{data}: read as {', '.join(sorted(forms))}")
     chosen = _recipe(recipe, model)
     words = chosen.words if chosen else _words(corpora)
     width, nested = _limits(chosen, corpora)

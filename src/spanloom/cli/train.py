@@ -19,7 +19,7 @@ RECIPES = (".yaml", ".yml", ".json")
 
 def train(
     source: Annotated[
-        Path, typer.Argument(metavar="RECIPE|FOLDER|FILE", help="recipe .yaml, folder or .jsonl")
+        Path, typer.Argument(metavar="RECIPE|FOLDER|FILE", help="recipe .yaml, or data")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the model's folder")],
     settings: Annotated[
@@ -58,13 +58,14 @@ def train(
 def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
     """Return the recipe and the folder that its paths start from."""
     from spanloom.config import recipe as recipes
+    from spanloom.corpora.folder import is_file
 
-    if source.suffix in RECIPES and not source.is_dir():
+    if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
         return recipes.load(source, settings), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
-    if not source.is_dir() and source.suffix != ".jsonl":
-        raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a .jsonl file")
+    if not source.is_dir() and not is_file(source):
+        raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
     from spanloom.training.propose import propose
 
     found = propose(source, str(source.absolute()))

@@ -18,6 +18,7 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
+_LINES = "jsonl"
 SPLITS = {
     "train": ("train", "training"),
     "dev": ("dev", "valid", "validation", "development", "val"),
@@ -30,11 +31,13 @@ class Corpus:
     """The documents of one split, sorted by name, and what was wrong with their files.
 
     ``root`` is the folder their names start from; None for documents that were made, not read.
+    ``forms`` are the formats that were read.
     """
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...] = ()
     root: Path | None = None
+    forms: tuple[str, ...] = ()
 
 
 def splits(path: Path) -> dict[str, Path]:
@@ -44,7 +47,7 @@ def splits(path: Path) -> dict[str, Path]:
     holds no documents, where a split has two names, and where annotated documents lie beside the
     split folders, because none of them may be left out silently.
     """
-    if path.is_file() and _is_lines(path):
+    if is_file(path):
         return {ALL: path}
     if not path.is_dir():
         raise DataError(f"{path}: expected a corpus folder or a file of documents, found none")
@@ -68,14 +71,16 @@ def _only(path: Path, spellings: Iterable[str]) -> Path | None:
     """The one folder or file that spells a split."""
     folders = [path / name for name in spellings if (path / name).is_dir()]
     files = [place for name in spellings for place in sorted(path.glob(f"{name}.*"))]
-    found = folders + [place for place in files if place.is_file() and _is_lines(place)]
+    found = folders + [place for place in files if is_file(place)]
     if len(found) > 1:
         raise DataError(f"{path}: expected one of {found[0].name}, {found[1].name}; got both")
     return found[0] if found else None
 
 
-def _is_lines(path: Path) -> bool:
-    """Whether a file holds documents of a format that is not brat's."""
+def is_file(path: Path) -> bool:
+    """Whether this is a file with documents of a format that is not brat's, by name or looks."""
+    if not path.is_file():
+        return False
     if path.suffix in {".txt", ".ann"}:
         return path.suffix == ".txt" and _form(path) is not None
     return path.suffix == ".jsonl" or (path.suffix in _files.suffixes() and bool(_form(path)))
@@ -86,6 +91,18 @@ def _form(path: Path) -> str | None:
     if path.suffix == ".txt" and path.with_suffix(".ann").exists():
         return None
     return _files.guess(path)
+
+
+def _known_form(path: Path) -> str:
+    """The format of a file of documents; what ends in .jsonl has a reader that tells what is wrong.
+
+    Raises ``DataError`` where none is known.
+    """
+    found = _form(path) or (_LINES if path.suffix == f".{_LINES}" else None)
+    if found is None:
+        problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
+        raise DataError(f"{path}: {problem}")
+    return found
 
 
 def _has_documents(path: Path) -> bool:
@@ -99,9 +116,10 @@ def _has_documents(path: Path) -> bool:
 
 def _lines(path: Path) -> Iterable[Document]:
     """The documents of one file, each named."""
-    if path.suffix == ".jsonl" and _files.guess(path) in (None, "jsonl"):
-        return jsonl.read(path)  # line by line, and its reader tells what is wrong
-    form = _files.load(_form(path) or "jsonl")
+    name = _known_form(path)
+    if name == _LINES:
+        return jsonl.read(path)  # line by line
+    form = _files.load(name)
     return _files.named(_files.read(path, form, form.options()), path)
 
 
@@ -121,18 +139,22 @@ def read(path: Path, split: str) -> Corpus:
     """
     root = place(path, split)
     if root.is_file():
-        return _corpus(_lines(root), (), root)
+        return _corpus(_lines(root), (), root, [_known_form(root)])
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
+    forms = [_files.BRAT] * bool(documents)
     known = {".jsonl"} if documents else {".jsonl", *_files.suffixes()}
     for lines in sorted(each for each in root.iterdir() if each.suffix in known and each.is_file()):
         documents.extend(_lines(lines))
+        forms.append(_known_form(lines))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
-    return _corpus(documents, problems, root)
+    return _corpus(documents, problems, root, forms)
 
 
-def _corpus(documents: Iterable[Document], problems: Iterable[Problem], root: Path) -> Corpus:
+def _corpus(
+    documents: Iterable[Document], problems: Iterable[Problem], root: Path, forms: Iterable[str]
+) -> Corpus:
     """Sort by name; refuse none at all and names that occur twice."""
     ordered = tuple(sorted(documents, key=lambda each: each.name))
     if not ordered:
@@ -140,4 +162,4 @@ def _corpus(documents: Iterable[Document], problems: Iterable[Problem], root: Pa
     name, times = Counter(each.name for each in ordered).most_common(1)[0]
     if times > 1:
         raise DataError(f"{root}: expected one document {name!r}, got {times}")
-    return Corpus(ordered, tuple(problems), root)
+    return Corpus(ordered, tuple(problems), root, tuple(dict.fromkeys(forms)))
