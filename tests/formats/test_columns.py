@@ -191,6 +191,7 @@ def test_what_stood_behind_a_sentence_still_parts_it():
         ("a\tB-\n", 1, "got 'B-'"),
         ("a\tS-x\n", 1, "got 'S-x'"),
         ("a\t\n", 1, "got ''"),
+        ("a O\n -DOCSTART- O\n", 2, "expected -DOCSTART- where a line begins"),
     ],
 )
 def test_errors_say_where_and_what(text, line, problem):

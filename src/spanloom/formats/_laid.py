@@ -50,12 +50,6 @@ class Laid:
                 found.setdefault(places[each.target], []).append(each)
         return found
 
-    @cached_property
-    def plain(self) -> bool:
-        """Whether the text is its words: one blank between two, a line a sentence, nothing else."""
-        lines = (" ".join(self.forms[first:end]) for first, end in self.words.sentences)
-        return self.document.text == "\n".join(lines)
-
     def spaces(self, sentence: Bounds) -> list[bool]:
         """Whether anything stands between each word of a sentence and the next; last: False."""
         first, end = sentence

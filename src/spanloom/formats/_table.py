@@ -81,6 +81,10 @@ class Table:
         if len(cells) != len(self.columns):
             said = f"expected {len(self.columns)} columns ({', '.join(self.columns)})"
             raise FormatError(path, line, f"{said}, got {len(cells)}: {row!r:.60}")
+        if cells[0] == DOCUMENT:
+            raise FormatError(
+                path, line, f"expected {DOCUMENT} where a line begins, got {row!r:.60}"
+            )
         for layer, at in self.layers.items():
             if not is_tag(cells[at], self.openings[layer]):
                 tags = ", ".join(f"{each}LABEL" for each in self.openings[layer])
@@ -136,7 +140,7 @@ class Table:
         made = written(form, _PARTING[self.separator])
         if not self.fits(made, self.word):  # its end would be taken for the row's
             made = made[:-1] + "_"
-        return "_" * len(made) if made == DOCUMENT else made
+        return "_" * len(made) if self.word == 0 and made == DOCUMENT else made
 
     def sections(self, text: str) -> Iterator[Section]:
         """Cut a text into documents: at each line -DOCSTART-, or a sentence each if it has none."""

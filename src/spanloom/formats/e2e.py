@@ -24,9 +24,9 @@ from spanloom.formats._lines import Line, lines
 from spanloom.formats._making import Making
 from spanloom.formats._names import numbered
 from spanloom.formats._regained import missing
-from spanloom.formats._tagged import apart, is_tag, openings, respelt, written
+from spanloom.formats._tagged import apart, respelt, written
 from spanloom.forms.subsequence import found_in
-from spanloom.forms.tag_schemes import Prefixed, Tagged
+from spanloom.forms.tag_schemes import OUTSIDE, Prefixed, Tagged
 
 LAYER = "aspects"
 TEXT = "text"  # what a sentence is in the file, where words are not found in it
@@ -34,6 +34,7 @@ _PARTING = "####"
 _TERMS = Prefixed("T", "T", "T", "T")
 _BREAK = re.compile(r"[ \n]")
 _LABEL = re.compile(r"[^\s=]+")
+_TAG = re.compile(rf"{OUTSIDE}|T-{_LABEL.pattern}")
 _LINE = re.compile(r"[^\n]*?####[^ \n]+=(?:O|T-[A-Z]+)(?: [^ \n]+=(?:O|T-[A-Z]+))*")
 
 
@@ -62,7 +63,7 @@ def _read(making: Making, line: Line, path: str) -> None:
     words, tags = [], []
     for cell in rest.split(" "):
         word, equals, tag = cell.rpartition("=")
-        if not equals or not word.strip() or not is_tag(tag, openings(_TERMS)):
+        if not equals or not word.strip() or not _TAG.fullmatch(tag):
             problem = f"expected WORD=O or WORD=T-LABEL, got {cell!r:.60}"
             raise FormatError(path, line.number, problem)
         words.append(word)
