@@ -85,6 +85,13 @@ def test_several_files_are_several_documents():
         list(loads(KIND.sample + KIND.sample.replace("header", "head"), path="in.xml"))
 
 
+def test_nothing_before_or_between_files_is_passed_over():
+    assert list(loads("\n\n")) == []
+    assert len(list(loads("\ufeff" + KIND.sample))) == 1
+    with pytest.raises(FormatError, match=r"^in\.xml:1: not XML"):
+        list(loads("odd\n" + KIND.sample, path="in.xml"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "problem"),
     [

@@ -29,6 +29,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from spanloom.config.options import Options
@@ -77,8 +78,10 @@ _FILE = re.compile(r"^\ufeff?<\?xml ", re.MULTILINE)
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the document of each file; raises ``FormatError``: path, line, what was expected."""
     names = Names()
-    starts = [match.start() for match in _FILE.finditer(text)] or [0] * bool(text.strip())
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    starts = [match.start() for match in _FILE.finditer(text)]
+    for start, end in pairwise([0, *starts, len(text)]):
+        if not text[start:end].strip():
+            continue
         before = "\n" * text.count("\n", 0, start)
         one = _DECLARED.sub(_line_ends, text[start:end].lstrip("\ufeff"), count=1)
         root = parsed(before + one, path)
