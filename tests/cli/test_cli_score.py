@@ -1,0 +1,136 @@
+"""``spanloom score`` and ``spanloom glad`` through their door."""
+
+import json
+
+import pytest
+import tiny
+
+from spanloom.corpora import card as cards
+from spanloom.errors import NameNotFound
+from spanloom.formats.brat import folder as brat
+from spanloom.glad.row import load_all
+from spanloom.scoring import _base
+
+GOLD = "Ada B-PER\nLovelace I-PER\nmet O\nBob B-PER\n\nOslo B-LOC\n"
+SAID = "Ada B-PER\nLovelace I-PER\nmet O\nBob O\n\nOslo B-PER\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    gold, said = tmp_path / "gold.txt", tmp_path / "said.txt"
+    gold.write_text(GOLD)
+    said.write_text(SAID)
+    return gold, said
+
+
+def test_score_prints_numbers_and_a_table(spanloom, files):
+    told = json.loads(spanloom("score", *files, "--metric", "conlleval", "--json").stdout)
+    assert told["precision"] == told["recall"] == 50.0 or told["recall"] == 33.33
+    assert told["gold_phrases"] == 3
+    assert "33.33" in spanloom("score", *files, "--metric", "conlleval").stdout
+
+
+def test_official_options_come_last(spanloom, files):
+    flags = ("--metric", "conlleval", "--json", "-d", " ")
+    plain = spanloom("score", *files, "--metric", "conlleval", "--json").stdout
+    assert spanloom("score", *files, *flags).stdout == plain
+
+
+def test_score_mistakes(fails, files, tmp_path):
+    metric = ("--metric", "conlleval")
+    assert "did you mean 'conlleval'" in fails("score", *files, "--metric", "conleval", code=1)
+    assert "no option '--nope'" in fails("score", *files, *metric, "--nope", code=2)
+    assert "expected a value" in fails("score", *files, *metric, "-d", code=2)
+    assert "cannot be read" in fails("score", tmp_path / "no", files[1], *metric, code=1)
+    files[1].write_text("Ada\n")
+    fails("score", *files, *metric, code=1)
+
+
+def test_help_names_every_metric(spanloom):
+    told = spanloom("score", "--help").stdout.replace("\n  ", " ")
+    for name in _base.names():
+        assert name in told
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """One dataset of its own, whose raw files are made here."""
+    written = (
+        "title: Tiny\nhome: https://example.org\nlicence: CC0\ndata: true\nweights: true\n"
+        "cite: none\ntasks: [entities]\nmetric: conlleval\n"
+        "sources:\n"
+        "  train: {files: [tiny/train.conll], format: columns, options: {preset: wnut17}}\n"
+        "  test: {files: [tiny/test.conll], format: columns, options: {preset: wnut17}}\n"
+        "splits: {train: {of: train}, test: {of: test}}\n"
+        "counts: {train: {sentences: 20}}\n"
+    )
+
+    def text(name):
+        if name != "tiny":
+            raise NameNotFound("dataset", name, ["tiny"])
+        return written
+
+    monkeypatch.setattr(cards, "names", lambda: ["tiny"])
+    monkeypatch.setattr(cards, "text", text)
+
+
+@pytest.fixture
+def raw(tmp_path):
+    folder = tmp_path / "raw/tiny"
+    folder.mkdir(parents=True)
+    sentence = "Ada\tB-person\nmet\tO\nBob\tB-person\n.\tO\n\n"
+    (folder / "train.conll").write_text(sentence * 20)
+    (folder / "test.conll").write_text(sentence * 3)
+    return folder.parent
+
+
+def test_prepare_list_stats(spanloom, card, raw, tmp_path):
+    assert "Tiny (CC0; weights may ship)" in spanloom("glad", "list").stdout
+    out = ("--raw", raw, "-o", tmp_path / "glad")
+    first = spanloom("glad", "prepare", "tiny", *out)
+    assert "20 sentences (as the card says), 80 words, 40 entities" in first.stdout
+    assert "tiny: made" in first.stderr
+    assert "there already" in spanloom("glad", "prepare", "all", *out).stderr
+    assert len(list(brat.read_all(tmp_path / "glad/tiny/train"))) == 20
+    page = tmp_path / "glad.md"
+    assert spanloom("glad", "stats", "--data", tmp_path / "glad", "-o", page).exit_code == 0
+    assert "| train | 20 | 20 | 80 | entities | 40 | 0 | 100.0 |" in page.read_text()
+
+
+def test_prepare_mistakes(fails, card, raw, tmp_path):
+    out = ("-o", tmp_path / "glad")
+    nowhere = ("--raw", tmp_path)
+    assert "no such file" in fails("glad", "prepare", "tiny", *nowhere, *out, code=1)
+    assert "no dataset has its files" in fails("glad", "prepare", "all", *nowhere, *out, code=1)
+    assert "did you mean 'tiny'" in fails("glad", "prepare", "tini", "--raw", raw, *out, code=1)
+    with (raw / "tiny/train.conll").open("a") as more:
+        more.write("One\tO\n\n")
+    assert "1 counts are not" in fails("glad", "prepare", "tiny", "--raw", raw, *out, code=1)
+    assert "no results" in fails("glad", "board", "--rows", tmp_path / "none", code=1)
+    assert "no prepared dataset" in fails("glad", "stats", "--data", tmp_path, code=1)
+
+
+def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spanloom("glad", "prepare", "tiny", "--raw", raw, "-o", tmp_path / "glad")
+    tiny.encoder(tmp_path / "encoder")
+    recipe = tmp_path / "ner.yaml"
+    recipe.write_text(
+        f"trunk: [{{transformer: {tmp_path / 'encoder'}}}]\n"
+        "tasks: {ner: {data: tiny, kind: entities, layer: entities, size: 16, width: 2}}\n"
+        "stages: [{tasks: [ner], epochs: 2, precision: fp32}]\nwindow: 64\n"
+    )
+    rows = tmp_path / "rows"
+    run = ("glad", "run", recipe, "--data", tmp_path / "glad", "--rows", rows)
+    result = spanloom(*run, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.stderr
+    (row,) = load_all(rows)
+    assert (row.dataset, row.task, row.kind, row.seed) == ("tiny", "ner", "entities", 1)
+    assert row.figures["spans"] == row.report["spans"]["micro"]["f1"]
+    assert row.interval[0] <= row.main[1] <= row.interval[1]
+    assert row.command.endswith("ner.yaml")
+    assert len((tmp_path / "test-evaluations.jsonl").read_text().splitlines()) == 1
+    page = tmp_path / "board.html"
+    shown = spanloom("glad", "board", "--rows", rows, "--html", page)
+    assert "| tiny | ner | entities | spans |" in shown.stdout
+    assert "<td>tiny</td>" in page.read_text()
