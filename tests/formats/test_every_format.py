@@ -9,6 +9,8 @@ import pytest
 from spanloom.document import Attribute, Document, Layer, Relation, Span, content
 from spanloom.errors import FormatError
 from spanloom.formats import _files
+from spanloom.formats.brat.read import loads_parts
+from spanloom.formats.brat.write import parts, text_file
 
 NAMES = _files.names()
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -129,6 +131,22 @@ def test_files_go_through_the_doors(name, tmp_path):
     assert _files.guess(path) == name
     back = list(_files.read(path, form, options))
     assert [content(each) for each in back] == [content(each) for each in documents]
+
+
+@EVERY
+def test_through_brat_and_back_nothing_is_lost(name):
+    form, options = kept(name)
+    text, beside = sample_of(form)
+    documents = list(form.loads(text, path="sample", options=options, **beside))
+    there = [through_brat(each) for each in documents]
+    assert [content(each) for each in there] == [content(each) for each in documents]
+    if not form.binary and name != "jsonl":  # brat has no place for scores
+        assert form.dumps(there, options=options) == form.sample
+
+
+def through_brat(document):
+    """The document that its brat files say."""
+    return loads_parts(text_file(document), parts(document), name=document.name).document
 
 
 def damaged(text, rng):
