@@ -29,6 +29,7 @@ from spanloom.config.yaml import Where
 from spanloom.errors import NameNotFound
 
 ENDING = ".yaml"
+ALL = "all"
 
 
 class Source(Options):
@@ -37,7 +38,7 @@ class Source(Options):
     files: tuple[str, ...] = Field(description="paths below the raw folder; * and ** as in a shell")
     base: str = Field("", description="address of the first folder of these paths, to download")
     sha256: str = Field("", description="of the list of names and SHA-256 of all files, sorted")
-    format: str = Field(description="a format's name, or brat")
+    format: str = Field(description="a format's name, brat, or text: plain, or plain and gzipped")
     options: dict[str, Any] = Field(default={}, description="of the format; and files beside")
     polarities: str = Field("", description="a file of three-line blocks that says the polarities")
 
@@ -48,6 +49,14 @@ class Share(Options):
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
     seed: int = 1
+    by: str = Field("", description="a key of meta: what says the same there stays together")
+
+
+class Run(Options):
+    """Sentences in a row, counted through all documents; those that lie across are cut."""
+
+    first: int | None = Field(None, ge=1, description="this many")
+    after: int = Field(0, ge=0, description="behind this many")
 
 
 class Listed(Options):
@@ -63,12 +72,16 @@ class Split(Options):
     of: str = Field(description="a source")
     listed: Listed | None = None
     unlisted: tuple[Listed, ...] = Field((), description="documents that none of these lists")
+    names: tuple[str, ...] = Field((), description="documents of these names")
+    unnamed: tuple[str, ...] = Field((), description="documents of all names but these")
     first: int | None = Field(None, ge=1, description="this many documents from the start")
     after: int = Field(0, ge=0, description="documents after this many")
     share: Share | None = None
     fold: tuple[int, ...] = Field((), description="these of ten folds of the sorted names")
     where: dict[str, str] = Field({}, description="documents whose meta says so")
     like: str = Field("", description="documents of the names that this dataset's split has")
+    sentences: Run | None = None
+    holding: str = Field("", description="documents that have a span in this layer after all")
 
 
 class Drop(Options):
@@ -97,21 +110,21 @@ class Card(Options):
     own: bool = Field(False, description="the split is ours, for there is no official one")
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = Field({}, description="by split; all: of all together")
     paper: str = Field("", description="what the papers say of it")
     note: str = Field("", description="what is not comparable")
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         """Refuse names that no split has, splits of no source, and counts of no split."""
-        if not {"train", "dev", "test", "all"}.issuperset(self.splits):
+        if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
         for name, split in self.splits.items():
             if split.of not in self.sources:
                 choices = ", ".join(self.sources)
                 raise ValueError(f"split {name}: no source {split.of!r} (there are: {choices})")
         for name in self.counts:
-            if name not in self.splits:
+            if name not in {ALL, *self.splits}:
                 raise ValueError(f"counts of {name!r}, which is no split")
         return self
 

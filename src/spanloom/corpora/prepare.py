@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -41,12 +42,21 @@ class Prepared:
 
     def differing(self, card: Card) -> list[str]:
         """Return where the counts are not those that the card says, in words."""
+        counted = {**self.counts} if cards.ALL in self.counts else {**self.counts, **self.total}
         return [
-            f"{split}: {counted.get(what, 0):,} {what}, the card says {number:,}"
-            for split, counted in self.counts.items()
-            for what, number in card.counts.get(split, {}).items()
-            if counted.get(what, 0) != number
+            f"{split}: {counted[split].get(what, 0):,} {what}, the card says {number:,}"
+            for split, said in card.counts.items()
+            for what, number in said.items()
+            if counted[split].get(what, 0) != number
         ]
+
+    @property
+    def total(self) -> dict[str, dict[str, int]]:
+        """What all splits hold together, as if they were one."""
+        whole: Counter[str] = Counter()
+        for counted in self.counts.values():
+            whole.update(counted)
+        return {cards.ALL: dict(whole)}
 
 
 def prepare(
@@ -58,8 +68,7 @@ def prepare(
     do; the dataset that was there before is then untouched.
     """
     card = cards.load(name)
-    sources.check(card, raw)
-    key = _key(name, card, raw)
+    key = _key(name, card, sources.check(card, raw))
     there = already(out, name)
     if there is not None and there.key == key:
         return there
@@ -89,9 +98,8 @@ def already(out: Path, name: str) -> Prepared | None:
         return None
 
 
-def _key(name: str, card: Card, raw: Path) -> str:
+def _key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     """A digest of all that the result follows from: cards, files, how files are read."""
-    sums = {each: sources.digest(sources.files(s, raw), raw) for each, s in card.sources.items()}
     others = [cards.text(rule.like) for rule in card.splits.values() if rule.like]
     said = json.dumps([cards.text(name), others, sums, _VERSION], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()

@@ -1,14 +1,20 @@
 """From a card and raw files to the documents of each split: sums checked, rules applied."""
 
+import gzip
 import hashlib
+import math
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from glob import escape
+from itertools import islice
 from pathlib import Path
 
 from spanloom.config.yaml import Where
-from spanloom.corpora.card import Card, Drop, Listed, Source, Split
-from spanloom.document import GIVEN, Document, Layer
+from spanloom.corpora.card import Card, Drop, Listed, Run, Source, Split
+from spanloom.corpora.excerpt import excerpt
+from spanloom.document import GIVEN, SENTENCES, Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats import _files
 from spanloom.formats.brat import read as brat
@@ -17,6 +23,8 @@ from spanloom.forms.kept import without
 
 _LISTED = re.compile(r"[\s*-]*(\S+)\s*")  # a name, as it may be an item of a list
 FOLDS = 10
+TEXT = "text"  # a format that says nothing of its text
+_ZIPPED = ".gz"
 
 
 def files(source: Source, raw: Path) -> list[Path]:
@@ -32,23 +40,58 @@ def files(source: Source, raw: Path) -> list[Path]:
     return sorted(found)
 
 
+def needed(card: Card, raw: Path) -> dict[str, list[Path]]:
+    """Return all files that each source is read from, sorted, those beside others too.
+
+    Under "" stand the lists of names. Raises ``DataError`` for a file that is not there.
+    """
+    rules = card.splits.values()
+    lists = {each.file for rule in rules for each in (rule.listed, *rule.unlisted) if each}
+    found = {name: _with_beside(source, raw) for name, source in card.sources.items()}
+    return found | {"": sorted(raw / each for each in lists)}
+
+
+def _with_beside(source: Source, raw: Path) -> list[Path]:
+    """Return the files of a source, and those that are read beside them, sorted."""
+    found = set(files(source, raw))
+    if source.format not in (TEXT, _files.BRAT):
+        beside = _files.load(source.format).beside
+        names = [str(source.options.get(key, name)) for key, name in beside.items()]
+        found |= {path.parent / name for path in found for name in names}
+    if source.format == _files.BRAT:
+        found |= {place for path in found for place in path.parent.glob(f"{escape(path.stem)}.*")}
+    if source.polarities:
+        found.add(raw / source.polarities)
+    return sorted(found)
+
+
 def digest(paths: Sequence[Path], raw: Path) -> str:
-    """Return the SHA-256 of a list of names and SHA-256 sums, one a line, as sha256sum prints."""
+    """Return the SHA-256 of a list of names and SHA-256 sums, one a line, as sha256sum prints.
+
+    Raises ``DataError`` for a file that cannot be read.
+    """
     whole = hashlib.sha256()
     for path in paths:
-        with path.open("rb") as stream:
-            one = hashlib.file_digest(stream, "sha256").hexdigest()
+        try:
+            with path.open("rb") as stream:
+                one = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         whole.update(f"{one}  {path.relative_to(raw).as_posix()}\n".encode())
     return whole.hexdigest()
 
 
-def check(card: Card, raw: Path) -> None:
-    """Raise ``DataError`` where a file is missing or is not the one that the card means."""
+def check(card: Card, raw: Path) -> dict[str, str]:
+    """Return the sum of each source's files, under "" that of the lists of names.
+
+    Raises ``DataError`` where a file is missing or is not the one that the card means.
+    """
+    sums = {name: digest(paths, raw) for name, paths in needed(card, raw).items()}
     for name, source in card.sources.items():
-        found = digest(files(source, raw), raw)
-        if source.sha256 and found != source.sha256:
-            problem = f"expected files with the sum {source.sha256}, got {found}"
+        if source.sha256 and sums[name] != source.sha256:
+            problem = f"expected files with the sum {source.sha256}, got {sums[name]}"
             raise DataError(f"{raw}: source {name!r}: {problem}; another release?")
+    return sums
 
 
 def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) -> Iterator[Document]:
@@ -64,7 +107,9 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
         if each.name in seen:
             raise DataError(f"{raw}: split {split}: two documents have the name {each.name!r}")
         seen.add(each.name)
-        yield _pruned(each, card)
+        pruned = _pruned(each, card)
+        if not rule.holding or (pruned.has(rule.holding) and pruned[rule.holding].spans):
+            yield pruned
 
 
 def _read(source: Source, raw: Path) -> Iterator[Document]:
@@ -77,12 +122,15 @@ def _read(source: Source, raw: Path) -> Iterator[Document]:
             continue
         several = list(found)
         for each in several:
-            name = path.stem if len(several) == 1 else f"{path.stem}/{each.name}"
+            name = stem(path) if len(several) == 1 else f"{stem(path)}/{each.name}"
             yield replace(each, name=name)
 
 
 def _file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
     """Yield the documents of one file."""
+    if source.format == TEXT:
+        yield Document(_plain(path), name=stem(path))
+        return
     if source.format == _files.BRAT:
         reading = brat.load(path, name=path.stem)
         yield replace(reading.document, source=None)
@@ -98,31 +146,69 @@ def _file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
     yield from found
 
 
+def stem(path: Path) -> str:
+    """Return a file's name without its suffix, and without that of its compression."""
+    return Path(path.name.removesuffix(_ZIPPED)).stem
+
+
+def _plain(path: Path) -> str:
+    """Return a plain text, unzipped if it is; line ends are made the same."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == _ZIPPED else data).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: expected a text in UTF-8: {error}") from error
+    return text.replace("\r\n", "\n")
+
+
 Narrow = Callable[[Iterator[Document]], Iterator[Document]]
 
 
 def _rule(rule: Split, raw: Path, split: str, load: Callable[[str], Card]) -> Narrow:
     """Return what keeps the documents that a split's rules mean."""
-    listed = None if rule.listed is None else _names(rule.listed, raw)
-    unlisted = frozenset(name for each in rule.unlisted for name in _names(each, raw))
-    if rule.like:
-        other = load(rule.like)
-        listed = frozenset(each.name for each in documents(other, split, raw, load))
+    wanted = _wanted(rule, raw, split, load)
+    gone = {*rule.unnamed, *(name for each in rule.unlisted for name in _names(each, raw))}
 
     def narrowed(every: Iterator[Document]) -> Iterator[Document]:
         kept = (
             each
             for each in every
-            if (listed is None or each.name in listed)
-            and each.name not in unlisted
+            if (wanted is None or each.name in wanted)
+            and each.name not in gone
             and _says(each, rule.where)
         )
         ordered = kept if not (rule.share or rule.fold) else _drawn(list(kept), rule)
-        for number, each in enumerate(ordered):
-            if number >= rule.after and (rule.first is None or number < rule.after + rule.first):
-                yield each
+        stop = None if rule.first is None else rule.after + rule.first
+        found = islice(ordered, rule.after, stop)
+        yield from found if rule.sentences is None else _run(found, rule.sentences)
 
     return narrowed
+
+
+def _wanted(
+    rule: Split, raw: Path, split: str, load: Callable[[str], Card]
+) -> frozenset[str] | None:
+    """Return the names that a rule says documents must have, None where it says none."""
+    said = [] if rule.listed is None else [_names(rule.listed, raw)]
+    said += [frozenset(rule.names)] if rule.names else []
+    if rule.like:
+        other = load(rule.like)
+        said.append(frozenset(each.name for each in documents(other, split, raw, load)))
+    return frozenset.intersection(*said) if said else None
+
+
+def _run(every: Iterator[Document], rule: Run) -> Iterator[Document]:
+    """Yield the sentences of a run; documents that lie across its bounds are cut."""
+    stop = math.inf if rule.first is None else rule.after + rule.first
+    done = 0
+    for each in every:
+        total = len(each[SENTENCES].spans)
+        low, high = max(rule.after - done, 0), int(min(stop - done, total))
+        done += total
+        if low < high:
+            yield each if (low, high) == (0, total) else excerpt(each, low, high)
+        if done >= stop:
+            return
 
 
 def _says(document: Document, meta: Mapping[str, str]) -> bool:
@@ -134,10 +220,13 @@ def _says(document: Document, meta: Mapping[str, str]) -> bool:
 def _drawn(every: list[Document], rule: Split) -> Iterator[Document]:
     """Yield those of the rule's folds, or of its share, in their order.
 
-    Folds deal the sorted names out in ten runs of like length; a share is taken from the names
-    sorted by the SHA-256 of seed and name, so that it depends on nothing else.
+    Folds deal the sorted names out in ten runs of like length; a share is taken from the names (of
+    groups, where the rule says what makes them) sorted by the SHA-256 of seed and name, so that it
+    depends on nothing else.
     """
-    names = sorted(each.name for each in every)
+    key = "" if rule.share is None else rule.share.by
+    groups = [dict(each.meta).get(key, "") if key else each.name for each in every]
+    names = sorted(set(groups))
     if rule.fold:
         at = {name: place * FOLDS // len(names) for place, name in enumerate(names)}
         chosen = {name for name in names if at[name] in rule.fold}
@@ -146,7 +235,7 @@ def _drawn(every: list[Document], rule: Split) -> Iterator[Document]:
         seed, total = rule.share.seed, len(names)
         ranked = sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
         chosen = set(ranked[round(rule.share.low * total) : round(rule.share.high * total)])
-    return (each for each in every if each.name in chosen)
+    return (each for each, group in zip(every, groups, strict=True) if group in chosen)
 
 
 def _names(listed: Listed, raw: Path) -> frozenset[str]:

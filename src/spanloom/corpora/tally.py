@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from spanloom.document import GIVEN, Document
+from spanloom.document import GIVEN, Document, Layer
 from spanloom.words import splitter, words_of
 
 _KINDS = ("relations", "events", "equivalences")
@@ -13,7 +13,9 @@ class Tally:
     """Counts of documents, sentences, words and queries; of spans and more by layer.
 
     A layer's spans stand under its name, its relations under ``NAME relations`` (events and
-    equivalences so too). Words and sentences are the given ones, else blanks and lines part them.
+    equivalences so too), the arguments of its events under ``NAME arguments``. ``NAME sources``
+    are spans where no relation ends, in layers with relations: predicates, or clusters. Words and
+    sentences are the given ones, else blanks and lines part them.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -30,7 +32,16 @@ class Tally:
                 self._more(layer.name, len(layer.spans))
                 for kind in _KINDS:
                     self._more(f"{layer.name} {kind}", len(getattr(layer, kind)))
+                arguments = sum(len(each.arguments) for each in layer.events)
+                self._more(f"{layer.name} arguments", arguments)
+                self._more(f"{layer.name} sources", _sources(layer))
 
     def _more(self, what: str, number: int) -> None:
         if number or what in ("documents", "sentences", "words"):
             self.counts[what] = self.counts.get(what, 0) + number
+
+
+def _sources(layer: Layer) -> int:
+    """Count the spans of a layer where no relation ends; 0 where it has no relations."""
+    ends = {each.tail for each in layer.relations}
+    return sum(span.id not in ends for span in layer.spans) if ends else 0
