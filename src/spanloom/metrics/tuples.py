@@ -4,7 +4,7 @@ Every gold tuple is compared with every predicted one of its sentence. For recal
 counts, whichever others it is best for too; for precision each has one partner, found greedily.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ def _overlap(
     """Compare relations, of which "be" is any of its forms, and up to two arguments."""
     mine, theirs = relation.split(), other.split()
     shared = _shared(mine, theirs)
-    more_be = Counter(theirs)["be"] > Counter(mine)["be"]
+    more_be = theirs.count("be") > mine.count("be")
     shared += more_be and not _BE.isdisjoint(mine)
     if not shared or len(others) < len(arguments):
         return _NOTHING
@@ -177,7 +177,13 @@ def _ratio(parts: Iterable[tuple[str, str]]) -> Overlap:
 
 def _shared(one: Sequence[str], two: Sequence[str]) -> int:
     """Count the words of both, each as often as it is in both."""
-    return sum((Counter(one) & Counter(two)).values())
+    left = list(two)  # short: quicker than a Counter
+    shared = 0
+    for word in one:
+        if word in left:
+            left.remove(word)
+            shared += 1
+    return shared
 
 
 def _levels(
