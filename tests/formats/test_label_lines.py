@@ -5,7 +5,7 @@ import json
 import pytest
 from damaged_texts import reads_or_tells, written_and_read
 from drawn_documents import documents
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.document import Attribute, Document, Layer, Span
@@ -146,6 +146,7 @@ OPTIONS = [
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3), st.sampled_from(OPTIONS))
+@settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many, said):
     options = LineOptions(**said)
     found = written_and_read(label_lines.KIND, many, options)

@@ -3,7 +3,7 @@
 import pytest
 from damaged_texts import reads_or_tells, written_and_read
 from drawn_documents import documents
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.config.options import Options
@@ -127,6 +127,7 @@ def test_answers_of_others_take_free_places():
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3))
+@settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many):
     found = written_and_read(qamr.KIND, many, Options())
     assert written_and_read(qamr.KIND, found, Options()) == found

@@ -5,7 +5,7 @@ import json
 import pytest
 from damaged_texts import reads_or_tells
 from drawn_documents import documents
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.document import Attribute, Document, Layer, Query, Span
@@ -49,6 +49,7 @@ def test_the_sample_says_what_it_means():
     assert squad.lost(first) == squad.lost(second) == {}
 
 
+@pytest.mark.slow
 def test_the_real_files_come_back(data):
     folder = data("squad-dev")
     for name, version, questions in (("dev-1.1", "1.1", 10_570), ("dev-2.0", "v2.0", 11_873)):
@@ -163,6 +164,7 @@ def test_what_is_no_answer_is_counted():
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3))
+@settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many):
     written = squad.dumps(many)
     found = list(squad.loads(written))

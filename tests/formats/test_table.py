@@ -6,7 +6,7 @@ import io
 import pytest
 from damaged_texts import reads_or_tells, written_and_read
 from drawn_documents import documents
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -19,20 +19,20 @@ from spanloom.forms.parts import Judgement, judged, parts
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),
-    ("cola", "glue/cola/in_domain_train.tsv", 8551),
+    pytest.param("cola", "glue/cola/in_domain_train.tsv", 8551, marks=pytest.mark.slow),
     ("cola", "glue/cola/out_of_domain_dev.tsv", 516),
     ("mrpc", "glue/mrpc/dev.txt", 1500),
     ("mrpc", "glue/mrpc/test.txt", 1725),
-    ("mrpc", "glue/mrpc/train.txt", 2576),
+    pytest.param("mrpc", "glue/mrpc/train.txt", 2576, marks=pytest.mark.slow),
     ("rte", "glue/rte/dev.tsv", 277),
-    ("rte", "glue/rte/train.tsv", 2490),
+    pytest.param("rte", "glue/rte/train.tsv", 2490, marks=pytest.mark.slow),
     ("stsb", "glue/stsb/dev.tsv", 1500),
     ("stsb", "glue/stsb/test.tsv", 1500),
-    ("stsb", "glue/stsb/train.tsv", 4249),
+    pytest.param("stsb", "glue/stsb/train.tsv", 4249, marks=pytest.mark.slow),
     ("sst2", "sst2/dev.tsv", 872),
     ("sst2", "sst2/test.tsv", 1821),
-    ("sst2", "sst2/train.tsv", 6920),
-    ("sick", "sick/SICK.txt", 9840),
+    pytest.param("sst2", "sst2/train.tsv", 6920, marks=pytest.mark.slow),
+    pytest.param("sick", "sick/SICK.txt", 9840, marks=pytest.mark.slow),
 ]
 
 
@@ -64,6 +64,7 @@ def test_a_real_file_comes_back(data, preset, name, count):
     assert table.looks(text[:65_536], name) == header
 
 
+@pytest.mark.slow
 def test_the_parts_of_sick(data):
     text = (data("sick") / "SICK.txt").read_bytes().decode()
     counts = {"TRAIN": 4439, "TRIAL": 495, "TEST": 4906}
@@ -210,6 +211,7 @@ OPTIONS = [
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3), st.sampled_from(OPTIONS))
+@settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many, said):
     options = TableOptions(**{**said, "where": {}})
     found = written_and_read(table.KIND, many, options)
