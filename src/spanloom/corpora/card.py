@@ -40,7 +40,9 @@ class Source(Options):
     sha256: str = Field("", description="of the list of names and SHA-256 of all files, sorted")
     format: str = Field(description="a format's name, brat, or text: plain, or plain and gzipped")
     options: dict[str, Any] = Field(default={}, description="of the format; and files beside")
-    polarities: str = Field("", description="a file of three-line blocks that says the polarities")
+    polarities: str | dict[str, str] = Field(
+        "", description="a file of three-line blocks that says the polarities, or one by file"
+    )
 
 
 class Share(Options):

@@ -27,15 +27,16 @@ TEXT = "text"  # a format that says nothing of its text
 _ZIPPED = ".gz"
 
 
-def files(source: Source, raw: Path) -> list[Path]:
-    """Return the files of a source, sorted; raises ``DataError`` for one that is not there."""
+def files(source: Source, raw: Path, how: str = "") -> list[Path]:
+    """Return the files of a source, sorted.
+
+    Raises ``DataError`` for one that is not there, with ``how`` to get it.
+    """
     found: set[Path] = set()
     for pattern in source.files:
         here = {each for each in raw.glob(pattern) if each.is_file()}
         if not here:
-            raise DataError(
-                f"{raw / pattern}: no such file; the card's address says where to get it"
-            )
+            raise DataError(f"{raw / pattern}: no such file; {how}".removesuffix("; "))
         found |= here
     return sorted(found)
 
@@ -47,22 +48,28 @@ def needed(card: Card, raw: Path) -> dict[str, list[Path]]:
     """
     rules = card.splits.values()
     lists = {each.file for rule in rules for each in (rule.listed, *rule.unlisted) if each}
-    found = {name: _with_beside(source, raw) for name, source in card.sources.items()}
+    how = card.obtain or f"see {card.home}"
+    found = {name: _with_beside(source, raw, how) for name, source in card.sources.items()}
     return found | {"": sorted(raw / each for each in lists)}
 
 
-def _with_beside(source: Source, raw: Path) -> list[Path]:
+def _with_beside(source: Source, raw: Path, how: str) -> list[Path]:
     """Return the files of a source, and those that are read beside them, sorted."""
-    found = set(files(source, raw))
+    found = set(files(source, raw, how))
     if source.format not in (TEXT, _files.BRAT):
         beside = _files.load(source.format).beside
         names = [str(source.options.get(key, name)) for key, name in beside.items()]
         found |= {path.parent / name for path in found for name in names}
     if source.format == _files.BRAT:
         found |= {place for path in found for place in path.parent.glob(f"{escape(path.stem)}.*")}
-    if source.polarities:
-        found.add(raw / source.polarities)
+    found |= {raw / said for path in tuple(found) if (said := _polarities(source, path, raw))}
     return sorted(found)
+
+
+def _polarities(source: Source, path: Path, raw: Path) -> str:
+    """Return the file that says the polarities of a file, "" where none does."""
+    said = source.polarities
+    return said if isinstance(said, str) else said.get(path.relative_to(raw).as_posix(), "")
 
 
 def digest(paths: Sequence[Path], raw: Path) -> str:
@@ -139,9 +146,9 @@ def _file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
     options = _files.chosen(form, source.options, Where("card"))
     beside = {key: str(source.options[key]) for key in form.beside if key in source.options}
     found = _files.named(_files.read(path, form, options, beside), path)
-    if source.polarities:
+    if polarities := _polarities(source, path, raw):
         seg = _files.load("absa_seg")
-        said = _files.read(raw / source.polarities, seg, seg.options())
+        said = _files.read(raw / polarities, seg, seg.options())
         found = iter(with_polarities(list(found), list(said)))
     yield from found
 
