@@ -29,7 +29,6 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 NAMES = tuple(name.lower() for name in COLUMNS)  # what a cell is called as an attribute
 NONE = "_"
-TRUE_ID = "id"  # in a document's meta: what the file calls it, where that is no name
 TEXT, SENT_ID, NEWDOC, NEWDOC_ID = "text", "sent_id", "newdoc", "newdoc id"
 RAW = "#"  # the label of a comment that is no key with a value
 UNMARKED = (NEWDOC, "no")  # meta of a document before the first newdoc of its file
@@ -210,10 +209,7 @@ def _begun(sentence: Sentence, names: Names, number: int, marked: bool) -> Part:
     """Begin a document; its newdoc is its name, where it is the first comment of all."""
     said = next(filter(None, map(newdoc_of, sentence.comments)), None)
     own = next((value for key, value in sentence.comments if key == SENT_ID), None)
-    wanted = said or own or numbered(number)
-    making = Making(names.of(wanted))
-    if making.name != wanted:
-        making.meta.append((TRUE_ID, wanted))
+    making = names.making(said or own or numbered(number))
     if marked and all(newdoc_of(each) is None for each in sentence.comments):
         making.meta.append(UNMARKED)
     take_first(sentence.comments, NEWDOC_ID)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from spanloom.document import SENTENCES, WORDS, Attribute, Document, Span
 from spanloom.formats._laid import Laid
-from spanloom.formats._names import numbered
+from spanloom.formats._names import numbered, own
 from spanloom.formats._universal import (
     COLUMNS,
     DEPREL,
@@ -26,7 +26,6 @@ from spanloom.formats._universal import (
     NONE,
     SENT_ID,
     TEXT,
-    TRUE_ID,
     UNMARKED,
     UPOS,
     XPOS,
@@ -106,7 +105,7 @@ def mark(found: Sequence[tuple[Document, list[Block]]], complete: bool) -> None:
         plain.append(len(many) == 1 and _is_its_sentence(document, many[0], number + 1))
         number += len(many)
     for place, (document, many) in enumerate(found):
-        name = dict(document.meta).get(TRUE_ID, document.name) or numbered(place + 1)
+        name = own(document) or numbered(place + 1)
         first = place == 0 and UNMARKED in document.meta
         if many and not all(plain) and not first and not _marked(many[0]):
             many[0].comments.insert(0, (NEWDOC_ID, name))
@@ -158,9 +157,8 @@ def attributes_of(document: Document, layer: str) -> Mapping[str, list[Attribute
 
 def _is_its_sentence(document: Document, block: Block, number: int) -> bool:
     """Whether a document of one sentence has the name that it gets where nothing parts any."""
-    name = dict(document.meta).get(TRUE_ID, document.name)
-    own = next((value for key, value in block.comments if key == SENT_ID), None)
-    return not _marked(block) and name in ("", own or numbered(number))
+    said = next((value for key, value in block.comments if key == SENT_ID), None)
+    return not _marked(block) and own(document) in ("", said or numbered(number))
 
 
 def _marked(block: Block) -> bool:

@@ -24,8 +24,7 @@ from spanloom.formats._json import a_list, a_number, a_string, an_object, only, 
 from spanloom.formats._laid import Laid
 from spanloom.formats._lexical import Lexicon, add
 from spanloom.formats._lines import lines
-from spanloom.formats._making import Making
-from spanloom.formats._names import Names, numbered
+from spanloom.formats._names import Names, numbered, own
 from spanloom.formats._regained import missing
 from spanloom.forms.expressions import NONE, Expressions, Group, Lexical
 
@@ -56,10 +55,8 @@ def _document(said: dict[str, Any], names: Names) -> Document:
     words = [a_string(each) for each in a_list(value_of(said, "toks"))]
     if not words or "" in words:
         raise ValueError("expected words under 'toks', each of a character at least")
-    making = Making(names.of(wanted))
+    making = names.making(wanted)
     making.sentence(words)
-    if making.name != wanted:
-        making.attribute(SENTENCES, "sent_id", making.sentences[-1], wanted)
     strong, weak = (_groups(value_of(said, key), len(words), key) for key in ("smwe", "wmwe"))
     labels = a_list(value_of(said, "lexlabel"))
     if len(labels) != len(words):
@@ -105,14 +102,14 @@ def _sentences(document: Document) -> Iterator[dict[str, Any]]:
     several = len(laid.words.sentences) > 1
     for number, said in enumerate(Lexicon(laid).sentences()):
         first, end = laid.words.sentences[number]
-        own = (each.value for each in attributes.get(number, ()) if each.label == "sent_id")
-        name = document.name
+        said_id = (each.value for each in attributes.get(number, ()) if each.label == "sent_id")
+        name = own(document) if document.name else None
         if name and several:
             name = f"{name}-{number + 1:04}"
         labels: list[str | None] = [None] * (end - first)
         for each in said.lexical:
             labels[each.words[-1]] = _label(each)
-        values = (next(own, name or None), laid.forms[first:end], labels, said.strong, said.weak)
+        values = (next(said_id, name), laid.forms[first:end], labels, said.strong, said.weak)
         yield dict(zip(_KEYS, values, strict=True))
 
 
