@@ -1,0 +1,84 @@
+"""Every card says only what can be: formats, options, rules, licences that agree."""
+
+import re
+
+import pytest
+
+from spanloom import scoring, tasks
+from spanloom.config import kinds
+from spanloom.config.yaml import Where
+from spanloom.corpora import card as cards
+from spanloom.corpora.sources import TEXT
+from spanloom.errors import NameNotFound, RecipeError
+from spanloom.formats import _files
+
+OPEN = re.compile(r"CC BY(-SA)? \d|MIT$|public domain$")
+METRICS = {
+    *(name.replace("_", "-") for name in kinds.names(scoring.__path__)),
+    *("conlleval", "conll2012-coref", "coval-lea", "evalb", "semeval2010-task8", "ud-eval"),
+    *("srl-eval", "tacred", "squad-v1.1", "squad-v2.0", "streuseval", "carb", "glue"),
+    *("spans", "relations", "orl", "absa", "changpinyo", "oie2016", "perplexity"),
+}
+
+
+@pytest.mark.parametrize("name", cards.names())
+def test_a_card_says_what_can_be(name):
+    card = cards.load(name)
+    assert card.title
+    assert card.cite
+    assert card.home.startswith("https://")
+    assert set(card.tasks) <= set(kinds.names(tasks.__path__))
+    assert card.metric in METRICS
+    assert {rule.of for rule in card.splits.values()} == set(card.sources)
+    for rule in card.splits.values():
+        assert not rule.like or rule.like in cards.names()
+    for source in card.sources.values():
+        if source.format not in (_files.BRAT, TEXT):
+            _files.chosen(_files.load(source.format), source.options, Where(name))
+        assert source.sha256 or card.obtain, "files at hand have a sum, others say how to get them"
+
+
+@pytest.mark.parametrize("name", cards.names())
+def test_what_may_be_passed_on_follows_from_the_licence(name):
+    card = cards.load(name)
+    free = bool(OPEN.match(card.licence)) and "NC" not in card.licence
+    assert card.weights == free
+    assert card.data or not card.weights
+
+
+def test_a_card_that_is_not_there_names_the_nearest():
+    with pytest.raises(NameNotFound, match="wnut17"):
+        cards.load("wnut16")
+
+
+SMALL = """\
+title: t
+home: https://example.org
+licence: MIT
+data: true
+weights: true
+cite: c
+tasks: [entities]
+metric: spans
+sources:
+  a: {files: [a.txt], format: brat}
+splits:
+  train: {of: a}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{of: a}", "{of: b}", "no source 'b'"),
+        ("  train:", "  valid:", "train, dev, test or all"),
+        ("metric: spans", "metric: spans\ncounts: {dev: {words: 1}}", "'dev', which is no split"),
+        ("metric: spans", "metrics: spans", "metrics"),
+        ("{of: a}", "{of: a, share: {low: 0, high: 2}}", "high"),
+        (SMALL, "- a list", "expected a mapping"),
+    ],
+)
+def test_a_broken_card_is_refused(old, new, said):
+    assert cards.parse(SMALL, "small").title == "t"
+    with pytest.raises(RecipeError, match=re.escape(said)):
+        cards.parse(SMALL.replace(old, new), "small")

@@ -1,0 +1,30 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.corpora.excerpt import excerpt
+from spanloom.document import SENTENCES
+from spanloom.formats import columns
+
+WORDS = st.lists(
+    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["O", "B-x", "I-x"])), min_size=1),
+    min_size=1,
+    max_size=6,
+)
+
+
+def spans(document, layer):
+    return [(span.label, document.cover(span)) for span in document[layer].spans]
+
+
+@given(WORDS, st.data())
+def test_two_parts_hold_what_the_whole_held(sentences, data):
+    rows = "\n\n".join("\n".join("\t".join(row) for row in each) for each in sentences)
+    (whole,) = columns.loads(f"-DOCSTART-\tO\n\n{rows}\n")
+    total = len(sentences)
+    at = data.draw(st.integers(0, total))
+    parts = [excerpt(whole, a, b) for a, b in ((0, at), (at, total)) if a < b]
+    assert "\n".join(part.text for part in parts) == whole.text
+    for layer in ("words", SENTENCES, "entities"):
+        assert [each for part in parts for each in spans(part, layer)] == spans(whole, layer)
+    found = [each.value for part in parts for each in part["words"].attributes]
+    assert found == [each.value for each in whole["words"].attributes]

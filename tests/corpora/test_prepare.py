@@ -1,0 +1,387 @@
+"""Raw files become brat collections: whole or not at all, by the card's rules, counted."""
+
+import gzip
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from spanloom.corpora import card as cards
+from spanloom.corpora import prepare as preparing
+from spanloom.corpora import sources
+from spanloom.corpora.prepare import prepare
+from spanloom.document import Document, Layer, Span, content
+from spanloom.errors import DataError, FormatError, SpanloomError
+from spanloom.formats import jsonl
+from spanloom.formats.brat import read as brat
+
+ROWS = "".join(f"word{n}\t{'B-x' if n % 2 else 'O'}\n\n" for n in range(20))
+TOP = """\
+title: t
+home: https://example.org
+licence: MIT
+data: true
+weights: true
+cite: c
+tasks: [entities]
+metric: spans
+"""
+COLUMNS = """\
+sources:
+  a: {files: [a.conll], format: columns, options: {preset: btc}}
+"""
+PLAIN = f"""\
+{TOP}{COLUMNS}splits:
+  train: {{of: a, after: 5}}
+  test: {{of: a, first: 5}}
+counts:
+  test: {{sentences: 5}}
+  all: {{sentences: 20, entities: 10}}
+"""
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """A raw folder, an output folder, and cards by name that tests write."""
+    known = {"tiny": PLAIN}
+    monkeypatch.setattr(cards, "text", known.__getitem__)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "raw" / "a.conll").write_text(ROWS)
+    return Room(tmp_path / "raw", tmp_path / "out", known)
+
+
+class Room:
+    def __init__(self, raw, out, known):
+        self.raw, self.out, self.known = raw, out, known
+
+    def rules(self, splits, top=COLUMNS, rest=""):
+        """Make the card of these splits."""
+        lines = "".join(f"  {name}: {rule}\n" for name, rule in splits.items())
+        self.known["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
+
+    def names(self, split):
+        return [each.name for each in self.read(split)]
+
+    def read(self, split, name="tiny"):
+        return list(sources.documents(cards.load(name), split, self.raw, cards.load))
+
+    def prepare(self):
+        return prepare("tiny", self.raw, self.out)
+
+    def files(self):
+        found = (each for each in self.out.rglob("*") if each.is_file())
+        return {each.relative_to(self.out): each.read_bytes() for each in found}
+
+
+def cut_at_lines(document):
+    """Return a document with spans over line breaks cut there, and without meta, as brat has it."""
+    layers = tuple(_cut(document, layer) for layer in document.layers)
+    return replace(document, layers=layers, meta=())
+
+
+def _cut(document, layer):
+    spans = tuple(
+        replace(span, fragments=tuple(each for f in span.fragments for each in _lines(document, f)))
+        for span in layer.spans
+    )
+    return replace(layer, spans=spans)
+
+
+def _lines(document, fragment):
+    start, end = fragment
+    found, place = [], start
+    for line in document.text[start:end].split("\n"):
+        if line or start == end:
+            found.append((place, place + len(line)))
+        place += len(line) + 1
+    return found
+
+
+def again(out, name, split):
+    """Yield the documents of a prepared split, as brat has them."""
+    for path in sorted((out / name / split).rglob("*.txt")):
+        called = path.relative_to(out / name / split).as_posix().removesuffix(".txt")
+        yield replace(brat.load(path, name=called).document, source=None)
+
+
+def same(out, name, split, written):
+    """Whether what is read again equals what was written."""
+    wanted = {each.name: content(cut_at_lines(each)) for each in written}
+    found = {each.name: content(replace(each, meta=())) for each in again(out, name, split)}
+    return found == wanted
+
+
+def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
+    made = room.prepare()
+    assert made.fresh
+    assert made.differing(cards.load("tiny")) == []
+    assert made.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
+    assert {each.name for each in (room.out / "tiny").iterdir()} == {
+        *("train", "test", "prepared.json")
+    }
+    assert (room.out / "tiny" / "train" / "annotation.conf").is_file()
+    for split in ("train", "test"):
+        assert same(room.out, "tiny", split, room.read(split))
+
+
+def test_counts_that_differ_are_told_in_words(room):
+    room.known["tiny"] = PLAIN.replace("sentences: 20", "sentences: 1234")
+    said = room.prepare().differing(cards.load("tiny"))
+    assert said == ["all: 20 sentences, the card says 1,234"]
+
+
+def test_a_second_run_does_nothing(room):
+    first = room.prepare()
+    place = room.out / "tiny" / "train"
+    before = place.stat().st_mtime_ns, place.stat().st_ino
+    second = room.prepare()
+    assert (place.stat().st_mtime_ns, place.stat().st_ino) == before
+    assert not second.fresh
+    assert second.counts == first.counts
+
+
+@pytest.mark.parametrize("what", ["raw", "card", "damaged"])
+def test_what_has_changed_is_made_anew(room, what):
+    room.prepare()
+    if what == "raw":
+        (room.raw / "a.conll").write_text(ROWS + "more\tO\n\n")
+    elif what == "card":
+        room.known["tiny"] = PLAIN.replace("5", "6")
+    else:
+        (room.out / "tiny" / "prepared.json").write_text("{")
+    made = room.prepare()
+    assert made.fresh
+    assert made.total["all"]["documents"] == 20 + (what == "raw")
+    assert len(list(again(room.out, "tiny", "test"))) == made.counts["test"]["documents"]
+
+
+def test_a_list_of_names_that_changed_is_seen(room):
+    room.rules({"all": "{of: a, listed: {file: list.md, heading: dev}}"})
+    listed = room.raw / "list.md"
+    listed.write_text("# dev\n * s00001\n# test\n * s00002\n")
+    assert room.prepare().counts["all"]["documents"] == 1
+    listed.write_text("## dev\n- s00001\n- s00003\n")
+    assert room.prepare().counts["all"]["documents"] == 2
+
+
+def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(document, folder, put=preparing._put):
+        if document.name == "s00012":
+            raise Killed
+        put(document, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(preparing, "_put", killed)
+        with pytest.raises(Killed):
+            room.prepare()
+    assert room.files() == {}
+    staging = room.out / ".tiny.staging" / "train"  # as a run leaves it that was killed at once
+    staging.mkdir(parents=True)
+    (staging / "s00099.txt").write_text("left over")
+    assert room.prepare().fresh
+    assert not staging.exists()
+    assert "s00099.txt" not in {each.name for each in room.files()}
+
+
+def test_a_dataset_stays_whole_where_another_fails(room):
+    room.prepare()
+    before = room.files()
+    (room.raw / "a.conll").write_text(ROWS + "more\tO\tthree\n\n")
+    with pytest.raises(FormatError, match=r"a\.conll:41"):
+        room.prepare()
+    wrong = PLAIN.replace("format: columns", f"sha256: {'0' * 64}, format: columns")
+    room.known["tiny"] = wrong
+    (room.raw / "a.conll").write_text(ROWS)
+    with pytest.raises(DataError, match=f"source 'a': expected files with the sum {'0' * 64}"):
+        room.prepare()
+    assert room.files() == before
+
+
+def test_the_right_sum_is_accepted(room):
+    found = sources.digest([room.raw / "a.conll"], room.raw)
+    room.known["tiny"] = PLAIN.replace("format: columns", f"sha256: {found}, format: columns")
+    assert room.prepare().fresh
+
+
+def test_files_that_are_not_there_say_how_to_get_them(room):
+    (room.raw / "a.conll").unlink()
+    with pytest.raises(DataError, match=r"a\.conll: no such file; see https://example\.org"):
+        room.prepare()
+    room.known["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
+    with pytest.raises(DataError, match=r"no such file; Ask the LDC\."):
+        room.prepare()
+
+
+@pytest.mark.parametrize("name", ["../../out/x", "/tmp/x", "a/../../x"])
+def test_a_document_that_leaves_the_folder_is_refused(room, name):
+    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    (room.raw / "a.jsonl").write_text(json.dumps({"name": name, "text": "a"}) + "\n")
+    with pytest.raises(SpanloomError):
+        room.prepare()
+    assert room.files() == {}
+
+
+def test_two_documents_of_one_name_are_refused(room):
+    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    (room.raw / "a.jsonl").write_text('{"name": "a", "text": "a"}\n{"name": "a", "text": "b"}\n')
+    with pytest.raises(DataError, match="two documents have the name 'a'"):
+        room.prepare()
+
+
+def test_a_split_without_documents_is_refused(room):
+    room.rules({"train": "{of: a}", "dev": "{of: a, after: 20}"})
+    with pytest.raises(DataError, match="split dev has no documents"):
+        room.prepare()
+
+
+def test_shares_and_folds_part_the_documents(room):
+    every = [f"s{n:05}" for n in range(1, 21)]
+    for rules in (
+        {"train": "share: {low: 0.3, high: 1}", "dev": "share: {low: 0, high: 0.3}"},
+        {"train": "fold: [1, 2, 3, 4, 5, 6, 7, 8, 9]", "dev": "fold: [0]"},
+        {"train": "after: 6", "dev": "first: 6"},
+        {"train": "unnamed: [s00001, s00007]", "dev": "names: [s00001, s00007]"},
+    ):
+        room.rules({name: f"{{of: a, {rule}}}" for name, rule in rules.items()})
+        train, dev = room.names("train"), room.names("dev")
+        assert sorted(train + dev) == every
+        assert train == sorted(train)
+        assert len(dev) in (2, 6)
+    room.rules({"dev": "{of: a, share: {low: 0, high: 0.3, seed: 2}}"})
+    other = room.names("dev")
+    room.rules({"dev": "{of: a, share: {low: 0, high: 0.3}}"})
+    assert other != room.names("dev")
+
+
+def test_a_share_by_groups_keeps_them_together(room):
+    top = "sources:\n  a: {files: [a.jsonl], format: jsonl}\n"
+    lines = [
+        json.dumps({"name": f"{n:02}", "text": "a", "meta": [["title", f"t{n % 5}"]]})
+        for n in range(20)
+    ]
+    (room.raw / "a.jsonl").write_text("\n".join(lines) + "\n")
+    share = "{{of: a, share: {{low: {}, high: {}, by: title}}}}"
+    room.rules({"train": share.format(0.4, 1), "test": share.format(0, 0.4)}, top)
+    groups = [{dict(each.meta)["title"] for each in room.read(s)} for s in ("train", "test")]
+    assert [len(each) for each in groups] == [3, 2]
+    assert not groups[0] & groups[1]
+    room.rules({"all": "{of: a, where: {title: t1}}"}, top)
+    assert room.names("all") == ["01", "06", "11", "16"]
+
+
+def test_runs_of_sentences_cut_documents_that_lie_across(room):
+    (room.raw / "a.conll").write_text("-DOCSTART-\tO\n\na\tB-x\n\nb\tO\n\nc\tO\n\n" * 3)
+    room.rules(
+        {
+            "train": "{of: a, sentences: {first: 4}}",
+            "dev": "{of: a, sentences: {after: 4, first: 1}}",
+            "test": "{of: a, sentences: {after: 5}}",
+        }
+    )
+    texts = {split: [each.text for each in room.read(split)] for split in ("train", "dev", "test")}
+    assert texts == {"train": ["a\nb\nc", "a"], "dev": ["b"], "test": ["c", "a\nb\nc"]}
+
+
+def test_what_is_dropped_and_documents_that_hold_nothing_then(room):
+    rest = "layers: [entities]\ndrop:\n- {layer: entities, labels: [x]}\n"
+    (room.raw / "a.conll").write_text("a\tB-x\n\nb\tB-y\n\nc\tO\n\n")
+    room.rules({"all": "{of: a, holding: entities}"}, rest=rest)
+    (only,) = room.read("all")
+    assert only.text == "b"
+    assert [layer.name for layer in only.layers] == ["words", "sentences", "entities"]
+
+
+def test_a_split_like_that_of_another_dataset(room):
+    room.rules({"dev": "{of: a, first: 3}"})
+    room.known["other"] = room.known["tiny"]
+    room.rules({"dev": "{of: a, like: other, unnamed: [s00002]}"})
+    assert room.names("dev") == ["s00001", "s00003"]
+
+
+def test_plain_texts_may_be_gzipped(room):
+    top = "sources:\n  a: {files: [n/*], format: text}\n"
+    (room.raw / "n").mkdir()
+    (room.raw / "n" / "ada.txt.gz").write_bytes(gzip.compress("Über\r\nAda".encode()))
+    (room.raw / "n" / "bob.v1.txt").write_text("Bob")
+    room.rules({"all": "{of: a}"}, top)
+    assert [(each.name, each.text) for each in room.read("all")] == [
+        *(("ada", "Über\nAda"), ("bob.v1", "Bob"))
+    ]
+    room.prepare()
+    assert same(room.out, "tiny", "all", room.read("all"))
+    for damaged in (b"no gzip", gzip.compress(b"cut off")[:-9], gzip.compress(b"\xff")):
+        (room.raw / "n" / "ada.txt.gz").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"ada\.txt\.gz: expected a text in UTF-8"):
+            room.prepare()
+
+
+def test_spans_over_lines_are_cut_there_as_brat_wants(room):
+    span = Span("T1", "x", ((0, 5),))
+    document = Document("a b\nc d", (Layer("entities", (span,)),), "one")
+    (room.raw / "a.jsonl").write_text(jsonl.dumps([document]))
+    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    room.prepare()
+    (found,) = again(room.out, "tiny", "all")
+    assert found["entities"].spans[0].fragments == ((0, 3), (4, 5))
+    assert same(room.out, "tiny", "all", [document])
+
+
+AT_HAND = [name for name in cards.names() if not cards.load(name).obtain]
+
+MAKE_ALL = """
+import json, resource, sys, time
+from spanloom.corpora import card as cards
+from spanloom.corpora.prepare import prepare
+raw, out, *names = sys.argv[1:]
+wrong = {}
+for name in names:
+    made = prepare(name, Path(raw), Path(out))
+    if found := made.differing(cards.load(name)):
+        wrong[name] = found
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps([wrong, time.process_time(), used.ru_maxrss / 2**20]))
+"""
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Where all datasets at hand are made."""
+    return tmp_path_factory.mktemp("prepared")
+
+
+@pytest.mark.slow
+def test_everything_at_hand_prepares_with_the_counts_of_its_card(data, prepared):
+    """Processor time is measured, as others may use the machine too."""
+    raw = data(".")
+    done = subprocess.run(
+        [sys.executable, "-c", MAKE_ALL, str(raw), str(prepared), *AT_HAND],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    wrong, seconds, gigabytes = json.loads(done.stdout)
+    assert wrong == {}
+    assert seconds < 600
+    assert gigabytes < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AT_HAND)
+def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
+    raw = data(".")
+    prepare(name, raw, prepared)
+    card = cards.load(name)
+    for split in card.splits:
+        there = 0
+        for each in sources.documents(card, split, raw, cards.load):
+            path = prepared / name / split / f"{each.name}.txt"
+            found = replace(brat.load(path, name=each.name).document, source=None)
+            assert content(replace(found, meta=())) == content(cut_at_lines(each)), each.name
+            there += 1
+        assert there == len(list((prepared / name / split).rglob("*.txt")))
