@@ -1,5 +1,6 @@
 """How sure a score is: resampling documents with replacement (Efron and Tibshirani 1993, ch. 13).
 
+And how sure a difference is, also by exchanging two systems' documents (``permutation``).
 Documents, not items, are drawn, because items of one document are not independent. All results are
 a function of the counts and the seed. Scores are micro F1 of the drawn documents.
 """
@@ -51,15 +52,55 @@ def paired(
     from zero (Berg-Kirkpatrick et al. 2012, section 2), with the observed one counted in, so that
     p is never 0. Raises ``DataError`` where the two lists differ in length or are empty.
     """
-    if len(first) != len(second) or not first:
-        raise DataError(
-            f"paired bootstrap: expected counts of the same documents, "
-            f"got {len(first)} and {len(second)}"
-        )
+    _check("paired bootstrap", first, second)
     observed = float(_f1(_rows(first).sum(0)) - _f1(_rows(second).sum(0)))
     a, b = _draw([first, second], seed, resamples)
     far = np.abs(a - b - observed) >= abs(observed) - 1e-12
     return float((far.sum() + 1) / (resamples + 1))
+
+
+def permutation(
+    first: Sequence[Counts], second: Sequence[Counts], *, seed: int = 0, resamples: int = 10_000
+) -> float:
+    """Return the two-sided p-value of the difference in F1, by approximate randomisation.
+
+    If the systems were alike, each document's counts could as well be the other's (Noreen 1989;
+    Yeh 2000): the share of exchanges whose difference is at least as large as the observed one.
+    Where there are no more than ``resamples`` exchanges, all are tried and p is exact; else so many
+    are drawn, the observed one is counted in, and p is never 0. Raises ``DataError`` as ``paired``.
+    """
+    _check("permutation", first, second)
+    if resamples < 1:
+        raise DataError(f"permutation: expected at least 1 resample, got {resamples}")
+    one, two = _rows(first), _rows(second)
+    change = two - one
+    change = change[change.any(axis=1)]
+    size = len(change)
+    exact = size < resamples.bit_length() and 2**size <= resamples
+    total = 2**size if exact else resamples
+    observed = abs(float(_f1(one.sum(0)) - _f1(two.sum(0)))) - 1e-12
+    generator = np.random.default_rng(seed)
+    block = max(1, CELLS // max(1, size))
+    far = 0
+    for start in range(0, total, block):
+        draws = min(block, total - start)
+        swapped = _every(start, draws, size) if exact else generator.integers(2, size=(draws, size))
+        moved = swapped @ change
+        far += int((np.abs(_f1(one.sum(0) + moved) - _f1(two.sum(0) - moved)) >= observed).sum())
+    return far / total if exact else (far + 1) / (total + 1)
+
+
+def _every(start: int, count: int, size: int) -> NDArray[np.int64]:
+    """Return ``count`` of all choices among ``size`` documents, a row of 0 and 1 each."""
+    numbers = np.arange(start, start + count, dtype=np.int64)
+    return (numbers[:, None] >> np.arange(size, dtype=np.int64)) & 1
+
+
+def _check(name: str, first: Sequence[Counts], second: Sequence[Counts]) -> None:
+    if len(first) != len(second) or not first:
+        raise DataError(
+            f"{name}: expected counts of the same documents, got {len(first)} and {len(second)}"
+        )
 
 
 def _draw(systems: Sequence[Sequence[Counts]], seed: int, resamples: int) -> list[Scores]:
