@@ -34,6 +34,7 @@ def read_type(written: str) -> tuple[str | None, str]:
     return None, written
 
 
+@lru_cache(maxsize=4096)
 def write_name(text: str) -> str:
     """Return a role or the name of a resource as one word without a colon."""
     return _word(text, "", splits=False)
