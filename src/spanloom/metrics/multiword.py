@@ -1,4 +1,4 @@
-"""Multiword expressions and supersenses (Schneider et al. 2014, section 5; 2018, section 6).
+"""Multiword expressions and supersenses (Schneider et al. 2014 and 2018).
 
 Words are numbers over all sentences, so that a whole corpus is compared at once.
 """

@@ -1,4 +1,4 @@
-"""Opinion role labelling: whose opinion it is, and of what (Marasović and Frank 2018, section 4).
+"""Opinion role labelling: whose opinion it is, and of what (Marasović and Frank 2018).
 
 Sources and targets of an expression are scored exactly, by binary and by proportional overlap, in
 words. An expression must be the same on both sides, all its bounds; with gold expressions this is

@@ -1,4 +1,4 @@
-"""Relation F1: the bounds of both ends and the label must be right (SpanRel, section 4).
+"""Relation F1: the bounds of both ends and the label must be right (SpanRel, section 4.1).
 
 With ``--typed`` the labels of both ends too. Events count as relations from their trigger. Files
 and other options are those of ``spans``.

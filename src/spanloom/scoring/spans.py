@@ -1,4 +1,4 @@
-"""Span F1: all bounds and the label must be right (SpanRel, Jiang et al. 2020, section 4).
+"""Span F1: all bounds and the label must be right (SpanRel, Jiang et al. 2020, section 4.1).
 
 Of any two files or brat folders of documents. ``--layer`` names a layer, else all that both have
 are scored; ``--against`` a second prediction, to which the first is compared.
