@@ -1,11 +1,12 @@
 """Coreference: mentions, each of which chooses an antecedent or none (SpanRel, table 2; HMTL).
 
 A layer has mentions, and relations or equivalences between those that mean the same: whatever they
-connect is a cluster. What is written are relations from each mention to its antecedent.
+connect is a cluster. What is written are relations from each mention to its antecedent. Clusters
+are measured as CoNLL-2012 does (``metrics.clusters``).
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -18,9 +19,7 @@ from torch import Tensor
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.forms.links import linked
-from spanloom.metrics.links import count
-from spanloom.metrics.report import Report, Score, couples, score, summed
-from spanloom.metrics.spans import bounds
+from spanloom.metrics.clusters import score
 from spanloom.nn.choices import ChoiceLoss, choose
 from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, run_of
@@ -84,7 +83,7 @@ class CoreferenceTask(SpanRelationTask):
     @property
     def watched(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("mean", "spans", "links")
+        return ("conll", "muc", "b_cubed", "ceaf_e", "spans")
 
     def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]
@@ -125,47 +124,19 @@ class CoreferenceTask(SpanRelationTask):
             found.append(Linked(ends, torch.ones_like(tails), sure[tails]))
         return joined(found)
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score mentions, and links between any two of a cluster, whoever was linked to whom."""
-        right, found = ([_unlinked(each, self.layer) for each in s] for s in (gold, predicted))
-        report = score(right, found, self.layer)
-        pairs = [each for each in couples(gold, predicted) if each[0].has(self.layer)]
+    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
+        """Score clusters, whoever was linked to whom, and mentions: ``metrics.clusters.Report``."""
+        return score(gold, predicted, self.layer)
 
-        def links(*, typed: bool) -> Score:
-            tables = []
-            for pair in pairs:
-                mine, theirs = (_clusters(each, self.layer, typed=typed) for each in pair)
-                counts = count(mine, theirs)
-                tables.append({_USUAL: counts} if counts.gold or counts.predicted else {})
-            return summed(tables)
-
-        return replace(report, relations=links(typed=False), relations_typed=links(typed=True))
-
-    def figures(self, report: Report) -> dict[str, float]:
-        """Return F1 of mentions and of pairs that mean the same."""
-        spans, links = report.spans.micro.f1, report.relations.micro.f1
-        return {"mean": (spans + links) / 2, "spans": spans, "links": links}
+    def figures(self, report: Any) -> dict[str, float]:
+        """Return the CoNLL average first, what it is the mean of, and F1 of mentions."""
+        found: dict[str, float] = report.figures()
+        return found
 
     def unknown(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of mentions that train did not have; how links are called is no matter."""
         spans = {span.label for each in documents for span in each[self.layer].spans}
         return spans - set(self.inventory.spans)
-
-
-def _unlinked(document: Document, name: str) -> Document:
-    """The document with mentions alone."""
-    if not document.has(name):
-        return document
-    return document.with_layer(Layer(name, document[name].spans))
-
-
-def _clusters(document: Document, name: str, *, typed: bool) -> list[list[Hashable]]:
-    """What stands for each mention of each cluster: its bounds, its label too if asked for."""
-    if not document.has(name):
-        return []
-    layer = document[name]
-    key = {each.id: (bounds(each), each.label if typed else "") for each in layer.spans}
-    return [[key[mention] for mention in cluster] for cluster in linked(layer)]
 
 
 def _collect(options: MentionOptions, layer: str, train: Train) -> dict[str, Any]:
