@@ -95,8 +95,9 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
             name += "~"
         if words:
             beside[name] = words
-            last = name
-            rows += ["\t".join((name, *cells)) for cells in _rows(laid)]
+            found = ["\t".join((name, *cells)) for cells in _rows(laid)]
+            rows += found
+            last = name if found else last
     sentences = (f"{name}\t{words}" for name, words in beside.items())
     return {"": _ended(rows), "sentences": _ended(sentences)}
 
@@ -116,7 +117,7 @@ def _sentences(text: str) -> dict[str, list[str]]:
     """Return the words of each sentence; raises ``FormatError``."""
     found: dict[str, list[str]] = {}
     for number, line in lines(text.removeprefix("\ufeff")):
-        if not line.strip():
+        if not line:
             continue
         name, tab, words = line.partition("\t")
         forms = words.split(" ")
@@ -199,11 +200,7 @@ def _rows(laid: Laid) -> Iterator[list[str]]:
     document = laid.document
     found, about = _spans(document, LAYER), _spans(document, TARGETS)
     whose, said = _sides(document, LAYER), _sides(document, TARGETS)
-    for place, query in enumerate(document.queries):
-        match = _ID.fullmatch(query.id)
-        targets, worker, number = match.groups() if match else ("", "", str(place))
-        if any(int(each) >= len(laid.forms) for each in re.findall("[0-9]+", targets)):
-            targets = ""
+    for query, (targets, worker, number) in _ids(document.queries, len(laid.forms)):
         target = [word for span in about[query.id][:1] for word in _covered(laid, span)[:1]]
         judged = {
             side: _cell(value)
@@ -217,6 +214,19 @@ def _rows(laid: Laid) -> Iterator[list[str]]:
             *(_cell(query.prompt), given.pop(WRITER, "")),
             *(given.get(VALIDATOR.format(side), "") for side in range(1, 1 + _last(given))),
         ]
+
+
+def _ids(queries: Iterable[Query], words: int) -> Iterator[tuple[Query, tuple[str, str, str]]]:
+    """Yield queries with target words, worker and number; ids from elsewhere are numbers alone."""
+    asked = list(queries)
+    used = {query.id for query in asked}
+    free = (number for number in count() if f"::{number}" not in used)
+    for query in asked:
+        match = _ID.fullmatch(query.id)
+        if match and all(int(each) < words for each in re.findall("[0-9]+", match[1])):
+            yield query, (match[1], match[2], match[3])
+        else:
+            yield query, ("", "", str(next(free)))
 
 
 def _given(
@@ -286,7 +296,7 @@ def _cell(text: str) -> str:
 
 def _word(form: str) -> str:
     """Return a word without what parts words."""
-    return re.sub(r"[ \t\n]", "_", form)
+    return re.sub(r"[ \t\n]|\r\Z", "_", form)
 
 
 def _ended(rows: Iterable[str]) -> str:
