@@ -5,7 +5,7 @@ import hashlib
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from glob import escape
 from itertools import islice
@@ -107,10 +107,11 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
     ``load`` finds other cards by name. Raises ``DataError``, and ``FormatError`` as readers do.
     """
     rule = card.splits[split]
-    every = _read(card.sources[rule.of], raw)
-    narrow = _rule(rule, raw, split, load)
+    wanted = _wanted(rule, raw, split, load)
+    gone = {*rule.unnamed, *(name for each in rule.unlisted for name in _names(each, raw))}
+    every = (each for each in _read(card.sources[rule.of], raw, wanted) if each.name not in gone)
     seen: set[str] = set()
-    for each in narrow(every):
+    for each in _narrowed(every, rule):
         if each.name in seen:
             raise DataError(f"{raw}: split {split}: two documents have the name {each.name!r}")
         seen.add(each.name)
@@ -119,18 +120,28 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
             yield pruned
 
 
-def _read(source: Source, raw: Path) -> Iterator[Document]:
-    """Yield the documents of a source; those of one file among several are called by its name."""
+def _read(source: Source, raw: Path, wanted: Set[str] | None) -> Iterator[Document]:
+    """Yield the documents of a source that have the wanted names, all if None.
+
+    Those of one file among several are called by its name, so files of other names are not read.
+    """
     paths = files(source, raw)
     for path in paths:
         found = _file(source, path, raw)
-        if len(paths) == 1:
-            yield from found
-            continue
-        several = list(found)
-        for each in several:
-            name = stem(path) if len(several) == 1 else f"{stem(path)}/{each.name}"
-            yield replace(each, name=name)
+        if len(paths) > 1:
+            found = iter(()) if _elsewhere(path, wanted) else _called(list(found), stem(path))
+        yield from (each for each in found if wanted is None or each.name in wanted)
+
+
+def _elsewhere(path: Path, wanted: Set[str] | None) -> bool:
+    """Whether no wanted document can be in a file that is one of several."""
+    return wanted is not None and stem(path) not in {name.partition("/")[0] for name in wanted}
+
+
+def _called(found: list[Document], name: str) -> Iterator[Document]:
+    """Yield the documents of a file under its name."""
+    for each in found:
+        yield replace(each, name=name if len(found) == 1 else f"{name}/{each.name}")
 
 
 def _file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
@@ -168,28 +179,13 @@ def _plain(path: Path) -> str:
     return text.replace("\r\n", "\n")
 
 
-Narrow = Callable[[Iterator[Document]], Iterator[Document]]
-
-
-def _rule(rule: Split, raw: Path, split: str, load: Callable[[str], Card]) -> Narrow:
-    """Return what keeps the documents that a split's rules mean."""
-    wanted = _wanted(rule, raw, split, load)
-    gone = {*rule.unnamed, *(name for each in rule.unlisted for name in _names(each, raw))}
-
-    def narrowed(every: Iterator[Document]) -> Iterator[Document]:
-        kept = (
-            each
-            for each in every
-            if (wanted is None or each.name in wanted)
-            and each.name not in gone
-            and _says(each, rule.where)
-        )
-        ordered = kept if not (rule.share or rule.fold) else _drawn(list(kept), rule)
-        stop = None if rule.first is None else rule.after + rule.first
-        found = islice(ordered, rule.after, stop)
-        yield from found if rule.sentences is None else _run(found, rule.sentences)
-
-    return narrowed
+def _narrowed(every: Iterator[Document], rule: Split) -> Iterator[Document]:
+    """Yield the documents that a split's rules mean, those about names apart."""
+    kept = (each for each in every if _says(each, rule.where))
+    ordered = kept if not (rule.share or rule.fold) else _drawn(list(kept), rule)
+    stop = None if rule.first is None else rule.after + rule.first
+    found = islice(ordered, rule.after, stop)
+    yield from found if rule.sentences is None else _run(found, rule.sentences)
 
 
 def _wanted(
