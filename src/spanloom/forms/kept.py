@@ -3,7 +3,16 @@
 from collections.abc import Set
 from dataclasses import replace
 
-from spanloom.document import Equivalence, Layer
+from spanloom.document import (
+    Annotation,
+    Attribute,
+    Equivalence,
+    Event,
+    Layer,
+    Normalization,
+    Note,
+    Relation,
+)
 
 
 def without(layer: Layer, gone: Set[str]) -> Layer:
@@ -13,24 +22,38 @@ def without(layer: Layer, gone: Set[str]) -> Layer:
     arguments, and goes with its trigger.
     """
     lost = set(gone)
-    relations = tuple(r for r in layer.relations if not {r.id, r.head, r.tail} & lost)
-    lost |= {each.id for each in layer.relations} - {each.id for each in relations}
-    events = tuple(e for e in layer.events if not {e.id, e.trigger} & lost)
-    lost |= {each.id for each in layer.events} - {each.id for each in events}
-    events = tuple(
-        replace(e, arguments=tuple(a for a in e.arguments if a.target not in lost)) for e in events
-    )
-    same = tuple(
-        Equivalence(e.id, e.label, tuple(m for m in e.members if m not in lost))
-        for e in layer.equivalences
-    )
+    while more := {each.id for each in layer.annotations() if _falls(each, lost)} - lost:
+        lost |= more
     return Layer(
         layer.name,
         tuple(each for each in layer.spans if each.id not in lost),
-        relations,
-        events,
-        tuple(each for each in layer.attributes if not {each.id, each.target} & lost),
-        tuple(each for each in layer.normalizations if not {each.id, each.target} & lost),
-        tuple(each for each in layer.notes if not {each.id, each.target} & lost),
-        tuple(each for each in same if len(each.members) > 1),
+        tuple(each for each in layer.relations if each.id not in lost),
+        tuple(_filled(each, lost) for each in layer.events if each.id not in lost),
+        tuple(each for each in layer.attributes if each.id not in lost),
+        tuple(each for each in layer.normalizations if each.id not in lost),
+        tuple(each for each in layer.notes if each.id not in lost),
+        tuple(_joined(each, lost) for each in layer.equivalences if each.id not in lost),
     )
+
+
+def _falls(each: Annotation, lost: Set[str]) -> bool:
+    """Whether an annotation cannot stand without these ids."""
+    match each:
+        case Relation():
+            return each.head in lost or each.tail in lost
+        case Event():
+            return each.trigger in lost
+        case Attribute() | Normalization() | Note():
+            return each.target in lost
+        case Equivalence():
+            return len(_joined(each, lost).members) < 2
+    return False
+
+
+def _filled(event: Event, lost: Set[str]) -> Event:
+    kept = tuple(each for each in event.arguments if each.target not in lost)
+    return replace(event, arguments=kept)
+
+
+def _joined(same: Equivalence, lost: Set[str]) -> Equivalence:
+    return replace(same, members=tuple(each for each in same.members if each not in lost))

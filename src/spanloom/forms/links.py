@@ -8,7 +8,8 @@ def linked(layer: Layer) -> list[tuple[str, ...]]:
     groups: dict[str, set[str]] = {span.id: {span.id} for span in layer.spans}
     pairs = [(each.head, each.tail) for each in layer.relations]
     for same in layer.equivalences:
-        pairs += zip(same.members, same.members[1:], strict=False)
+        members = [each for each in same.members if each in groups]
+        pairs += zip(members, members[1:], strict=False)
     for first, second in pairs:
         if first in groups and second in groups and groups[first] is not groups[second]:
             small, large = sorted((groups[first], groups[second]), key=len)

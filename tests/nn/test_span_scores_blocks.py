@@ -1,0 +1,64 @@
+"""Wide spans gathered or made of slices: the same scores and gradients, wherever the line is."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.nn import spans as room
+from spanloom.nn.attributes import Slots
+from spanloom.nn.candidates import candidates, starts
+from spanloom.nn.spans import SpanAttention, SpanScorer
+
+ALL_GATHERED, NONE_GATHERED = 0, 10**9
+LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
+
+
+def _sentences(lengths):
+    ends = torch.tensor(lengths).cumsum(0)
+    return torch.stack([ends - torch.tensor(lengths), ends], dim=1)
+
+
+def _scored(sparse, lengths, width, seed, *, learning=True):
+    """Scores, how many blocks they were made in, and all gradients."""
+    torch.manual_seed(seed)
+    scorer = SpanScorer(5, labels=3, widths=4, size=8, dropout=0.5, slots=Slots((2,))).eval()
+    attention = SpanAttention(5)
+    words = torch.randn(sum(lengths), 5, requires_grad=True)
+    some = starts(_sentences(lengths), width)
+    with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
+        patch.setattr(room, "_SPARSE", sparse)
+        weights = attention(words)
+        blocks = sum(1 for _ in scorer._blocks(words, weights, some))
+        scores = scorer(words, weights, some)
+    if not learning:
+        return scores, blocks, ()
+    way = torch.randn(scores.shape, generator=torch.Generator().manual_seed(seed))
+    inputs = [words, *attention.parameters(), *scorer.parameters()]
+    return scores.detach(), blocks, torch.autograd.grad((scores * way).sum(), inputs)
+
+
+@settings(max_examples=25)
+@given(lengths=LENGTHS, width=st.integers(1, 9), line=st.integers(1, 12), seed=st.integers(0, 99))
+def test_wide_spans_score_and_learn_alike_gathered_or_not(lengths, width, line, seed):
+    wanted, many, theirs = _scored(NONE_GATHERED, lengths, width, seed)
+    assert many == len(starts(_sentences(lengths), width))
+    for sparse in (ALL_GATHERED, line):
+        found, blocks, mine = _scored(sparse, lengths, width, seed)
+        assert blocks == 1 if sparse == ALL_GATHERED else 1 <= blocks <= many
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+        for one, two in zip(mine, theirs, strict=True):
+            torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+@pytest.mark.parametrize("sparse", [ALL_GATHERED, 3, NONE_GATHERED])
+def test_in_use_they_are_scored_as_in_training_whatever_is_held_at_a_time(
+    monkeypatch, chunk, sparse
+):
+    lengths = [9, 2, 5]
+    wanted, _, _ = _scored(NONE_GATHERED, lengths, 6, 4)
+    monkeypatch.setattr(room, "_CHUNK", chunk)
+    found, _, _ = _scored(sparse, lengths, 6, 4, learning=False)
+    assert len(found) == len(candidates(_sentences(lengths), 6))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
