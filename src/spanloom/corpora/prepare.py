@@ -105,7 +105,7 @@ def _key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-_VERSION = 1  # raised where readers or the layout change, so that datasets are made anew
+_VERSION = 2  # raised where readers or the layout change, so that datasets are made anew
 
 
 def _split(
@@ -126,7 +126,7 @@ def _split(
 
     config = conf.dumps(conf.from_documents(written()))
     (folder / conf.NAME).write_text(config, "utf-8")
-    if not tally.counts:
+    if not tally.found["documents"]:
         raise DataError(f"{raw}: split {split} has no documents")
     return tally.counts
 
