@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from spanloom.document import Document
 from spanloom.errors import LayerError
 from spanloom.forms.queries import answers
-from spanloom.metrics.report import couples
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -33,10 +32,12 @@ def overlap(gold: str, predicted: str) -> float:
 
 def shared_words(gold: str, predicted: str) -> float:
     """Return the F1 of the words of two normalised texts; 0.0 where they share none."""
+    if gold == predicted:
+        return float(bool(gold))
     ours, theirs = gold.split(), predicted.split()
-    same = (Counter(ours) & Counter(theirs)).total()
-    if not same:
+    if set(ours).isdisjoint(theirs):
         return 0.0
+    same = (Counter(ours) & Counter(theirs)).total()
     precision, recall = same / len(theirs), same / len(ours)
     return 2 * precision * recall / (precision + recall)
 
@@ -121,6 +122,8 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     names do not match one to one or texts differ, and ``LayerError`` where no gold document has
     the layer.
     """
+    from spanloom.metrics.report import couples  # numpy, which the measures above do without
+
     pairs = [pair for pair in couples(gold, predicted) if pair[0].has(layer)]
     if not pairs:
         known = sorted({each.name for document in gold for each in document.layers})

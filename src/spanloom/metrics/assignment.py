@@ -4,11 +4,16 @@ Weights are sparse: a pair that is not listed weighs nothing. Rows and columns t
 however far round, cannot disturb each other, so ``best`` solves each connected part by itself.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
+
+if TYPE_CHECKING:  # takes as long to import as numpy does
+    from jaxtyping import Float, Int
 
 Pair = tuple[int, int]
 

@@ -54,11 +54,13 @@ def compare(gold: Sentence, predicted: Sentence, rules: Rules = COLLINS) -> Comp
     """Compare two trees over the same words; of equal brackets each is matched once."""
     mine, theirs = counted(gold.brackets, rules), counted(predicted.brackets, rules)
     hits = (Counter(mine) & Counter(theirs)).total()
-    crossed = _Crossed(mine)
-    crossing = sum(1 for start, end, _ in theirs if crossed.by(start, end))
+    bounds = {(start, end) for start, end, _ in mine}
+    apart = [(start, end) for start, end, _ in theirs if (start, end) not in bounds]
+    crossed = _Crossed(bounds if apart else ())
+    crossing = sum(1 for start, end in apart if crossed.by(start, end))
     same = rules.same
     pairs = zip(gold.tags, predicted.tags, strict=True)
-    right = sum(1 for one, two in pairs if same.get(one, one) == same.get(two, two))
+    right = sum(1 for one, two in pairs if one == two or same.get(one, one) == same.get(two, two))
     words = len(gold.tags)
     brackets = Counts(hits, len(theirs), len(mine))
     return Compared(brackets, crossing, Counts(right, words, words))
@@ -78,11 +80,11 @@ def counted(brackets: Iterable[Bracket], rules: Rules = COLLINS) -> list[Bracket
 class _Crossed:
     """Finds whether a bracket crosses some of a tree's; in linear time over all."""
 
-    def __init__(self, brackets: Iterable[Bracket]) -> None:
+    def __init__(self, bounds: Iterable[tuple[int, int]]) -> None:
         """Note for each place between two words the innermost bracket around it."""
         self.around: dict[int, tuple[int, int]] = {}
         stack: list[tuple[int, int]] = []
-        spans = {(start, end) for start, end, _ in brackets if start < end}
+        spans = [(start, end) for start, end in bounds if start < end]
         place = 0
         for start, end in sorted(spans, key=lambda each: (each[0], -each[1])):
             place = self._up_to(place, start, stack)

@@ -64,8 +64,8 @@ def _kind(options: Mapping[str, str], values: Sequence[str]) -> str:
     """Return what the values are, as it is told or as they are spelt."""
     told = options.get("--kind")
     if told is None:
-        spelt = {value for value in values if not _WHOLE.fullmatch(value)}
-        return _KINDS[any(map(_NUMBER.fullmatch, spelt))]
+        numbers = filter(_NUMBER.fullmatch, set(values))
+        return _KINDS[not all(map(_WHOLE.fullmatch, numbers))]
     if told not in _KINDS:
         raise DataError(f"--kind {told!r:.60}: expected one of {', '.join(_KINDS)}")
     return told
@@ -79,11 +79,13 @@ def _labels(known: Sequence[str], guessed: Sequence[str]) -> list[tuple[str, str
 
 
 def _numbers(path: Path, values: Sequence[str]) -> list[float]:
-    for place, value in enumerate(values, 1):
-        if not _NUMBER.fullmatch(value) or abs(float(value)) > _GREATEST:
-            problem = f"expected a number of at most {_GREATEST:g}, got {value!r:.60}"
-            raise FormatError(str(path), place, problem)
-    return [float(value) for value in values]
+    """Return the numbers of a file; raises ``FormatError`` for what is none, or too great."""
+    if not all(map(_NUMBER.fullmatch, values)) or max(map(abs, map(float, values))) > _GREATEST:
+        for place, value in enumerate(values, 1):
+            if not _NUMBER.fullmatch(value) or abs(float(value)) > _GREATEST:
+                problem = f"expected a number of at most {_GREATEST:g}, got {value!r:.60}"
+                raise FormatError(str(path), place, problem)
+    return list(map(float, values))
 
 
 def _classification(pairs: Sequence[tuple[str, str]]) -> Scores:
