@@ -29,7 +29,9 @@ def test_a_card_says_what_can_be(name):
     assert card.home.startswith("https://")
     assert set(card.tasks) <= set(kinds.names(tasks.__path__))
     assert card.metric in METRICS
-    assert {rule.of for rule in card.splits.values()} == set(card.sources)
+    used = {rule.of for rule in card.splits.values()}
+    used |= {source.sentences for source in card.sources.values()} - {""}
+    assert used == set(card.sources)
     for rule in card.splits.values():
         assert not rule.like or rule.like in cards.names()
     for source in card.sources.values():
@@ -72,6 +74,7 @@ splits:
     [
         ("{of: a}", "{of: b}", "no source 'b'"),
         ("  train:", "  valid:", "train, dev, test or all"),
+        ("format: brat", "format: brat, sentences: b", "source a: no source 'b'"),
         ("metric: spans", "metric: spans\ncounts: {dev: {words: 1}}", "'dev', which is no split"),
         ("metric: spans", "metrics: spans", "metrics"),
         ("{of: a}", "{of: a, share: {low: 0, high: 2}}", "high"),

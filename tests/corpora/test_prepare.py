@@ -304,6 +304,31 @@ def test_a_split_like_that_of_another_dataset(room):
     assert room.names("dev") == ["s00001", "s00003"]
 
 
+def test_sentences_of_another_source(room):
+    top = """\
+sources:
+  a: {files: [a/*], format: columns, options: {preset: btc}, sentences: b}
+  b: {files: [b/*], format: columns, options: {preset: btc}}
+"""
+    room.rules({"all": "{of: a}"}, top)
+    start = "-DOCSTART-\tO\n\n"
+    for name in ("one", "two"):
+        for folder, text in (("a", "a\tB-x\nb\tI-x\nc\tO\n"), ("b", "A\tO\nB\tO\n\nC\tO\n")):
+            (room.raw / folder).mkdir(exist_ok=True)
+            (room.raw / folder / f"{name}.conll").write_text(start + text)
+    one, two = room.read("all")
+    assert [one.cover(each) for each in one["sentences"].spans] == ["a b", "c"]
+    assert one["entities"].spans == two["entities"].spans
+    room.prepare()
+    assert same(room.out, "tiny", "all", [one, two])
+    (room.raw / "b" / "one.conll").write_text(start + "A\tO\n")
+    with pytest.raises(DataError, match="one: sentences of s00001: expected the same words"):
+        room.read("all")
+    (room.raw / "b" / "one.conll").unlink()
+    with pytest.raises(DataError, match="source 'b' has no file 'one'"):
+        room.read("all")
+
+
 def test_plain_texts_may_be_gzipped(room):
     top = "sources:\n  a: {files: [n/*], format: text}\n"
     (room.raw / "n").mkdir()

@@ -43,6 +43,9 @@ class Source(Options):
     polarities: str | dict[str, str] = Field(
         "", description="a file of three-line blocks that says the polarities, or one by file"
     )
+    sentences: str = Field(
+        "", description="a source whose documents, of the same names, say where sentences end"
+    )
 
 
 class Share(Options):
@@ -125,6 +128,9 @@ class Card(Options):
             if split.of not in self.sources:
                 choices = ", ".join(self.sources)
                 raise ValueError(f"split {name}: no source {split.of!r} (there are: {choices})")
+        for name, source in self.sources.items():
+            if source.sentences and source.sentences not in self.sources:
+                raise ValueError(f"source {name}: no source {source.sentences!r}")
         for name in self.counts:
             if name not in {ALL, *self.splits}:
                 raise ValueError(f"counts of {name!r}, which is no split")

@@ -14,6 +14,7 @@ from pathlib import Path
 from spanloom.config.yaml import Where
 from spanloom.corpora.card import Card, Drop, Listed, Run, Source, Split
 from spanloom.corpora.excerpt import excerpt
+from spanloom.corpora.sentences import with_sentences
 from spanloom.document import GIVEN, SENTENCES, Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats import _files
@@ -109,7 +110,7 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
     rule = card.splits[split]
     wanted = _wanted(rule, raw, split, load)
     gone = {*rule.unnamed, *(name for each in rule.unlisted for name in _names(each, raw))}
-    every = (each for each in _read(card.sources[rule.of], raw, wanted) if each.name not in gone)
+    every = (each for each in _parted(card, rule.of, raw, wanted) if each.name not in gone)
     seen: set[str] = set()
     for each in _narrowed(every, rule):
         if each.name in seen:
@@ -118,6 +119,21 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
         pruned = _pruned(each, card)
         if not rule.holding or (pruned.has(rule.holding) and pruned[rule.holding].spans):
             yield pruned
+
+
+def _parted(card: Card, name: str, raw: Path, wanted: Set[str] | None) -> Iterator[Document]:
+    """Yield the documents of a source, with sentences from another where the card says so."""
+    source = card.sources[name]
+    if not source.sentences:
+        yield from _read(source, raw, wanted)
+        return
+    other = card.sources[source.sentences]
+    places = {stem(path): path for path in files(other, raw)}
+    for each in _read(source, raw, wanted):
+        if each.name not in places:
+            raise DataError(f"{raw}: source {source.sentences!r} has no file {each.name!r}")
+        for said in _file(other, places[each.name], raw):
+            yield with_sentences(each, said)
 
 
 def _read(source: Source, raw: Path, wanted: Set[str] | None) -> Iterator[Document]:
