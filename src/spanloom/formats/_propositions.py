@@ -53,11 +53,12 @@ def annotate(making: Making, first: int, props: Sequence[Proposition], plain: bo
             making.attribute(LAYER, ROLESET, predicate, prop.sense)
 
 
-def propositions(laid: Laid) -> list[list[Proposition]]:
+def propositions(laid: Laid, usual: bool = False) -> list[list[Proposition]]:
     """Return the propositions of each sentence, by their words.
 
     Left out are of predicates of one word all but the first, those whose label is no sense, and
     arguments that are no words of their predicate's sentence or cross it or an earlier one.
+    ``usual``: each has one V, which begins with its word, whatever attributes and roles say.
     """
     if not laid.document.has(LAYER):
         return [[] for _ in laid.words.sentences]
@@ -74,8 +75,10 @@ def propositions(laid: Laid) -> list[list[Proposition]]:
         for start, stop, span in spans:
             if span.id not in roles and span.id in tails:
                 continue
-            marks = {label: said[span.id, label] for label in _MARKS if (span.id, label) in said}
-            arguments = _arguments(span.id, roles.get(span.id, ()), places)
+            known = (ROLESET,) if usual else _MARKS
+            marks = {label: said[span.id, label] for label in known if (span.id, label) in said}
+            own = (each for each in roles.get(span.id, ()) if not usual or each.label != VERB)
+            arguments = _arguments(span.id, own, places)
             prop = _proposition(Argument(start, stop, span.label), marks, arguments, end - first)
             if _SENSE.fullmatch(prop.sense) and prop.sense != NONE:
                 made.setdefault(prop.word, prop)
