@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanloom.cli.say import WrongUse, put, say
+from spanloom.document import WORDS
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe, WordsSpec
@@ -44,7 +45,9 @@ def check(
     chosen = _recipe(recipe, model)
     words = chosen.words if chosen else _words(corpora)
     width, nested = _limits(chosen, corpora)
-    say(f"words: {words.splitter}, sentences: {words.sentences}")
+    given = any(each.has(WORDS) for corpus in corpora.values() for each in corpus.documents)
+    kept = "those that documents give, else " if given else ""
+    say(f"words: {kept}{words.splitter}, sentences: {words.sentences}")
     reach = Reach(splitter(words.splitter, words.sentences), width, nested)
     report = judge(corpora, reach)
     put(json.dumps(to_json(report), indent=1) if as_json else to_text(report))

@@ -71,16 +71,20 @@ def _of(path: Path) -> str:
 
 
 def _to(path: Path) -> str:
-    """The only format whose files end so; what has no ending is a brat folder."""
+    """The format that is called as the file ends, else the only one whose files end so.
+
+    What has no ending is a brat folder.
+    """
     from spanloom.formats import _files
 
     if not path.suffix or path.is_dir():
         return _files.BRAT
-    found = [n for n in _files.names() if path.name.lower().endswith(_files.load(n).suffixes[0])]
-    longest = max((len(_files.load(n).suffixes[0]) for n in found), default=0)
-    found = [n for n in found if len(_files.load(n).suffixes[0]) == longest]
+    names = _files.names()
+    if path.suffix.removeprefix(".") in names:
+        return path.suffix.removeprefix(".")
+    found = [name for name in names if path.name.lower().endswith(_files.load(name).suffixes[0])]
     if len(found) != 1:
-        choices = ", ".join(found or [_files.BRAT, *_files.names()])
+        choices = ", ".join(found or [_files.BRAT, *names])
         raise WrongUse(f"{path}: its name does not tell the format; say --to {choices}")
     return found[0]
 

@@ -77,6 +77,8 @@ def read(
 
     found = _files.load(form)
     chosen = _files.chosen(found, options, Where("--read"))
+    if not options:
+        chosen = _files.suited(path, found)
     stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
     yield from _files.named(stream, path)
 

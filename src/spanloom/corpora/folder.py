@@ -120,7 +120,7 @@ def _lines(path: Path) -> Iterable[Document]:
     if name == _LINES:
         return jsonl.read(path)  # line by line
     form = _files.load(name)
-    return _files.named(_files.read(path, form, form.options()), path)
+    return _files.named(_files.read(path, form, _files.suited(path, form)), path)
 
 
 def place(path: Path, split: str) -> Path:

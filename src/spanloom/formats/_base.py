@@ -28,7 +28,8 @@ class Format:
     them and, under "", the file itself. ``looks(head, name)`` tells from the first characters (up
     to 65,536, cut anywhere) and the file's name whether a text may be of this format; it would
     rather say no than be wrong. ``suffixes`` are what such files end in, the first when one is
-    made; ``sample`` is a small text of the format, with what is special in it.
+    made; ``sample`` is a small text of the format, with what is special in it. ``suits(head)``
+    returns the options that a file's beginning tells, where nobody says others.
     """
 
     loads: Callable[..., Iterator[Document]]
@@ -40,6 +41,7 @@ class Format:
     options: type[Options] = Options
     beside: Mapping[str, str] = field(default_factory=dict)
     binary: bool = False
+    suits: Callable[[str], Mapping[str, Any]] = lambda _: {}
 
 
 def counted(whats: Iterable[str]) -> Losses:

@@ -55,6 +55,12 @@ def suffixes() -> frozenset[str]:
     return frozenset(every) - {".txt"}
 
 
+def suited(path: Path, form: Format) -> Options:
+    """Return the options that a file's beginning tells."""
+    head = "" if form.binary else _bytes(path, _HEAD).decode("utf-8-sig", errors="ignore")
+    return form.options(**form.suits(head))
+
+
 def chosen(form: Format, said: Mapping[str, Any], where: Where) -> Options:
     """Return a format's options; raises ``RecipeError`` as ``config.options`` does."""
     beside = set(form.beside)

@@ -25,7 +25,7 @@ not kept.
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -239,10 +239,7 @@ def _lost(document: Document, options: ColumnOptions) -> Losses:
 
 def _looks(head: str, name: str) -> bool:
     """Tell by rows of as many cells, the last one a tag; or of two, many of whose second are O."""
-    lines = head.replace("\r", "").split("\n")
-    rows = [each for each in lines[:-1] or lines if each.strip() and not each.startswith(DOCUMENT)]
-    separator = TAB if rows and TAB in rows[0] else BLANK
-    cells = [row.split(separator) for row in rows]
+    separator, cells = _cells(head)
     widths = {len(each) for each in cells}
     if len(widths) != 1 or not widths <= {2, 3, 4, 5}:
         return False
@@ -251,6 +248,29 @@ def _looks(head: str, name: str) -> bool:
         return True
     plain = separator == TAB and widths == {2} and all(map(_LABEL.fullmatch, last))
     return plain and 4 * last.count(OUTSIDE) >= len(last)
+
+
+def _cells(head: str) -> tuple[str, list[list[str]]]:
+    """Return what parts cells, and those of each whole row."""
+    lines = head.replace("\r", "").split("\n")
+    rows = [each for each in lines[:-1] or lines if each.strip() and not each.startswith(DOCUMENT)]
+    separator = TAB if rows and TAB in rows[0] else BLANK
+    return separator, [row.split(separator) for row in rows]
+
+
+def _suits(head: str) -> dict[str, Preset]:
+    """Return the preset with so many columns; of two, the one whose scheme the tags follow."""
+    _, cells = _cells(head)
+    widths = {len(each) for each in cells}
+    if widths == {3}:
+        return {"preset": "conll2000"}
+    if widths == {4}:
+        return {"preset": "conll2003"}
+    tags = [row[-1] for row in cells]
+    if widths == {2} and not all(map(_TAG.fullmatch, tags)):
+        return {"preset": "semcor-traits"}
+    inside = any(two[:2] == "I-" and one == OUTSIDE for one, two in pairwise(tags))
+    return {"preset": "wikigold"} if inside else {}
 
 
 KIND = Format(
@@ -262,4 +282,5 @@ KIND = Format(
     "-DOCSTART-\tO\n\nAda\tB-person\nmet\tO\nNew\tI-place\nYork\tI-place\n \tO\n.\tO\n\t\n"
     "Bob\tB-person\nran\tO\n\n-DOCSTART-\tO\n\nYes\tO\n",
     ColumnOptions,
+    suits=_suits,
 )

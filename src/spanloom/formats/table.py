@@ -99,6 +99,17 @@ def looks(head: str, name: str) -> bool:
     return any(_fits(each, cells) for each in (TableOptions(), *PRESETS.values()))
 
 
+def _suits(head: str) -> dict[str, str]:
+    """Return the preset whose columns the first row names, if the usual ones are not there."""
+    cells = head.removeprefix("\ufeff").lstrip("\r\n").partition("\n")[0].rstrip("\r").split("\t")
+    if _fits(TableOptions(), cells):
+        return {}
+    fit = [name for name, each in PRESETS.items() if _fits(each, cells)]
+    exact = [name for name in fit if set(PRESETS[name].columns) == set(cells)]
+    found = exact or fit
+    return {"preset": found[0]} if len(found) == 1 else {}
+
+
 def _fits(options: TableOptions, cells: Sequence[str]) -> bool:
     """Whether these are columns of a text and of what is said of it."""
     sheet = Sheet(options, tuple(cells))
@@ -297,4 +308,5 @@ KIND = Format(
     "a/2\tit never moves\tnegative\tBob\n"
     "b\tit is a film\t\t\n",
     TableOptions,
+    suits=_suits,
 )
