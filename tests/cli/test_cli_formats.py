@@ -1,0 +1,101 @@
+"""Files of other formats through the doors of convert, check, train and annotate."""
+
+import json
+
+import pytest
+
+from spanloom.formats import _files, jsonl
+from spanloom.words import given
+
+CONLL = "".join(f"Ada\tB-person\nmet\tO\nBob\tB-person\n{n}\tO\n\n" for n in range(12))
+CHUNKS = "Ada NNP B-NP\nmet VBD B-VP\nBob NNP B-NP\n\n"
+IOB1 = "Ada I-PER\nmet O\nBob I-PER\nLee I-PER\n\n"
+TABLE = "index\tsentence1\tsentence2\tlabel\n0\tA b c.\tD e.\tentailment\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(name, text):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form", "layer"),
+    [
+        ("a.conll", CONLL, "columns", "entities"),
+        ("b.txt", CHUNKS, "columns", "chunks"),
+        ("c.txt", IOB1, "columns", "entities"),
+        ("d.tsv", TABLE, "table", "label"),
+        ("e.conllu", _files.load("conllu").sample, "conllu", "dependency"),
+        ("f.json", _files.load("squad").sample, "squad", "answers"),
+    ],
+)
+def test_convert_guesses_and_says(spanloom, file, tmp_path, name, text, form, layer):
+    source, out = file(name, text), tmp_path / "out.jsonl"
+    told = spanloom("convert", source, out)
+    assert told.exit_code == 0, told.stderr
+    assert f"({form}) to" in told.stderr
+    found = list(jsonl.read(out))
+    assert all(each.has(layer) for each in found)
+    back = tmp_path / f"back{source.suffix}"
+    told = spanloom("convert", out, back, "--to", form, *options(name))
+    assert "has no place" not in told.stderr
+    assert back.read_text(encoding="utf-8") == text
+
+
+def options(name):
+    """What the reader guessed, said to the writer."""
+    presets = {"b.txt": "conll2000", "c.txt": "wikigold", "d.tsv": "rte"}
+    return ("--write", f"preset={presets[name]}") if name in presets else ()
+
+
+def test_what_is_lost_is_counted(spanloom, file, tmp_path):
+    told = spanloom("convert", file("a.conll", CONLL), tmp_path / "x.mrg", "--to", "trees")
+    assert "trees has no place for 24 spans of layer entities" in told.stderr
+
+
+def test_options_of_formats(spanloom, fails, file, tmp_path):
+    source, out = file("a.data", "Ada|x\n".replace("|", "\t")), tmp_path / "o.jsonl"
+    told = fails("convert", source, out, code=1)
+    assert "say which with --from" in told
+    assert spanloom("convert", source, out, "--from", "columns", "--read", "preset=semcor-traits")
+    (document,) = jsonl.read(out)
+    assert [span.label for span in document["traits"].spans] == ["x"]
+    assert "expected KEY=VALUE" in fails(
+        "convert", source, out, "--from", "columns", "--read", "preset", code=2
+    )
+    wrong = ("--from", "columns", "--read", "preset=x")
+    assert "--read: preset: expected 'wnut17'" in fails("convert", source, out, *wrong, code=1)
+    assert "did you mean 'columns'" in fails("convert", source, out, "--from", "column", code=1)
+    assert "does not tell the format" in fails(
+        "convert", file("b.conll", CONLL), tmp_path / "x.zzz", code=2
+    )
+
+
+def test_check_and_train_read_them(spanloom, file, tmp_path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "train.conll").write_text(CONLL)
+    (folder / "dev.conll").write_text(CONLL.split("\n\n")[0] + "\n\n")
+    told = spanloom("check", folder, "--json")
+    assert "read as columns" in told.stderr
+    assert "words: those that documents give" in told.stderr
+    split = json.loads(told.stdout)["splits"]["train"]
+    assert (split["documents"], split["words"]) == (12, 48)
+    recipe = tmp_path / "recipe.yaml"
+    assert spanloom("init", folder, "-o", recipe).exit_code == 0
+    assert "kind: entities" in recipe.read_text()
+
+
+def test_annotate_keeps_the_words_that_are_given(spanloom, home, file):
+    source = file("a.conllu", _files.load("conllu").sample)
+    told = spanloom("annotate", source, "-m", home / "model", "--to", "json")
+    assert told.exit_code == 0, told.stderr
+    before = list(_files.read(source, _files.load("conllu"), _files.load("conllu").options()))
+    after = list(jsonl.loads(told.stdout))
+    assert [given(each) for each in after] == [given(each) for each in before]
+    assert all(each.has("main") for each in after)
