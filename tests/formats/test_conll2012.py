@@ -94,6 +94,7 @@ def test_constituents_are_those_of_the_tree():
         [row(0, lemma="go"), row(1, lemma="be", frameset="02")],
         [row(0, arguments="(V*)"), row(1, lemma="go", frameset="01", arguments="(A1*)")],
         [row(0, lemma="go", frameset="01", arguments="(A1*"), row(1, arguments="(V*))")],
+        [row(n, lemma="go", frameset="01", arguments="(V*)") for n in range(2)],
         [row(0, lemma="go", arguments="(V*)\t(A0*)"), row(1, arguments="*\t(V*)")],
         [row(0, named="(A(B)"), row(1, named="*)"), row(2, named="(A(B))")],
         [row(0, tag="-", speaker="x y")],

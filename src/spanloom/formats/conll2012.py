@@ -187,14 +187,18 @@ def _props(block: _Block) -> list[Proposition]:
     every = [block.brackets(block.cells(at)) for at in range(_FIRST, width - 1)]
     places = [at for at, cell in enumerate(block.cells(_FRAMESET)) if cell != NOTHING]
     if len(places) != len(every):
-        verbs = (next((a.start for a in e if a.label == VERB), -1) for e in every)
-        places = list(verbs)
+        places = _verbs(every)
     if -1 in places or sorted({*places}) != places:
         problem = "expected as many framesets as columns of arguments, or in each of those a V"
         problem = f"{problem}, one behind another, got {len(every)} columns"
         raise FormatError(block.path, block.lines[0].number, problem)
     senses = [_sense(block.rows[at][_LEMMA], block.rows[at][_FRAMESET]) for at in places]
     return [Proposition(*each) for each in zip(places, senses, every, strict=True)]
+
+
+def _verbs(columns: Iterable[Iterable[Argument]]) -> list[int]:
+    """Return with which word the first V of each column begins, -1 where there is none."""
+    return [next((a.start for a in each if a.label == VERB), -1) for each in columns]
 
 
 def _sense(lemma: str, frameset: str) -> str:
@@ -284,10 +288,10 @@ def _predicated(
     Where not all predicates have framesets, or others do, each column has to say whose it is: by a
     V that begins with that word.
     """
-    names = _names(rows, props)
-    if _framed(names) != [each.word for each in props]:
-        props, names = usual, _names(rows, usual)
-        words = [each.word for each in usual]
+    names, words = _names(rows, props), [each.word for each in props]
+    if _framed(names) != words:
+        if _verbs(each.arguments for each in props) != words:
+            props, names, words = usual, _names(rows, usual), [each.word for each in usual]
         if len(_framed(names)) == len(words) and _framed(names) != words:
             names = [(a, b if at in words else NOTHING) for at, (a, b) in enumerate(names)]
     for row, (lemma, frameset) in zip(rows, names, strict=True):
