@@ -361,6 +361,7 @@ AT_HAND = [name for name in cards.names() if not cards.load(name).obtain]
 
 MAKE_ALL = """
 import json, resource, sys, time
+from pathlib import Path
 from spanloom.corpora import card as cards
 from spanloom.corpora.prepare import prepare
 raw, out, *names = sys.argv[1:]
