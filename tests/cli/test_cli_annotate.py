@@ -107,7 +107,7 @@ def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
     result = annotate(tmp_path / "in.jsonl", "--to", "json")
     assert result.exit_code == 1
     assert len(result.stdout.splitlines()) > 20
-    assert "in.jsonl:41: not a document" in result.stderr
+    assert "in.jsonl:41: not JSON" in result.stderr
 
 
 def test_without_a_model(fails):
@@ -122,7 +122,7 @@ MISTAKES = {
     "{tmp}/latin1.txt": (1, "latin1.txt:2: byte 7 (0xe9) is not utf-8"),
     "{tmp}/broken.jsonl": (1, "broken.jsonl:1: not a document"),
     "{tmp}/empty": (1, "empty: no documents"),
-    "{tmp}/x.pdf": (1, "expected a folder, .txt, .ann or .jsonl"),
+    "{tmp}/x.pdf": (1, "cannot tell its format"),
     "{tmp}/x.ann": (2, "did you mean x.txt?"),
     "{tmp}/folder --to brat": (2, "--to brat needs -o OUT"),
     "{tmp}/folder --in-place -o x": (2, "goes with no -o"),

@@ -61,7 +61,7 @@ def test_what_is_lost_is_counted(spanloom, file, tmp_path):
 def test_options_of_formats(spanloom, fails, file, tmp_path):
     source, out = file("a.data", "Ada|x\n".replace("|", "\t")), tmp_path / "o.jsonl"
     told = fails("convert", source, out, code=1)
-    assert "say which with --from" in told
+    assert "spanloom convert --from NAME reads it" in told
     assert spanloom("convert", source, out, "--from", "columns", "--read", "preset=semcor-traits")
     (document,) = jsonl.read(out)
     assert [span.label for span in document["traits"].spans] == ["x"]

@@ -62,7 +62,8 @@ def guessed(path: Path) -> str:
         found = "jsonl"  # its reader tells what is wrong with it
     if found is None:
         choices = ", ".join([_files.BRAT, *_files.names()])
-        raise DataError(f"{path}: cannot tell its format; say which with --from ({choices})")
+        problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
+        raise DataError(f"{path}: {problem}")
     if found != "jsonl":
         say(f"{path}: read as {found}")
     return found
