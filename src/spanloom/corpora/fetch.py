@@ -47,13 +47,25 @@ def _download(address: str, target: Path) -> None:
         with urllib.request.urlopen(address, timeout=_SECONDS) as answer:
             write_chunks(target, _pieces(answer, address))
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError) as error:
-        raise DataError(f"{address}: cannot be downloaded: {error}") from error
+        raise _failed(address, error) from error
 
 
 def _pieces(answer: http.client.HTTPResponse, address: str) -> Iterator[bytes]:
+    """Yield what comes, a piece at a time."""
     size = 0
-    while piece := answer.read(_PIECE):
+    while piece := _piece(answer, address):
         size += len(piece)
         if size > _MOST:
             raise DataError(f"{address}: larger than {_MOST:,} bytes")
         yield piece
+
+
+def _piece(answer: http.client.HTTPResponse, address: str) -> bytes:
+    try:
+        return answer.read(_PIECE)
+    except (OSError, http.client.HTTPException) as error:  # the other end, not our disk
+        raise _failed(address, error) from error
+
+
+def _failed(address: str, error: Exception) -> DataError:
+    return DataError(f"{address}: cannot be downloaded: {error}")
