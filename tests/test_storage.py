@@ -417,3 +417,15 @@ def test_allowed_files_may_stand_beside(tmp_path):
     fill(tmp_path / "model", "old")
     (tmp_path / "model" / "notes.txt").write_text("mine")
     assert "notes.txt" not in verify_folder(tmp_path / "model", allowed={"notes.txt"})
+
+
+def test_pipes_devices_and_links_to_open_files_are_not_replaced(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "stdout"
+    os.mkfifo(pipe)
+    link.symlink_to("/proc/self/fd/1")
+    for place in (pipe, link):
+        with pytest.raises(StorageError, match=f"{place.name}: .*got a pipe or device"):
+            write_file(place, b"new")
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["pipe", "stdout"]

@@ -31,14 +31,15 @@ PICKLED = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib"}  # load
 def write_file(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path``, whole or not at all; a link at ``path`` is replaced by a file.
 
-    Raises ``StorageError`` where that is not possible (disk full, read-only, no such folder); what
-    was there before is then untouched and no temporary file is left.
+    Raises ``StorageError`` where that is not possible (disk full, read-only, no such folder, a pipe
+    or device); what was there before is then untouched and no temporary file is left.
     """
     write_chunks(path, (data,))
 
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
     """Write what ``chunks`` yields, one held at a time, otherwise as ``write_file`` does."""
+    _check_replaceable(path)
     staging = _beside(path, "staging")
     with _reported(path), _opened_alone(staging) as handle:
         with ExitStack() as undo:
@@ -277,6 +278,15 @@ def _beside(target: Path, ending: str) -> Path:
 def _unique() -> str:
     """The end of a hidden name: the process, for people who look, and what no one else has."""
     return f"{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse pipes, devices and links to open files (/dev/stdout), which a rename would destroy."""
+    with _reported(path):
+        opened = path.is_symlink() and path.readlink().is_relative_to("/proc")
+        if opened or (path.exists() and not path.is_file() and not path.is_dir()):
+            problem = "could not be written: expected a file or a new name, got a pipe or device"
+            raise StorageError(f"{path}: {problem}")
 
 
 @contextmanager
