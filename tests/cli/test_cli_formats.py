@@ -1,6 +1,7 @@
 """Files of other formats through the doors of convert, check, train and annotate."""
 
 import json
+import os
 
 import pytest
 
@@ -99,3 +100,21 @@ def test_annotate_keeps_the_words_that_are_given(spanloom, home, file):
     after = list(jsonl.loads(told.stdout))
     assert [given(each) for each in after] == [given(each) for each in before]
     assert all(each.has("main") for each in after)
+
+
+@pytest.mark.parametrize("name", ["columns", "conllu", "squad", "trees"])
+def test_a_byte_order_mark_hides_no_format(spanloom, file, tmp_path, name):
+    form = _files.load(name)
+    source = file(f"a{form.suffixes[0]}", "\ufeff" + form.sample)
+    assert _files.guess(source) == name
+    assert spanloom("convert", source, tmp_path / "o.jsonl").exit_code == 0
+    assert list(jsonl.read(tmp_path / "o.jsonl"))
+
+
+def test_pipes_are_refused_before_anything_of_them_is_read(fails, tmp_path):
+    pipe = tmp_path / "a.conllu"
+    os.mkfifo(pipe)
+    for said in ((), ("--from", "conllu")):
+        told = fails("convert", pipe, tmp_path / "o.jsonl", *said, code=1)
+        assert "a.conllu: cannot be read: expected a file, got a pipe or device" in told
+    assert not (tmp_path / "o.jsonl").exists()

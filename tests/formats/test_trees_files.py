@@ -202,3 +202,11 @@ def test_all_files_are_written_as_they_stand(data, folder, ending, trees, apart)
         count += len(found["sentences"].spans)
         spelling += sum(each.label == "spelling" for each in found["sentences"].attributes)
     assert (count, spelling) == (trees, apart)
+
+
+@pytest.mark.parametrize(
+    ("behind", "looks"),
+    [("", True), ("\n", True), ("\n(S (NN b", True), (" and so on.\n", False), (")", False)],
+)
+def test_behind_a_tree_there_is_another_or_nothing(behind, looks):
+    assert KIND.looks("(S (NN a))" + behind, "a.txt") is looks

@@ -41,7 +41,7 @@ def guess(path: Path) -> str | None:
     cannot be read.
     """
     head = _bytes(path, _HEAD)
-    plain, raw = head.decode(errors="ignore"), head.decode("latin-1")
+    plain, raw = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
     every = {name: load(name) for name in names()}
     fit = [n for n, each in every.items() if each.looks(raw if each.binary else plain, path.name)]
     closer = [name for name in fit if path.name.lower().endswith(every[name].suffixes)]
@@ -129,6 +129,8 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path, most: int = -1) -> bytes:
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe is gone once looked at
+        raise FormatError(str(path), None, "cannot be read: expected a file, got a pipe or device")
     try:
         with path.open("rb") as stream:
             return stream.read(most)

@@ -280,13 +280,23 @@ def _lost(document: Document, options: TreeOptions) -> Losses:
 
 
 def _looks(head: str, name: str) -> bool:
-    """Tell by the first tree, which is whole and has labels that are no numbers."""
+    """Tell by the first tree, which is whole and has labels that are no numbers.
+
+    Behind it there is another one, or nothing: a story may begin in brackets.
+    """
     if not head.lstrip(_BLANKS).startswith("("):
         return False
+    trees = parse_all(head)
     try:
-        _, tree = next(parse_all(head))
+        _, tree = next(trees)
     except TreeError:
         return False
+    try:
+        next(trees, None)
+    except TreeError as error:
+        before = head[: error.offset]
+        if before.count("(") == before.count(")"):  # not within a second one that is cut off
+            return False
     labels = [node.label for node in walk(tree)]
     return len(labels) > 1 and not all(map(_PLAIN.fullmatch, labels))
 
