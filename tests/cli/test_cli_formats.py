@@ -118,3 +118,14 @@ def test_pipes_are_refused_before_anything_of_them_is_read(fails, tmp_path):
         told = fails("convert", pipe, tmp_path / "o.jsonl", *said, code=1)
         assert "a.conllu: cannot be read: expected a file, got a pipe or device" in told
     assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_what_brat_drops_is_counted(spanloom, file, tmp_path):
+    spans = [{"id": "T1", "label": "P", "fragments": [[0, 3]], "score": 0.5}]
+    spans += [{"id": "T2", "label": "P", "fragments": [[8, 15]]}]
+    said = {"name": "a", "text": "Ada met Bob.\nHe ran.", "layers": [{"name": "m", "spans": spans}]}
+    told = spanloom("convert", file("a.jsonl", json.dumps(said)), tmp_path / "o").stderr
+    assert "brat has no place for 1 scores" in told
+    assert "brat has no place for 1 spans over line breaks" in told
+    told = spanloom("convert", file("b.conll", CONLL), tmp_path / "p").stderr
+    assert "has no place" not in told

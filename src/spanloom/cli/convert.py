@@ -54,7 +54,9 @@ def convert(
     said = _pairs("--read", reading or ())
     stream = documents(source) if name == BRAT else read(source, name, said, said)
     if wanted == BRAT:
-        save_collection(stream, out)
+        lost: Counter[str] = Counter()
+        save_collection(_cut(stream, lost), out)
+        _tell(BRAT, lost)
     else:
         _save(stream, out, wanted, _pairs("--write", writing or ()))
 
@@ -109,9 +111,29 @@ def _save(stream: Iterator[Document], out: Path, name: str, said: Mapping[str, s
     options = _files.chosen(form, said, Where("--write"))
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
+    _tell(name, lost)
+    say(f"written to {', '.join(map(str, written))}")
+
+
+def _tell(name: str, lost: Mapping[str, int]) -> None:
     for what, times in lost.items():
         say(f"{name} has no place for {times} {what}")
-    say(f"written to {', '.join(map(str, written))}")
+
+
+def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
+    """Yield the documents, and count what brat drops: scores, and breaks, where it parts spans."""
+    from spanloom.formats._base import aside
+
+    for document in stream:
+        lost.update(what for what in aside(document) if what == "scores")
+        for layer in document.layers:
+            breaks = (
+                f"spans over line breaks, which are parted there, of layer {layer.name}"
+                for span in layer.spans
+                if any({"\n", "\r"} & {*document.text[a:b]} for a, b in span.fragments)
+            )
+            lost.update(breaks)
+        yield document
 
 
 def _counting(
