@@ -26,7 +26,7 @@ test: $(VENV)/.developer  ## the gate: format, lint, layers, types, quick tests
 	$(BIN)/pytest -m "not slow"
 
 test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
-	$(BIN)/pytest -m slow
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m slow
 
 format: $(VENV)/.developer  ## format the code and mend what lint can mend
 	$(BIN)/ruff format

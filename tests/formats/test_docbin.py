@@ -7,7 +7,7 @@ import pytest
 import spacy
 import srsly
 from drawn_documents import documents
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from spacy.tokens import Doc, DocBin
 
 from spanloom.document import Attribute, Document, Layer, Normalization, Relation, Span
@@ -104,6 +104,8 @@ def test_entities_keep_links_and_ids():
 @given(documents(lines=False))
 @settings(max_examples=40)
 def test_any_document_is_written_and_read(document):
+    words = document["words"].spans if document.has("words") else ()
+    assume(all(document.cover(span).strip() for span in words))  # a word of blanks is no word there
     data = dumps(loads(dumps([document])))  # text outside of given words became words
     assert dumps(loads(data)) == data
     KIND.lost(document, LOST)
