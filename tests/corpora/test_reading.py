@@ -37,3 +37,20 @@ def test_empty_splits_and_names_that_occur_twice_are_refused(tmp_path):
     jsonl.write(tmp_path / "test" / "x.jsonl", [Document("one", name="a")] * 2)
     with pytest.raises(DataError, match="expected one document 'a', got 2"):
         read(tmp_path, "test")
+
+
+def test_files_whose_documents_have_only_numbers_are_told_apart(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ptb").write_text("(S (NN x))\n", encoding="utf-8")
+    assert [each.name for each in read(tmp_path, "all").documents] == ["a/s00001", "b/s00001"]
+
+
+def test_a_licence_hides_no_documents_and_annotated_texts_have_strays_beside_them(tmp_path):
+    (tmp_path / "a.ptb").write_text("(S (NN x))\n", encoding="utf-8")
+    (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "LICENSE.txt").write_text("Do.", encoding="utf-8")
+    corpus = read(tmp_path, "all")
+    assert [each.name for each in corpus.documents] == ["LICENSE", "s00001"]
+    assert corpus.forms == ("brat", "trees")
+    (tmp_path / "LICENSE.ann").write_text("T1\tVerb 0 2\tDo\n", encoding="utf-8")
+    assert read(tmp_path, "all").forms == ("brat",)

@@ -7,13 +7,14 @@ corpus.jsonl                           the split "all"
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.formats import _files, jsonl
+from spanloom.formats._names import is_counted
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
@@ -143,13 +144,33 @@ def read(path: Path, split: str) -> Corpus:
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
     forms = [_files.BRAT] * bool(documents)
-    known = {".jsonl"} if documents else {".jsonl", *_files.suffixes()}
-    for lines in sorted(each for each in root.iterdir() if each.suffix in known and each.is_file()):
-        documents.extend(_lines(lines))
-        forms.append(_known_form(lines))
+    files = _beside(root, documents)
+    for path in files:
+        documents += _lines(path) if len(files) == 1 else _apart(_lines(path), path)
+        forms.append(_known_form(path))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, forms)
+
+
+def _beside(root: Path, texts: Sequence[Document]) -> list[Path]:
+    """The files of other formats in a folder of these texts.
+
+    Beside annotated ones only JSON lines are meant; beside others (a licence) what is recognized,
+    and without any texts all that end as if they held documents.
+    """
+    files = sorted(each for each in root.iterdir() if each.is_file())
+    known = [each for each in files if each.suffix in _files.suffixes()]
+    if any(each.layers or each.queries for each in texts):
+        return [each for each in files if each.suffix == f".{_LINES}"]
+    return [each for each in known if is_file(each)] if texts else known
+
+
+def _apart(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+    """Yield the documents of one of several files; those called by number: by its name too."""
+    for each in documents:
+        counted = is_counted(each.name)
+        yield replace(each, name=f"{path.stem}/{each.name}") if counted else each
 
 
 def _corpus(
