@@ -129,3 +129,16 @@ def test_what_brat_drops_is_counted(spanloom, file, tmp_path):
     assert "brat has no place for 1 spans over line breaks" in told
     told = spanloom("convert", file("b.conll", CONLL), tmp_path / "p").stderr
     assert "has no place" not in told
+
+
+def test_options_may_be_lists_and_mappings(spanloom, fails, file, tmp_path):
+    source, out = file("a.conll", "0 Ada S-PER\n\n"), tmp_path / "o.jsonl"
+    said = ("--read", "columns=[_, word, who]", "--read", "schemes={who: IOBES}")
+    told = spanloom("convert", source, out, "--from", "columns", *said)
+    assert told.exit_code == 0, told.stderr
+    (document,) = jsonl.read(out)
+    assert [span.label for span in document["who"].spans] == ["PER"]
+    broken = ("--from", "columns", "--read", "columns=[word")
+    assert "--read" in fails("convert", source, out, *broken, code=1)
+    beside = ("--from", "compression", "--read", "compression=[a]")  # the name of a file
+    assert "[a]: cannot be read: No such file" in fails("convert", source, out, *beside, code=1)

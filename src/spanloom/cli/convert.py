@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,7 +52,9 @@ def convert(
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
     say(f"{source} ({name}) to {out} ({wanted})")
     said = _pairs("--read", reading or ())
-    stream = documents(source) if name == BRAT else read(source, name, said, said)
+    stream = (
+        documents(source) if name == BRAT else read(source, name, _valued("--read", said), said)
+    )
     if wanted == BRAT:
         lost: Counter[str] = Counter()
         save_collection(_cut(stream, lost), out)
@@ -102,13 +104,23 @@ def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _valued(option: str, said: Mapping[str, str]) -> dict[str, Any]:
+    """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
+    from spanloom.config.yaml import loads
+
+    return {
+        key: loads(value, option).data if value[:1] in ("[", "{") else value
+        for key, value in said.items()
+    }
+
+
 def _save(stream: Iterator[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
     """Write one file, and say what it has no place for."""
     from spanloom.config.yaml import Where
     from spanloom.formats import _files
 
     form = _files.load(name)
-    options = _files.chosen(form, said, Where("--write"))
+    options = _files.chosen(form, _valued("--write", said), Where("--write"))
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
     _tell(name, lost)

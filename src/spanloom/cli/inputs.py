@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from spanloom.cli.say import WrongUse, say, warn
 from spanloom.document import Document
@@ -70,7 +71,7 @@ def guessed(path: Path) -> str:
 
 
 def read(
-    path: Path, form: str, options: Mapping[str, str], beside: Mapping[str, str]
+    path: Path, form: str, options: Mapping[str, Any], beside: Mapping[str, str]
 ) -> Iterator[Document]:
     """Yield the documents of a file of a format, each with a name."""
     from spanloom.config.yaml import Where
