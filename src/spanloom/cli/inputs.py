@@ -81,6 +81,8 @@ def read(
     chosen = _files.chosen(found, options, Where("--read"))
     if not options:
         chosen = _files.suited(path, found)
+        for key, value in chosen.model_dump(exclude_unset=True).items():
+            say(f"{path}: {key} {value}, by its looks (--read {key}=… says another)")
     stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
     yield from _files.named(stream, path)
 
