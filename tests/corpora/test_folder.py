@@ -64,3 +64,14 @@ def test_an_unknown_split_names_those_there_are(tmp_path):
     make(tmp_path, "train/a.txt", "test/b.txt")
     with pytest.raises(DataError, match=r"no split 'dev' \(splits there: train, test\)"):
         place(tmp_path, "dev")
+
+
+def test_formats_are_not_looked_through_for_every_text(tmp_path, monkeypatch):
+    for number in range(60):
+        (tmp_path / f"{number}.txt").write_text("Ada met Bob.")
+        (tmp_path / f"{number}.ann").write_text("T1\tPer 0 3\tAda\n" if number else "")
+    asked = []
+    suffixes = folder._files.suffixes
+    monkeypatch.setattr(folder._files, "suffixes", lambda: asked.append(1) or suffixes())
+    assert len(folder.read(tmp_path, "all").documents) == 60
+    assert len(asked) < 5

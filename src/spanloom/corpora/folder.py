@@ -108,8 +108,9 @@ def _known_form(path: Path) -> str:
 
 def _has_documents(path: Path) -> bool:
     """Whether a document lies anywhere below, hidden ones apart."""
+    endings = {".txt", ".ann", ".jsonl", *_files.suffixes()}
     return any(
-        each.suffix in {".txt", ".ann", ".jsonl", *_files.suffixes()} and each.is_file()
+        each.suffix in endings and each.is_file()
         for each in path.rglob("*")
         if not any(part.startswith(".") for part in each.relative_to(path).parts)
     )
@@ -160,9 +161,10 @@ def _beside(root: Path, texts: Sequence[Document]) -> list[Path]:
     and without any texts all that end as if they held documents.
     """
     files = sorted(each for each in root.iterdir() if each.is_file())
-    known = [each for each in files if each.suffix in _files.suffixes()]
     if any(each.layers or each.queries for each in texts):
         return [each for each in files if each.suffix == f".{_LINES}"]
+    endings = _files.suffixes()
+    known = [each for each in files if each.suffix in endings]
     return [each for each in known if is_file(each)] if texts else known
 
 
