@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from spanloom.corpora import folder
 from spanloom.corpora.folder import place, splits
 from spanloom.errors import DataError
 
