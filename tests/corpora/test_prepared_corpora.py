@@ -77,9 +77,9 @@ class Room:
 
 
 def cut_at_lines(document):
-    """Return a document with spans over line breaks cut there, and without meta, as brat has it."""
+    """Return a document with spans over line breaks cut there, as brat has it."""
     layers = tuple(_cut(document, layer) for layer in document.layers)
-    return replace(document, layers=layers, meta=())
+    return replace(document, layers=layers)
 
 
 def _cut(document, layer):
@@ -110,7 +110,7 @@ def again(out, name, split):
 def same(out, name, split, written):
     """Whether what is read again equals what was written."""
     wanted = {each.name: content(cut_at_lines(each)) for each in written}
-    found = {each.name: content(replace(each, meta=())) for each in again(out, name, split)}
+    found = {each.name: content(each) for each in again(out, name, split)}
     return found == wanted
 
 
@@ -408,6 +408,6 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
         for each in sources.documents(card, split, raw, cards.load):
             path = prepared / name / split / f"{each.name}.txt"
             found = replace(brat.load(path, name=each.name).document, source=None)
-            assert content(replace(found, meta=())) == content(cut_at_lines(each)), each.name
+            assert content(found) == content(cut_at_lines(each)), each.name
             there += 1
         assert there == len(list((prepared / name / split).rglob("*.txt")))
