@@ -60,9 +60,9 @@ def unpacked(data: bytes, path: str) -> Iterator[Tokens]:
 
 def packed(documents: Iterable[Tokens]) -> bytes:
     """Return the file."""
-    from spacy.attrs import IDS  # type: ignore[import-not-found]
+    from spacy.attrs import IDS
     from spacy.strings import StringStore
-    from srsly import msgpack_dumps  # type: ignore[import-untyped]
+    from srsly import msgpack_dumps
 
     store = StringStore()
     names = sorted((*STRINGS, *NUMBERS), key=IDS.__getitem__)
@@ -108,7 +108,7 @@ def _message(data: bytes) -> dict[str, Any]:
 
 def _read(raw: bytes) -> Any:
     """Return a msgpack value: plain ones alone, as no hook is run."""
-    from srsly.msgpack import unpackb  # type: ignore[import-untyped]
+    from srsly.msgpack import unpackb
 
     return unpackb(raw, raw=False, strict_map_key=False, object_pairs_hook=dict)
 

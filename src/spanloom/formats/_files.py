@@ -15,6 +15,7 @@ from spanloom.config.yaml import Where
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
 from spanloom.formats._base import Format
+from spanloom.formats._text import decoded
 from spanloom.storage import write_file
 
 BRAT = "brat"
@@ -119,13 +120,7 @@ def _encoded(text: str, path: Path) -> bytes:
 
 def _text(path: Path) -> str:
     """Return the text of a file, line ends as they are, without a byte order mark."""
-    data = _bytes(path)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
-        raise FormatError(str(path), line, problem) from error
+    return decoded(_bytes(path), path, "utf-8-sig")
 
 
 def _bytes(path: Path, most: int = -1) -> bytes:

@@ -235,7 +235,7 @@ class _Writing:
 
     def _add_columns(self, rows: list[Row], places: list[int]) -> None:
         """Add tags, and what words say of themselves."""
-        from spacy.parts_of_speech import IDS  # type: ignore[import-not-found]
+        from spacy.parts_of_speech import IDS
 
         for column, layer in _TAGS.items():
             for sentence in self.laid.by_sentence(layer)[0]:

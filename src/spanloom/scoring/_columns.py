@@ -6,8 +6,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from spanloom.errors import DataError, FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.chunks import Pair
-from spanloom.scoring._text import text_of
 
 Row = list[str]
 Split = Callable[[str], Row]

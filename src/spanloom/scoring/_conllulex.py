@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.forms.expressions import ExpressionError, Group, groups
 from spanloom.metrics.multiword import Expression
 from spanloom.scoring._snacs import coarse
-from spanloom.scoring._text import text_of
 
 Tag = tuple[str, str, str]  # place in an expression, category, supersenses
 

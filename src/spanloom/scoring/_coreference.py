@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.forms.coreference_column import ColumnError, Mention, closed, clusters
-from spanloom.scoring._text import text_of
 
 _BEGIN, _END = "#begin document", "#end document"
 

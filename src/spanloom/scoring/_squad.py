@@ -7,8 +7,8 @@ from typing import Any
 
 from spanloom.errors import FormatError
 from spanloom.formats._json import a_list, a_string, an_object, parsed, value_of
+from spanloom.formats._text import text_of
 from spanloom.scoring._base import Scores
-from spanloom.scoring._text import text_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.universal_dependencies import ROOT, Edge, Treebank, universal
 from spanloom.metrics.word_alignment import Placed
-from spanloom.scoring._text import text_of
 from spanloom.scoring._ud_enhancements import Place, Rule
 
 # Unicode's category Zs: blanks that a form may hold, and that do not count

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.tuples import (
     Extracted,
     Match,
@@ -32,7 +33,6 @@ from spanloom.metrics.tuples import (
     strict,
 )
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _STRICT = "--strictMatch"
 _CONTEXT = "C: "  # in gold: an argument that says when the tuple holds is left out

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.brackets import COLLINS, Compared, Sentence, compare
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import percent, percentages, rounded
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _FATAL = 12  # the error at which the program gives up
 _CUTOFF = 40  # words of the sentences that are also summed apart

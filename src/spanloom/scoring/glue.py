@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from spanloom.errors import DataError, FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.correlation import pearson, pearson_p, spearman, spearman_p
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.judgements import Classes
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

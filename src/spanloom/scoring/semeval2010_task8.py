@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.directed_relations import Confusion, directed, official, relation, undirected
 from spanloom.metrics.percentages import percent, percentages, printed, rounded
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _RELATIONS = (
     "Cause-Effect",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.forms.props import NONE, Argument, PropsError
 from spanloom.metrics.arguments import VERB, Matches, by_label, match
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import percent, percentages, rounded
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _NOBODY = "-NONE-"  # in the confusion matrix: missed, or in excess
 _PLAIN = "*"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import text_of
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import harmonic
 from spanloom.metrics.relation_labels import count_relations
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._text import text_of
 
 _NONE = "no_relation"
 

@@ -1,4 +1,4 @@
-"""The text of a file that a scorer reads."""
+"""The text of a file, or where it is none."""
 
 from pathlib import Path
 
@@ -11,8 +11,13 @@ def text_of(path: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+    return decoded(data, path)
+
+
+def decoded(data: bytes, path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of UTF-8 bytes; raises ``FormatError`` with the line of the wrong one."""
     try:
-        return data.decode()
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
