@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -139,18 +139,24 @@ class Pairing:
     mentions: bool = False
     loss: PairLoss = label_loss
 
-    def square(self, group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
-        """List all pairs, by head; ``group`` is sorted."""
-        parts = list(self.squares(group, len(group) ** 2))
+    def square(
+        self, group: Int[Tensor, " span"], able: Bool[Tensor, " span"] | None = None
+    ) -> Int[Tensor, "pair 2"]:
+        """List all pairs, by head; ``group`` is sorted, ``able`` says which spans may be heads."""
+        parts = list(self.squares(group, len(group) ** 2, able))
         return torch.cat(parts) if parts else group.new_zeros(0, 2)
 
-    def squares(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
+    def squares(
+        self, group: Int[Tensor, " span"], most: int, able: Bool[Tensor, " span"] | None = None
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
         """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
         row = torch.arange(len(group), device=group.device)
         start, end = _ends(group)
         if self.left:
             start = row + 1
             end = end if self.nearest is None else torch.minimum(end, start + self.nearest)
+        if able is not None:
+            end = torch.where(able, end, start)
         for pairs in _rows(start, end - start, most):
             yield pairs if self.left or self.itself else pairs[pairs[:, 0] != pairs[:, 1]]
 

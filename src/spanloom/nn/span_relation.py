@@ -33,6 +33,54 @@ class Prune:
 
 
 @dataclass(frozen=True, slots=True)
+class Leads:
+    """Which spans lead relations, of tasks where few do: those labelled with one of ``columns``.
+
+    In training as many lead as ``prune`` says, the likeliest, and those of the gold. ``alone`` has
+    for each label the one that says no more than that a span leads: what is known of it if given.
+    """
+
+    columns: tuple[int, ...]
+    alone: tuple[int, ...]
+    prune: Prune = Prune(0.4)
+
+    def told(
+        self,
+        scores: Float[Tensor, "span label"],
+        given: Int[Tensor, " span"],
+    ) -> Float[Tensor, "span label"]:
+        """Return scores by which spans lead where ``given`` is a label that does, and no others."""
+        alone = torch.tensor(self.alone, device=scores.device)
+        known = alone[given] * torch.isin(given, alone.new_tensor(self.columns))
+        others = scores.index_fill(1, alone.new_tensor(self.columns), -torch.inf)
+        sure = torch.full_like(scores, -torch.inf).scatter(1, known[:, None], 0.0)
+        return torch.where((known > 0)[:, None], sure, others)
+
+    def odds(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span 2"]:
+        """Return how likely each span leads nothing, and that it leads something."""
+        leads = torch.zeros(scores.shape[1], dtype=torch.bool, device=scores.device)
+        leads[list(self.columns)] = True
+        both = scores[:, ~leads].logsumexp(-1), scores[:, leads].logsumexp(-1)
+        return torch.stack(both, dim=1)
+
+    def able(
+        self,
+        scores: Float[Tensor, "span label"],
+        target: Int[Tensor, " span"],
+        bounds: Int[Tensor, "span 2"],
+        runs: Int[Tensor, "run 2"],
+        *,
+        given: bool,
+    ) -> Bool[Tensor, " span"]:
+        """Say which spans learn what they lead to: with ``given`` those of the gold alone."""
+        gold = torch.isin(target, target.new_tensor(self.columns))
+        if given:
+            return gold
+        budget = self.prune.budget(runs[:, 1] - runs[:, 0])
+        return gold | least_none(self.odds(scores), run_of(bounds, runs), budget)
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What the head reads of a batch: word vectors, attention weights, sentences.
 
@@ -63,9 +111,11 @@ class SpanRelation(nn.Module):
         """``confusing`` keeps that many times n of the hardest negatives in the span loss.
 
         With 0 each candidate has a label: "none" is not learnt, and a candidate without a label in
-        the gold is unknown.
+        the gold is unknown. Any span may be a head of pairs, unless
+        ``leads`` is set.
         """
         super().__init__()
+        self.leads: Leads | None = None
         self.attention, self.spans, self.pairs = attention, spans, pairs
         self.width, self.prune, self.confusing = width, prune, confusing
         self.pairing = pairing
@@ -120,8 +170,9 @@ class SpanRelation(nn.Module):
         """Return the summed cross-entropies of spans and of pairs, over all sentences.
 
         With ``given`` the spans are gold input: they are not learnt, and only they form pairs.
+        Where some lead, these are the gold input, and what they lead to is learnt.
         """
-        if given:
+        if given and self.leads is None:
             assert self.pairs is not None, "a head without pairs and spans learns nothing"
             types = F.one_hot(gold.labels, self.pairs.head_type.in_features).float()
             ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
@@ -141,8 +192,13 @@ class SpanRelation(nn.Module):
             place = torch.full_like(target, -1)
             place[kept] = torch.arange(len(kept), device=kept.device)
             ends = torch.where(row >= 0, place[row], -1)
-            types = scores[kept].softmax(-1)
-            losses |= self._pair_losses(view, gold, bounds[kept], types, ends)
+            scores, able = scores[kept], None
+            if self.leads is not None and given:
+                scores = self.leads.told(scores, target[kept])
+            if self.leads is not None:
+                able = self.leads.able(scores, target[kept], bounds[kept], view.reach, given=given)
+            types = scores.softmax(-1)
+            losses |= self._pair_losses(view, gold, bounds[kept], types, ends, able)
         return losses
 
     def keep(
@@ -178,10 +234,11 @@ class SpanRelation(nn.Module):
         bounds: Int[Tensor, "kept 2"],
         types: Float[Tensor, "kept type"],
         ends: Int[Tensor, " gold"],
+        able: Bool[Tensor, " kept"] | None = None,
     ) -> dict[str, Loss]:
         """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
         assert self.pairs is not None, "a head without pairs was asked to learn them"
-        pairs = self.pairing.square(run_of(bounds, view.reach))
+        pairs = self.pairing.square(run_of(bounds, view.reach), able)
         total = marked = view.words.sum() * 0
         if len(pairs):
             scores = self.pair_scorer(view, bounds, types)(pairs)

@@ -98,6 +98,9 @@ class Task(Protocol):
     def annotates(self) -> bool:
         """Whether it predicts anything at all."""
 
+    def bared(self, document: Document) -> Document:
+        """Return the document bare of all that the task is to find: what may be annotated."""
+
     def led_by(self, token: str) -> "Task":
         """Return the task with a word before each sentence that it reads."""
 
@@ -170,6 +173,13 @@ class LayerTask:
     def annotates(self) -> bool:
         """It predicts its layer."""
         return True
+
+    def bared(self, document: Document) -> Document:
+        """Return the bare document with the layers that the task is given, of its own the spans."""
+        bare = document.bare(self.inputs)
+        if self.layer not in self.inputs:
+            return bare
+        return bare.with_layer(Layer(self.layer, bare[self.layer].spans))
 
     def led_by(self, token: str) -> Any:
         """Return the task with a word before each sentence that it reads."""

@@ -27,6 +27,7 @@ class SpanOptions(Options):
     nested: bool | None = Field(None, description="whether spans may nest")
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
+    attributes: bool = Field(True, description="whether attributes of spans are learnt")
     negatives: Literal["all"] | float = Field(
         "all", description="negative spans in the loss: all, or the hardest so many times n"
     )
@@ -104,7 +105,7 @@ def collect_inventory(
     nested = options.nested
     if nested is None:
         nested = nests(each.values() for each in there)
-    found = attributes.collect(layer for layer, _ in train)
+    found = attributes.collect(layer for layer, _ in train if options.attributes)
     if not relations:
         found = replace(found, relations={})
     return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)

@@ -99,7 +99,7 @@ class SpanRelationTask(LayerTask):
             widths=min(self.inventory.width, _WIDTHS),
             size=self.options.size,
             dropout=self.options.dropout,
-            slots=_slots(self.inventory.attributes.spans),
+            slots=slots(self.inventory.attributes.spans),
         )
 
     def pair_scorer(self, dim: int) -> PairScorer:
@@ -111,7 +111,7 @@ class SpanRelationTask(LayerTask):
             widths=min(self.inventory.width, _WIDTHS),
             size=self.options.size,
             dropout=self.options.dropout,
-            slots=_slots(self.inventory.attributes.relations),
+            slots=slots(self.inventory.attributes.relations),
             between=self.between,
         )
 
@@ -188,8 +188,13 @@ class SpanRelationTask(LayerTask):
             chosen = Chosen(given.bounds, given.labels, sure)
         else:
             chosen, types = self.spans(head, view)
-        linked = Linked() if head.pairs is None else self.links(head, view, chosen, types)
-        yield from share(units, chosen, linked, self.inventory.labels)
+        yield from share(units, *self.related(head, view, chosen, types), self.inventory.labels)
+
+    def related(
+        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    ) -> tuple[Chosen, Linked]:
+        """Return the chosen spans and the relations between them."""
+        return chosen, Linked() if head.pairs is None else self.links(head, view, chosen, types)
 
     def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
         """Choose spans; return them and their label probabilities."""
@@ -199,7 +204,7 @@ class SpanRelationTask(LayerTask):
         rows = self.select(bounds, scores)
         types = scores[rows].softmax(-1)
         best, labels = types[:, 1:].max(-1)
-        values = _slots(self.inventory.attributes.spans).best(marks[rows])
+        values = slots(self.inventory.attributes.spans).best(marks[rows])
         return Chosen(bounds[rows], labels + 1, best, *values), types
 
     def select(
@@ -224,7 +229,7 @@ class SpanRelationTask(LayerTask):
             scores, marks = scores.tensor_split([1 + len(self.inventory.relations)], dim=-1)
             best, labels = scores.softmax(-1).max(-1)
             real = labels > 0
-            values = _slots(self.inventory.attributes.relations).best(marks[real])
+            values = slots(self.inventory.attributes.relations).best(marks[real])
             found.append(Linked(pairs[real], labels[real], best[real], *values))
         return joined(found)
 
@@ -288,8 +293,8 @@ def joined(found: Sequence[Linked]) -> Linked:
     )
 
 
-def _slots(values: Values) -> Slots:
-    """The columns of attributes."""
+def slots(values: Values) -> Slots:
+    """Return the columns of attributes."""
     return Slots(tuple(1 + len(each) for each in values.values()))
 
 

@@ -48,7 +48,12 @@ class WordOptions(Options):
     def spans(self) -> SpanOptions:
         """Return the same as options of spans of one word, each of which has a label."""
         return SpanOptions(
-            width=1, nested=False, size=self.size, dropout=self.dropout, negatives=0.0
+            width=1,
+            nested=False,
+            size=self.size,
+            dropout=self.dropout,
+            attributes=True,
+            negatives=0.0,
         )
 
 

@@ -1,18 +1,28 @@
 """Entities and the relations between them, end to end, or relations of given entities.
 
 Events are trigger spans with relations to their arguments, in training and in scoring; what is
-written has one event a trigger.
+written has one event a trigger. With ``one`` a sentence has one relation, as in SemEval-2010 task
+8: whichever pair of its K likeliest spans (SpanRel, appendix C), or of those given, scores best.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from jaxtyping import Float, Int
+from pydantic import Field
+from torch import Tensor
 
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
-from spanloom.nn.span_relation import Prune
-from spanloom.tasks._base import Kind, Train
+from spanloom.metrics.counts import macro
+from spanloom.metrics.report import Report
+from spanloom.nn.choices import choose
+from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
+from spanloom.tasks._base import Figures, Kind, Train
 from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._span_relation import SpanRelationTask, slots
+from spanloom.tensors import Chosen, Linked
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml .",
@@ -37,22 +47,97 @@ _SAMPLE = Document(
 )
 
 
-def _collect(options: RelationOptions, layer: str, train: Train) -> dict[str, Any]:
+class PairOptions(RelationOptions):
+    """Options of relations."""
+
+    one: bool = Field(False, description="each sentence has one relation, the likeliest")
+    outside: str | None = Field(
+        None, description="a label that is no relation: the mean F1 of all others decides"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RelationTask(SpanRelationTask):
+    """Spans and relations: any number of a sentence's, or ``one``."""
+
+    one: bool = False
+    outside: str | None = None
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        plain = super(RelationTask, self).watched
+        return plain if self.outside is None else ("macro", *plain)
+
+    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
+        """Choose spans; where a sentence has one relation, those that are pruned to."""
+        if not self.one:
+            return SpanRelationTask.spans(self, head, view)
+        bounds = head.candidates(view.sentences)
+        columns = [1 + len(self.inventory.spans)]
+        scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
+        kept = in_order(bounds, head.keep(scores, bounds, view.reach))
+        types = scores[kept].softmax(-1)
+        best, labels = types[:, 1:].max(-1)
+        values = slots(self.inventory.attributes.spans).best(marks[kept])
+        return Chosen(bounds[kept], labels + 1, best, *values), types
+
+    def related(
+        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    ) -> tuple[Chosen, Linked]:
+        """Return spans and relations: with ``one`` that of each sentence, and its two ends."""
+        if not self.one:
+            return SpanRelationTask.related(self, head, view, chosen, types)
+        run = run_of(chosen.bounds, view.reach)
+        pairs = head.pairing.square(run)
+        if not len(pairs):
+            return _rows(chosen, run[:0]), Linked()
+        scores = head.pair_scorer(view, chosen.bounds, types)(pairs).float()
+        scores = scores[:, : 1 + len(self.inventory.relations)]
+        ahead = scores - scores[:, :1]
+        best, sure = choose(ahead, run[pairs[:, 0]], len(view.reach), dummy=False)
+        there = best >= 0
+        rows, labels = best[there], ahead[best[there], 1:].argmax(-1) + 1
+        ends, place = pairs[rows].unique(return_inverse=True)
+        return _rows(chosen, ends), Linked(place, labels, sure[there])
+
+    def figures(self, report: Report) -> Figures:
+        """Return F1 of spans and of relations, before them the mean over labels that are some."""
+        plain = SpanRelationTask.figures(self, report)
+        if self.outside is None:
+            return plain
+        counts = report.relations.by_label
+        inside = {label: n for label, n in counts.items() if label != self.outside}
+        return {"macro": macro(inside).f1, **plain}
+
+
+def _rows(chosen: Chosen, rows: Int[Tensor, " row"]) -> Chosen:
+    """Some of the spans; of attributes nothing is said."""
+    return Chosen(chosen.bounds[rows], chosen.labels[rows], chosen.scores[rows])
+
+
+def _collect(options: PairOptions, layer: str, train: Train) -> dict[str, Any]:
     return collect_inventory(options, layer, train, relations=True).to_dict()
 
 
 def _make(
     name: str,
     layer: str,
-    options: RelationOptions,
+    options: PairOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> SpanRelationTask:
-    prune = Prune(options.prune, options.keep)
-    reading = Reading(Sentences())
-    return SpanRelationTask(
-        name, layer, reading, options, inventory(collected), prune, options.given
+) -> RelationTask:
+    return RelationTask(
+        name,
+        layer,
+        Reading(Sentences()),
+        options,
+        inventory(collected),
+        Prune(options.prune, options.keep),
+        options.given,
+        one=options.one,
+        outside=options.outside,
     )
 
 
-KIND = Kind(RelationOptions, _collect, _make, _SAMPLE)
+KIND = Kind(PairOptions, _collect, _make, _SAMPLE)

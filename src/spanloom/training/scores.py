@@ -22,8 +22,8 @@ class InTraining:
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
         """Return the bare documents with what the task predicts."""
-        inputs = self.model.tasks[task].inputs
-        return list(self.model.annotate([each.bare(inputs) for each in documents], [task]))
+        bared = map(self.model.tasks[task].bared, documents)
+        return list(self.model.annotate(bared, [task]))
 
     def losses(self, documents: Sequence[Document], task: str) -> Figures:
         """Return the task's losses a thing learnt; what is concealed is the same every time."""

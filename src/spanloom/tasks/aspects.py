@@ -1,0 +1,121 @@
+"""Aspect-based sentiment: terms and how they are spoken of (SpanRel, table 2).
+
+A layer has spans labelled with a polarity. End to end they are entities; with ``given`` the terms
+are gold and their polarities are not, and what counts is how many are right (SemEval-2014, task 4).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import Field
+
+from spanloom.data.readings import Reading, Sentences
+from spanloom.data.units import Cut, Unit
+from spanloom.document import MAIN, Document, Layer
+from spanloom.forms.aspects import TERM
+from spanloom.forms.attributes import AttributeScheme
+from spanloom.metrics.report import Report
+from spanloom.nn.candidates import rows
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.tasks._base import Figures, Kind, Train
+from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
+from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._spans import Found, Gold, Labels, labelled, share
+from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
+
+_SAMPLE = Document(
+    "The soup was cold but the old waiter kind .\nNice view .",
+    (
+        Layer(
+            MAIN,
+            labelled(("negative", 4, 8), ("positive", 26, 36), ("positive", 49, 53)),
+        ),
+    ),
+    "sample",
+)
+
+
+class AspectOptions(SpanOptions):
+    """Options of aspects."""
+
+    given: bool = Field(False, description="gold terms are given, polarities are predicted")
+
+
+@dataclass(frozen=True, slots=True)
+class AspectTask(SpanRelationTask):
+    """Terms and their polarities, or polarities of given ``terms``."""
+
+    terms: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its own layer, where terms are given."""
+        return (self.layer,) if self.terms else ()
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        return ("accuracy",) if self.terms else ("spans",)
+
+    def bared(self, document: Document) -> Document:
+        """Return the bare document, with its terms where these are given, polarities hidden."""
+        bare = document.bare(self.inputs)
+        if not self.terms:
+            return bare
+        terms = tuple(replace(span, label=TERM) for span in bare[self.layer].spans)
+        return bare.with_layer(Layer(self.layer, terms))
+
+    def gold(self, document: Document, cut: Cut) -> Gold:
+        """Express a layer over words; of a term without polarity any will do, none is read."""
+        layer, known = document[self.layer], self.inventory.spans
+        spans = (
+            replace(span, label=known[0] if span.label == TERM else span.label)
+            for span in layer.spans
+        )
+        layer = replace(layer, spans=tuple(spans))
+        return SpanRelationTask.gold(self, document.with_layer(layer), cut)
+
+    def predict(
+        self,
+        head: SpanRelation,
+        vectors: Vectors,
+        batch: Batch,
+        units: Sequence[Unit],
+        given: SpanTargets | None,
+    ) -> Iterator[Found]:
+        """Choose terms with polarities, or the polarity of each given term."""
+        if given is None:
+            yield from SpanRelationTask.predict(self, head, vectors, batch, units, given)
+            return
+        view = head.view(vectors.words, batch.sentences)
+        row = rows(given.bounds, view.sentences, self.inventory.width)
+        scores = head.score_spans(view).float()[row[row >= 0], : 1 + len(self.inventory.spans)]
+        best, labels = scores[:, 1:].softmax(-1).max(-1)
+        chosen = Chosen(given.bounds[row >= 0], labels + 1, best)
+        yield from share(units, chosen, Linked(), Labels(self.inventory.spans))
+
+    def figures(self, report: Report) -> Figures:
+        """Return F1 of terms with polarities, or the share of given terms that are right."""
+        found = report.spans.micro
+        return {"accuracy": found.recall} if self.terms else {"spans": found.f1}
+
+
+def _collect(options: AspectOptions, layer: str, train: Train) -> dict[str, Any]:
+    found = collect_inventory(options, layer, train, relations=False)
+    return replace(found, attributes=AttributeScheme({}, {})).to_dict()
+
+
+def _make(
+    name: str,
+    layer: str,
+    options: AspectOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> AspectTask:
+    chosen = options.model_copy(update={"negatives": 0.0}) if options.given else options
+    reading = Reading(Sentences())
+    return AspectTask(name, layer, reading, chosen, inventory(collected), terms=options.given)
+
+
+KIND = Kind(AspectOptions, _collect, _make, _SAMPLE)

@@ -1,0 +1,57 @@
+"""Opinion role labelling: expressions of opinions, who holds them, and of what (SpanRel, table 2).
+
+A layer has expressions, of any labels (their polarity), and relations ``source`` and ``target``
+from them to spans of the same names. With ``given`` the expressions are gold, as Marasović and
+Frank (2018) ask; holders and targets never are.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from spanloom.document import MAIN, Document, Layer, Relation
+from spanloom.tasks._base import Kind, Train
+from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
+from spanloom.tasks._spans import labelled
+
+SOURCE, TARGET = "source", "target"
+
+_SAMPLE = Document(
+    "We love the view .\nThe staff hated us .",
+    (
+        Layer(
+            MAIN,
+            labelled(
+                (SOURCE, 0, 2),
+                ("Positive", 3, 7),
+                (TARGET, 8, 16),
+                (SOURCE, 19, 28),
+                ("Negative", 29, 34),
+                (TARGET, 35, 37),
+            ),
+            (
+                Relation("R1", SOURCE, "T2", "T1"),
+                Relation("R2", TARGET, "T2", "T3"),
+                Relation("R3", SOURCE, "T5", "T4"),
+                Relation("R4", TARGET, "T5", "T6"),
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+def _collect(options: PredicateOptions, layer: str, train: Train) -> dict[str, Any]:
+    return collected(options, layer, train, str, [SOURCE, TARGET])
+
+
+def _make(
+    name: str,
+    layer: str,
+    options: PredicateOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> PredicateTask:
+    return make(name, layer, options, collected, str)
+
+
+KIND = Kind(PredicateOptions, _collect, _make, _SAMPLE)
