@@ -132,6 +132,11 @@ class Chosen:
     values: Int[Tensor, "kept attribute"] | None = None
     sure: Float[Tensor, "kept attribute"] | None = None
 
+    def rows(self, some: Int[Tensor, " row"] | Bool[Tensor, " kept"]) -> "Chosen":
+        """Return some of the spans."""
+        values, sure = (None if each is None else each[some] for each in (self.values, self.sure))
+        return Chosen(self.bounds[some], self.labels[some], self.scores[some], values, sure)
+
 
 @dataclass(frozen=True, slots=True)
 class Linked:

@@ -33,8 +33,9 @@ def _score(arcs, words, head, dependent):
     below = F.gelu(arcs.dependent(words[dependent]))
     if head == dependent:
         return arcs.root(below)[0]
-    above = arcs.bilinear(F.gelu(arcs.head(words[head])))
-    return sum((a * b for a, b in zip(above, below, strict=True)), torch.zeros(()))
+    hidden = F.gelu(arcs.head(words[head]))
+    pairs = zip(arcs.bilinear(hidden), below, strict=True)
+    return sum((a * b for a, b in pairs), torch.zeros(())) + arcs.prior(hidden)[0]
 
 
 def _found(arcs, words, runs):

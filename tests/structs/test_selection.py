@@ -1,4 +1,4 @@
-"""Both selections, against every subset of some spans."""
+"""Both selections, against every subset of some spans; the greedy one, against its definition."""
 
 import random
 import time
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.structs.selection import disjoint, laminar
+from spanloom.structs.selection import disjoint, laminar, uncrossed
 
 BOUNDS = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda pair: (pair[0], sum(pair)))
 SPANS = st.lists(st.tuples(BOUNDS, st.integers(1, 9).map(float)), max_size=9)
@@ -90,3 +90,13 @@ def test_ten_thousand_spans_take_less_than_a_second(select, starts):
     kept = select(bounds, gains)
     assert time.process_time() - started < 1
     assert _fits(select, kept[:200], bounds)
+
+
+@given(spans=SPANS)
+def test_greedy_selection_takes_the_best_that_crosses_none_taken_before(spans):
+    bounds, scores = [pair[0] for pair in spans], [pair[1] - 5 for pair in spans]
+    taken = []
+    for row in sorted(range(len(bounds)), key=lambda row: -scores[row]):
+        if all(bounds[row] == bounds[one] or _uncrossed(bounds[row], bounds[one]) for one in taken):
+            taken.append(row)
+    assert uncrossed(bounds, scores) == sorted(taken)

@@ -1,6 +1,6 @@
-"""Which word heads which: one bilinear score a pair of words (Dozat and Manning 2017, equation 6).
+"""Which word heads which: a bilinear score a pair of words, and how likely a word heads any at all.
 
-A perceptron then labels n arcs, where SpanRel (section 3) asks one about all n² pairs of words. The
+That is the biaffine score of Dozat and Manning (2017, equation 6). A perceptron then labels n arcs, where SpanRel (section 3) asks one about all n² pairs of words. The
 diagonal holds how likely a word is the root.
 """
 
@@ -28,7 +28,7 @@ class Arcs(nn.Module):
         """``size`` is that of a word's vectors as a head and as a dependent."""
         super().__init__()
         self.head, self.dependent = nn.Linear(dim, size), nn.Linear(dim, size)
-        self.bilinear = nn.Linear(size, size)
+        self.bilinear, self.prior = nn.Linear(size, size, bias=False), nn.Linear(size, 1)
         self.root = nn.Linear(size, 1)
         self.dropout = Dropout(dropout)
 
@@ -39,12 +39,14 @@ class Arcs(nn.Module):
 
         What heads from the padding scores minus infinity; dependents there have no meaning.
         """
-        heads = self.bilinear(self.dropout(F.gelu(self.head(words))))
+        hidden = self.dropout(F.gelu(self.head(words)))
+        heads, priors = self.bilinear(hidden), self.prior(hidden)
         dependents = self.dropout(F.gelu(self.dependent(words)))
         roots = self.root(dependents)
         longest = int((runs[:, 1] - runs[:, 0]).max()) if len(runs) else 1
         for places, lengths in grouped(runs, _CHUNK // max(1, longest)):
             scores = (pad(heads, places) @ pad(dependents, places).transpose(1, 2)).float()
+            scores = scores + pad(priors, places).float()
             scores = scores.diagonal_scatter(pad(roots, places)[..., 0].float(), dim1=1, dim2=2)
             inside = torch.arange(places.shape[1], device=lengths.device) < lengths[:, None]
             yield places, lengths, scores.masked_fill(~inside[:, :, None], -torch.inf)

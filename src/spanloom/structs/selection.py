@@ -1,7 +1,9 @@
 """Choosing spans that fit together: the best set without overlap, and the best without crossing.
 
 Both are exact. Bounds are ``[start, end)``, gains positive (how far a span's best label is ahead of
-"none"); spans of zero or negative gain are never worth keeping and are not handed in.
+"none"); spans of zero or negative gain are never worth keeping and are not handed in. Where spans
+of negative gain may be of use, as mentions that wait for an antecedent, ``uncrossed`` takes them
+greedily, the best first.
 """
 
 from bisect import bisect_left, bisect_right
@@ -46,6 +48,25 @@ def laminar(bounds: Sequence[Bounds], gains: Sequence[float]) -> list[int]:
     kept: list[int] = []
     for group in _overlapping(bounds):
         kept += group if _fit(group, bounds) else _chart(group, bounds, gains)
+    return sorted(kept)
+
+
+def uncrossed(bounds: Sequence[Bounds], scores: Sequence[float]) -> list[int]:
+    """Return the rows that cross no better one which was kept, ascending (Lee et al. 2017).
+
+    Of rows with the same score the first is better. O(n log n + n · widest).
+    """
+    farthest: dict[int, int] = {}  # start -> the last end of a kept span
+    nearest: dict[int, int] = {}  # end -> the first start of a kept span
+    kept = []
+    for row in sorted(range(len(bounds)), key=lambda row: -scores[row]):
+        start, end = bounds[row]
+        inside = range(start + 1, end)
+        if any(farthest.get(at, 0) > end or nearest.get(at, start) < start for at in inside):
+            continue
+        kept.append(row)
+        farthest[start] = max(end, farthest.get(start, 0))
+        nearest[end] = min(start, nearest.get(end, start))
     return sorted(kept)
 
 

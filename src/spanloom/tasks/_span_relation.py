@@ -263,9 +263,13 @@ class SpanRelationTask(LayerTask):
 
     def figures(self, report: Report) -> Figures:
         """Return F1 of spans and of relations; the first is the one to choose a model by."""
-        spans, relations = report.spans.micro.f1, report.relations.micro.f1
-        every = {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
+        every = self.every_figure(report)
         return {name: every[name] for name in self.watched}
+
+    def every_figure(self, report: Report) -> Figures:
+        """Return all that may be watched."""
+        spans, relations = report.spans.micro.f1, report.relations.micro.f1
+        return {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
 
     def unknown(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of spans, and of relations where it learns any, that train did not have."""

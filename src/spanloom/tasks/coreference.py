@@ -22,14 +22,16 @@ from spanloom.forms.links import linked
 from spanloom.metrics.clusters import score
 from spanloom.nn.choices import ChoiceLoss, choose
 from spanloom.nn.pairs import Pairing
-from spanloom.nn.span_relation import Prune, SpanRelation, View, run_of
+from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
+from spanloom.structs.selection import uncrossed
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined
+from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined, slots
 from spanloom.tasks._spans import Gold
 from spanloom.tensors import Batch, Chosen, Linked
 from spanloom.words import Bounds
 
+_ALONE = 0.01  # of train's mentions: where fewer stand alone, none is predicted to
 _USUAL = "coref"  # what links are called where train has equivalences alone
 
 _SAMPLE = Document(
@@ -69,6 +71,7 @@ class CoreferenceTask(SpanRelationTask):
     """Mentions of a whole unit; each chooses among those before it."""
 
     links_to: Pairing = Pairing()
+    singletons: bool = True
 
     @property
     def pairing(self) -> Pairing:
@@ -108,6 +111,31 @@ class CoreferenceTask(SpanRelationTask):
         """Return the units: links cross sentences."""
         return batch.units
 
+    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
+        """Choose the K likeliest mentions of a unit that do not cross; antecedents decide."""
+        bounds = head.candidates(view.sentences)
+        columns = [1 + len(self.inventory.spans)]
+        scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
+        rows = in_order(bounds, head.keep(scores, bounds, view.reach))
+        gain = scores[rows, 1:].amax(-1) - scores[rows, 0]
+        pairs = [(a, b) for a, b in bounds[rows].tolist()]
+        fit = torch.tensor(uncrossed(pairs, gain.tolist()), dtype=torch.long, device=rows.device)
+        rows = rows[fit]
+        types = scores[rows].softmax(-1)
+        best, labels = types[:, 1:].max(-1)
+        values = slots(self.inventory.attributes.spans).best(marks[rows])
+        return Chosen(bounds[rows], labels + 1, best, *values), types
+
+    def related(
+        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    ) -> tuple[Chosen, Linked]:
+        """Return mentions and their antecedents; a mention alone stays where train has such."""
+        found = self.links(head, view, chosen, types)
+        needed = (types[:, 1:].amax(-1) > types[:, 0]) & self.singletons
+        needed[found.ends.flatten()] = True
+        place = needed.cumsum(0) - 1
+        return chosen.rows(needed), replace(found, ends=place[found.ends])
+
     def links(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
@@ -141,9 +169,12 @@ class CoreferenceTask(SpanRelationTask):
 
 def _collect(options: MentionOptions, layer: str, train: Train) -> dict[str, Any]:
     found = collect_inventory(options, layer, train, relations=False)
+    clustered = sum(len(cluster) for each, _ in train for cluster in linked(each[layer]))
+    mentions = sum(len(each[layer].spans) for each, _ in train)
     names = Counter(each.label for document, _ in train for each in document[layer].relations)
     usual = names.most_common(1)[0][0] if names else _USUAL
-    return replace(found, relations=(usual,)).to_dict()
+    alone = mentions - clustered > _ALONE * mentions
+    return {**replace(found, relations=(usual,)).to_dict(), "singletons": alone}
 
 
 def _make(
@@ -166,6 +197,7 @@ def _make(
             mentions=options.mentions,
             loss=ChoiceLoss(dummy=True),
         ),
+        singletons=bool(collected["singletons"]),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor
 
@@ -91,7 +91,7 @@ class RelationTask(SpanRelationTask):
         run = run_of(chosen.bounds, view.reach)
         pairs = head.pairing.square(run)
         if not len(pairs):
-            return _rows(chosen, run[:0]), Linked()
+            return chosen.rows(run[:0]), Linked()
         scores = head.pair_scorer(view, chosen.bounds, types)(pairs).float()
         scores = scores[:, : 1 + len(self.inventory.relations)]
         ahead = scores - scores[:, :1]
@@ -99,21 +99,14 @@ class RelationTask(SpanRelationTask):
         there = best >= 0
         rows, labels = best[there], ahead[best[there], 1:].argmax(-1) + 1
         ends, place = pairs[rows].unique(return_inverse=True)
-        return _rows(chosen, ends), Linked(place, labels, sure[there])
+        return chosen.rows(ends), Linked(place, labels, sure[there])
 
-    def figures(self, report: Report) -> Figures:
-        """Return F1 of spans and of relations, before them the mean over labels that are some."""
-        plain = SpanRelationTask.figures(self, report)
-        if self.outside is None:
-            return plain
+    def every_figure(self, report: Report) -> Figures:
+        """Return all that may be watched: the mean over labels that are relations, too."""
         counts = report.relations.by_label
         inside = {label: n for label, n in counts.items() if label != self.outside}
-        return {"macro": macro(inside).f1, **plain}
-
-
-def _rows(chosen: Chosen, rows: Int[Tensor, " row"]) -> Chosen:
-    """Some of the spans; of attributes nothing is said."""
-    return Chosen(chosen.bounds[rows], chosen.labels[rows], chosen.scores[rows])
+        every = super(RelationTask, self).every_figure(report)
+        return {"macro": macro(inside).f1, **every}
 
 
 def _collect(options: PairOptions, layer: str, train: Train) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""Exactly one relation a sentence, whatever the scores; and the mean that leaves a label out."""
+
+import pytest
+from sample_batches import head_of, lay, learn, make, predict, vectors_of
+
+from spanloom.document import Document, Layer, Relation
+from spanloom.tasks import load
+from spanloom.tasks._spans import labelled
+
+KIND = load("relations")
+
+
+SPANS = labelled(("e1", 0, 4), ("e2", 12, 15))
+
+
+def _document(name, label, ends):
+    relation = Relation("R1", label, *ends)
+    return Document("Rain causes mud .", (Layer("main", SPANS, (relation,)),), name)
+
+
+GOLD = [_document("a", "Cause", ("T1", "T2")), _document("b", "Other", ("T1", "T2"))]
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_each_sentence_has_one_relation_whatever_the_weights(given, seed):
+    task = make(KIND, GOLD, one=True, keep=5, given=given, size=16, dropout=0.0)
+    laid, head = lay(task, GOLD), head_of(KIND, task, seed)
+    for found in predict(task, head, laid, GOLD, vectors_of(KIND, laid)):
+        layer = found["main"]
+        assert len(layer.relations) == 1
+        assert {span.id for span in layer.spans} >= {
+            layer.relations[0].head,
+            layer.relations[0].tail,
+        }
+
+
+def test_what_was_learnt_by_heart_is_found_with_one():
+    task = make(KIND, GOLD[:1], one=True, keep=5, size=16, dropout=0.0)
+    laid, head = lay(task, GOLD[:1]), head_of(KIND, task)
+    learn(task, head, vectors_of(KIND, laid), laid)
+    found = predict(task, head, laid, GOLD[:1], vectors_of(KIND, laid))
+    assert set(task.figures(task.measure(GOLD[:1], found)).values()) == {1.0}
+
+
+def test_a_label_that_is_no_relation_is_left_out_of_the_mean():
+    task = make(KIND, GOLD, outside="Other", given=True)
+    assert task.watched == ("macro", "relations")
+    turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
+    figures = task.figures(task.measure(GOLD, turned))
+    assert figures == {"macro": pytest.approx(2 / 3), "relations": 0.5}
+
+
+def test_a_text_without_words_has_none():
+    task = make(KIND, GOLD, one=True, size=16, dropout=0.0)
+    empty = [Document("", (Layer("main"),), "empty"), GOLD[0]]
+    laid, head = lay(task, empty), head_of(KIND, task)
+    found = predict(task, head, laid, empty, vectors_of(KIND, laid))
+    assert [len(each["main"].relations) for each in found] == [0, 1]

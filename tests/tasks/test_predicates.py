@@ -1,0 +1,123 @@
+"""Roles, open IE and opinions: what is given, what overlaps, what leads."""
+
+import pytest
+from sample_batches import DIM, head_of, lay, learn, make, predict, vectors_of
+
+from spanloom.document import Document, Layer, Relation
+from spanloom.tasks import load
+from spanloom.tasks._spans import labelled
+
+KINDS = ("roles", "openie", "opinions")
+SMALL = {"size": 16, "dropout": 0.0}
+
+# "to leave" is what is wanted and a predicate with an argument of its own; both have the same "Ada"
+BOTH = Document(
+    "Ada promised leaving early .",
+    (
+        Layer(
+            "main",
+            labelled(
+                ("argument", 0, 3),
+                ("predicate", 4, 12),
+                ("predicate", 13, 20),
+                ("argument", 13, 20),
+                ("argument", 21, 26),
+            ),
+            (
+                Relation("R1", "ARG0", "T2", "T1"),
+                Relation("R2", "ARG1", "T2", "T4"),
+                Relation("R3", "ARG0", "T3", "T1"),
+                Relation("R4", "ARGM", "T3", "T5"),
+            ),
+        ),
+    ),
+    "both",
+)
+
+
+def _known_by_heart(kind, document, **options):
+    task = make(kind, [document], **SMALL, **options)
+    laid, head = lay(task, [document]), head_of(kind, task)
+    learn(task, head, vectors_of(kind, laid), laid)
+    return task, head
+
+
+def _found(kind, task, head, documents):
+    laid = lay(task, documents)
+    return predict(task, head, laid, documents, vectors_of(kind, laid))
+
+
+def test_an_argument_that_is_a_predicate_too_is_both():
+    kind = load("roles")
+    task, head = _known_by_heart(kind, BOTH)
+    assert task.inventory.spans == ("argument", "argument predicate", "predicate")
+    found = _found(kind, task, head, [BOTH])
+    assert task.figures(task.measure([BOTH], found)) == {"relations": 1.0, "predicates": 1.0}
+    labels = [(span.label, span.start) for span in found[0]["main"].spans]
+    assert labels.count(("argument", 13)) == labels.count(("predicate", 13)) == 1
+
+
+def test_senses_are_labels_only_where_they_are_asked_for():
+    spans = tuple(
+        span if span.label == "argument" else type(span)(span.id, f"{n}.01", span.fragments)
+        for n, span in enumerate(BOTH["main"].spans)
+    )
+    document = BOTH.with_layer(Layer("main", spans, BOTH["main"].relations))
+    kind = load("roles")
+    plain, fine = make(kind, [document]), make(kind, [document], rolesets=True)
+    assert plain.leading == {"predicate"}
+    assert fine.leading == {"1.01", "2.01"}
+    assert plain.unknown([document]) == fine.unknown([document]) == set()
+    task, head = _known_by_heart(kind, document, rolesets=True)
+    found = _found(kind, task, head, [document])
+    assert {span.label for span in found[0]["main"].spans} == {"1.01", "2.01", "argument"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_given_predicates_come_without_their_arguments(name):
+    kind = load(name)
+    task = make(kind, [kind.sample], given=True)
+    layer = task.bared(kind.sample)[task.layer]
+    assert {span.label for span in layer.spans} == task.leading
+    assert layer.relations == ()
+    assert make(kind, [kind.sample]).bared(kind.sample).layers == ()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_given_predicates_are_kept_and_their_arguments_found(name):
+    kind = load(name)
+    task, head = _known_by_heart(kind, kind.sample, given=True)
+    bared = task.bared(kind.sample)
+    laid = lay(task, [bared])
+    found = predict(task, head, laid, [bared], vectors_of(kind, laid))
+    assert task.figures(task.measure([kind.sample], found)) == {"relations": 1.0}
+
+
+def test_arguments_of_one_predicate_never_overlap():
+    kind = load("roles")
+    task = make(kind, [BOTH], **SMALL)
+    for seed in range(20):
+        laid, head = lay(task, [BOTH]), head_of(kind, task, seed)
+        layer = predict(task, head, laid, [BOTH], vectors_of(kind, laid))[0]["main"]
+        places = {span.id: (span.start, span.end) for span in layer.spans}
+        for predicate in {each.head for each in layer.relations}:
+            own = sorted(places[each.tail] for each in layer.relations if each.head == predicate)
+            assert all(one[1] <= two[0] for one, two in zip(own, own[1:], strict=False))
+
+
+def test_the_polarity_of_given_terms_is_hidden_and_any_is_scored():
+    kind = load("aspects")
+    task = make(kind, [kind.sample], given=True, **SMALL)
+    bared = task.bared(kind.sample)
+    assert {span.label for span in bared[task.layer].spans} == {"term"}
+    laid, head = lay(task, [bared]), head_of(kind, task)
+    found = predict(task, head, laid, [bared], vectors_of(kind, laid))[0]
+    places = [span.fragments for span in kind.sample[task.layer].spans]
+    assert [span.fragments for span in found[task.layer].spans] == places
+    assert {span.label for span in found[task.layer].spans} <= {"negative", "positive"}
+
+
+def test_the_vectors_of_samples_are_as_wide_as_heads_expect():
+    kind = load("roles")
+    laid = lay(make(kind, [BOTH]), [BOTH])
+    assert vectors_of(kind, laid).words.shape == (5, DIM)
