@@ -122,7 +122,8 @@ def run(
 ) -> None:
     """Train a recipe, score it on the test sets of its datasets, and save a row a task.
 
-    A model that is at MODEL already is only scored. Each look at a test set is noted.
+    A model that is at MODEL already is only scored; RECIPE and --set must be those it was made
+    with. Each look at a test set is noted.
 
     Example: spanloom glad run recipes/glad/wnut17.yaml --data glad/ --set seed=2
     """

@@ -7,8 +7,8 @@ from spanloom.corpora import card as cards
 from spanloom.glad.row import Row
 
 HEAD = (
-    *("dataset", "task", "kind", "measure", "test", "95 %", "recipe", "seed"),
-    *("min", "words/s", "commit", "version"),
+    *("dataset", "task", "kind", "measure", "dev", "test", "95 %", "recipe", "seed"),
+    *("min", "trained", "words/s", "of encoder", "commit", "version"),
 )
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
@@ -16,18 +16,29 @@ _STYLE = (
     "th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid #8884}"
     "td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:.85em}"
 )
-_NUMBERS = {"test", "95 %", "seed", "min", "words/s"}
+_NUMBERS = {"dev", "test", "95 %", "seed", "min", "trained", "words/s", "of encoder"}
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Return a row's cells under ``HEAD``; ratios in percent, annotating in words/s a core."""
+    """Return a row's cells under ``HEAD``, "" for what is not known.
+
+    Ratios are in percent, speeds in words a second of CPU time, in training and annotating.
+    """
     measure, value = row.main
-    low, high = row.interval or (None, None)
-    sure = "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+    kind = f"{row.kind}, given" if row.given else row.kind
+    dev = row.dev.get(f"{row.task}.{measure}")
+    sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
+    recipe = " ".join((row.recipe, *row.settings))
     return (
-        *(row.dataset, row.task, row.kind, measure, f"{100 * value:.2f}", sure, row.recipe),
-        *(str(row.seed), f"{row.minutes:.1f}", f"{row.annotated:,.0f}", row.commit, row.version),
+        *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
+        *(" to ".join(sure), recipe, str(row.seed), _shown(row.minutes, ".1f")),
+        *(_shown(row.trained, ",.0f"), f"{row.annotated:,.0f}", _shown(row.ratio, ".0f", 100)),
+        *(row.commit, row.version),
     )
+
+
+def _shown(value: float | None, form: str, times: float = 1) -> str:
+    return "" if value is None else format(times * value, form)
 
 
 def ordered(rows: Sequence[Row]) -> list[Row]:

@@ -1,20 +1,32 @@
-"""One row of the board: what a run reached on one test set, and how to run it again."""
+"""One row of the board: what a run reached on one test set, how fast, and how to run it again."""
 
+import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from spanloom.errors import FormatError
 from spanloom.storage import write_file
 
+Bounds = tuple[float, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``figures`` are the task's own numbers, the first its main one; ``interval`` is of that.
+    """``figures`` are the task's own numbers, the first its main one; ``intervals`` are of those.
 
-    ``key`` says which files and card the dataset was prepared from; ``report`` is all that was
-    measured. Speeds are words a second of CPU time.
+    ``key`` says which files and card the dataset was prepared from, ``given`` the layers that the
+    task was told, ``settings`` what was changed in the recipe but for the seed, ``report`` all that
+    was measured. ``dev`` are the figures for which the weights were chosen, after ``updates``,
+    which is ``epoch`` passes over the data of the last stage.
+
+    ``minutes`` are of CPU time in training. Speeds are words a second of CPU time: ``trained`` in
+    training, ``annotated`` end to end, ``encoder`` the encoder alone on the same batches in the
+    same run; ``ratio`` is annotated by encoder, round by round, the median. What is not known is
+    None: times where the run's folder is gone, ``encoder`` and ``ratio`` without a transformer.
     """
 
     dataset: str
@@ -22,16 +34,26 @@ class Row:
     key: str
     task: str
     kind: str
+    given: tuple[str, ...]
     recipe: str
+    settings: tuple[str, ...]
     seed: int
     commit: str
     command: str
     date: str
     figures: dict[str, float]
-    interval: tuple[float, float] | None
-    minutes: float
+    intervals: dict[str, Bounds]
+    dev: dict[str, float]
+    updates: int | None
+    epoch: float | None
+    minutes: float | None
+    trained: float | None
     annotated: float
+    encoder: float | None
+    ratio: float | None
+    compute: str
     report: dict[str, Any]
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @property
     def main(self) -> tuple[str, float]:
@@ -41,7 +63,12 @@ class Row:
     @property
     def file(self) -> str:
         """A name for its file: the same run again replaces it."""
-        return f"{self.dataset}-{self.task}-{self.recipe}-{self.seed}.json"
+        said = hashlib.sha256("\n".join(self.settings).encode()).hexdigest()
+        changed = f"-{said[:8]}" if self.settings else ""
+        return f"{self.dataset}-{self.task}-{self.recipe}{changed}-{self.seed}.json"
+
+
+_ROW = TypeAdapter(Row)
 
 
 def save(row: Row, folder: Path) -> Path:
@@ -59,11 +86,14 @@ def load_all(folder: Path) -> list[Row]:
 
 def _load(path: Path) -> Row:
     try:
-        said = json.loads(path.read_text("utf-8"))
-        wanted = {each.name for each in fields(Row)}
-        if not isinstance(said, dict) or set(said) != wanted or not said["figures"]:
-            raise ValueError(f"expected the keys {', '.join(sorted(wanted))} and a figure")
-        interval = said["interval"]
-        return Row(**{**said, "interval": None if interval is None else tuple(interval)})
-    except (OSError, ValueError, TypeError) as error:
-        raise FormatError(str(path), None, f"no row of the board: {error}") from error
+        row = _ROW.validate_json(path.read_bytes())
+    except OSError as error:
+        raise FormatError(str(path), None, f"no row of the board: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "row"
+        problem = f"{where}: {first['msg']}, got {first['input']!r:.60}"
+        raise FormatError(str(path), None, f"no row of the board: {problem}") from error
+    if not row.figures:
+        raise FormatError(str(path), None, "no row of the board: figures: expected one, got none")
+    return row

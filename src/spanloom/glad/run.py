@@ -2,20 +2,22 @@
 
 import shlex
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
+from spanloom.config.yaml import Keys
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder, prepare
 from spanloom.corpora.locate import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.glad.row import Row
+from spanloom.glad import speed
+from spanloom.glad.row import Bounds, Row
+from spanloom.glad.speed import Trained
 from spanloom.model import evaluation
 from spanloom.model.folder import load
 from spanloom.model.model import Model
@@ -23,6 +25,8 @@ from spanloom.training import start
 
 Say = Callable[[str], None]
 INTERVAL = "f1_interval"
+NOTED = ("collected", "dropped")  # what training adds to the recipe of a model
+SEED = "seed="
 
 
 def run(
@@ -31,25 +35,28 @@ def run(
     """Train ``recipe`` and yield a row for each task whose dataset has a test split.
 
     ``data`` holds the prepared datasets that the recipe names. A model that is at ``out`` already
-    is scored, not trained again. Raises what training does, and ``DataError`` where no task of the
-    recipe has a test set; each look at one is noted in ``test-evaluations.jsonl``.
+    is scored, not trained again; ``DataError`` where it was made by another recipe or other
+    settings. Raises what training does, and ``DataError`` where no task of the recipe has a test
+    set; each look at one is noted in ``test-evaluations.jsonl``.
     """
-    chosen = recipes.load(recipe, settings)
-    began = time.process_time()
+    asked = recipes.load(recipe, settings)
     if not out.exists():
-        start.train(chosen, data, out, say, resume=resume)
-    minutes = (time.process_time() - began) / 60
+        start.train(asked, data, out, say, resume=resume)
     model = load(str(out))
+    _check_same(asked, model.recipe, out)
+    took = speed.trained(out, model.recipe.stages[-1])
+    if took is None:
+        say(f"{start.home(out)}: not what made {out}, or not whole; what training took is unknown")
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
     tasks = [name for name, task in model.tasks.items() if task.annotates]
-    found = [(name, *_test(chosen, name, data)) for name in tasks]
+    found = [(name, *_test(model.recipe, name, data)) for name in tasks]
     if not any(documents for _, _, documents in found):
         raise DataError(f"{data}: no task of {recipe} has a test split")
     for name, dataset, documents in found:
-        row = _row(model, chosen, name, dataset, documents, say)
+        row = _row(model, name, dataset, documents, say)
         if row is not None:
             figures = {name: row["figures"]}
-            look = command, str(out), dataset, "test", documents, chosen.seed, figures
+            look = command, str(out), dataset, "test", documents, model.recipe.seed, figures
             evaluation.note(evaluation.LOG, *look)
             prepared = prepare.already(data, dataset)
             yield Row(
@@ -58,13 +65,58 @@ def run(
                 key=prepared.key if prepared else "",
                 task=name,
                 recipe=recipe.stem,
-                seed=chosen.seed,
+                settings=tuple(each for each in settings if not each.startswith(SEED)),
+                seed=model.recipe.seed,
                 commit=_commit(recipe),
                 command=command,
                 date=datetime.now(UTC).date().isoformat(),
-                minutes=round(minutes, 2),
+                **_training(took),
                 **row,
             )
+
+
+def _check_same(asked: Recipe, saved: Recipe, out: Path) -> None:
+    """Raise ``DataError`` that names the first key in which a model's recipe is another one."""
+    for keys, mine, other in _differences(_plain(asked), _plain(saved)):
+        raise DataError(
+            f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {other!r:.40}, "
+            f"asked for is {mine!r:.40}; ask for the same (--set), or choose another -o"
+        )
+
+
+def _plain(recipe: Recipe) -> dict[str, Any]:
+    """A recipe as it is saved, without what training notes in it."""
+    whole = recipes.plain(recipes.loads(recipes.dumps(recipe)))
+    return {key: value for key, value in whole.items() if key not in NOTED}
+
+
+def _differences(mine: Any, other: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any, Any]]:
+    """Yield where two plain values differ, and what each says there, None for nothing."""
+    if isinstance(mine, dict) and isinstance(other, dict):
+        for key in dict.fromkeys((*mine, *other)):
+            yield from _differences(mine.get(key), other.get(key), (*above, key))
+    elif isinstance(mine, list) and isinstance(other, list) and len(mine) == len(other):
+        for row, pair in enumerate(zip(mine, other, strict=True)):
+            yield from _differences(*pair, (*above, row))
+    elif mine != other:
+        yield above, mine, other
+
+
+def _training(took: Trained | None) -> dict[str, Any]:
+    """What a row says of training."""
+    if took is None:
+        return dict.fromkeys(("updates", "epoch", "minutes", "trained")) | {"dev": {}}
+    return {
+        "dev": took.dev,
+        "updates": took.updates,
+        "epoch": took.epoch,
+        "minutes": _rounded(took.minutes, 2),
+        "trained": _rounded(took.speed, 1),
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def _said(settings: Sequence[str]) -> list[str]:
@@ -79,40 +131,43 @@ def _test(recipe: Recipe, task: str, data: Path) -> tuple[str, tuple[Document, .
 
 
 def _row(
-    model: Model,
-    recipe: Recipe,
-    name: str,
-    dataset: str,
-    documents: Sequence[Document],
-    say: Say,
+    model: Model, name: str, dataset: str, documents: Sequence[Document], say: Say
 ) -> dict[str, Any] | None:
     """What was measured of one task, None where there is nothing to measure."""
     if not documents:
         say(f"task {name}: {dataset} has no test split, not scored")
         return None
-    began = time.process_time()
     report = evaluation.scored(model, name, documents, say)
-    seconds = time.process_time() - began
     if report is None:
         return None
-    told = report.to_json()
-    words = sum(len(model.cut(each).words) for each in documents)
+    task, told = model.tasks[name], report.to_json()
+    figures = task.figures(report)
+    bare = (task.bared(each) for each in documents if task.annotated(each))
+    rates = speed.speeds(model, speed.first(model, bare), [name])
     return {
-        "kind": recipe.tasks[name].kind,
-        "figures": model.tasks[name].figures(report),
-        "interval": _interval(told),
-        "annotated": round(words / seconds, 1),
+        "kind": model.recipe.tasks[name].kind,
+        "given": tuple(task.inputs),
+        "figures": figures,
+        "intervals": _intervals(figures, told),
+        "annotated": round(rates.annotated, 1),
+        "encoder": _rounded(rates.encoder, 1),
+        "ratio": _rounded(rates.ratio, 3),
+        "compute": str(model.compute),
         "report": told,
     }
 
 
-def _interval(told: object) -> tuple[float, float] | None:
-    """The first interval that a report tells, wherever it stands."""
-    if not isinstance(told, dict):
-        return None
+def _intervals(figures: Mapping[str, float], told: Mapping[str, Any]) -> dict[str, Bounds]:
+    """The intervals that a report tells of figures; one that stands at its top is of the first."""
+    main = next(iter(figures))
+    places = {name: told.get(name) for name in figures}
     if INTERVAL in told:
-        return told[INTERVAL]["low"], told[INTERVAL]["high"]
-    return next((found for each in told.values() if (found := _interval(each))), None)
+        places[main] = told
+    return {
+        name: (place[INTERVAL]["low"], place[INTERVAL]["high"])
+        for name, place in places.items()
+        if isinstance(place, dict) and INTERVAL in place
+    }
 
 
 def _commit(recipe: Path) -> str:

@@ -1,7 +1,8 @@
 """Which word heads which: a bilinear score a pair of words, and how likely a word heads any at all.
 
-That is the biaffine score of Dozat and Manning (2017, equation 6). A perceptron then labels n arcs, where SpanRel (section 3) asks one about all n² pairs of words. The
-diagonal holds how likely a word is the root.
+That is the biaffine score of Dozat and Manning (2017, equation 6). A perceptron then labels n arcs,
+where SpanRel (section 3) asks one about all n² pairs of words. The diagonal holds how likely a word
+is the root.
 """
 
 from collections.abc import Iterator

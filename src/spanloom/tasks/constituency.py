@@ -18,9 +18,10 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer
 from spanloom.forms import chains
+from spanloom.metrics.constituents import score
 from spanloom.nn.span_relation import SpanRelation, in_order
 from spanloom.structs import cky
-from spanloom.tasks._base import Fresh, Kind, Train
+from spanloom.tasks._base import Figures, Fresh, Kind, Train
 from spanloom.tasks._inventory import collect_inventory, inventory
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import Found, Gold, labelled, spans_and_relations
@@ -107,6 +108,19 @@ class ConstituencyTask(SpanRelationTask):
             chosen = [place[start, end] for start, end in self.decode(table)]
             kept[[int(row) for row in chosen if row >= 0]] = True
         return in_order(bounds, kept.to(bounds.device))
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The name of ``figures``."""
+        return ("evalb",)
+
+    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
+        """Score brackets as evalb does: ``metrics.constituents.Report``."""
+        return score(gold, predicted, self.layer)
+
+    def every_figure(self, report: Any) -> Figures:
+        """Return F1 of brackets."""
+        return {"evalb": report.brackets.micro.f1}
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of what was predicted, the outer of two spans first."""

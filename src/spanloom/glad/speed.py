@@ -1,0 +1,246 @@
+"""How fast a model annotates beside its bare encoder, and what its training took.
+
+Speeds are words a second of CPU time, all threads counted, so one number a core.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
+
+import torch
+from pydantic import TypeAdapter, ValidationError
+from torch import nn
+
+from spanloom.config.recipe import StageSpec
+from spanloom.document import Document
+from spanloom.errors import FormatError
+from spanloom.model.folder import WEIGHTS
+from spanloom.model.model import Model
+from spanloom.storage import MANIFEST
+from spanloom.training import scores
+from spanloom.training.checkpoint import Progress
+from spanloom.training.loop import BEST, METRICS, STATE
+from spanloom.training.start import home
+
+WORDS, ROUNDS = 20_000, 3  # what is timed of a large set, and how often in turn
+
+_PROGRESS = "progress.json"  # how a checkpoint says where it stands
+
+T = TypeVar("T")
+Work = Callable[[], None]
+Call = dict[str, Any]  # what an encoder was called with
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """The best of some rounds; ``ratios`` are annotated by encoder, one a round, ascending.
+
+    Without a transformer there is no ``encoder`` and no ratio, and none on a GPU, whose work takes
+    no CPU time.
+    """
+
+    words: int
+    annotated: float
+    encoder: float | None
+    ratios: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float | None:
+        """The median of the rounds."""
+        return median(self.ratios) if self.ratios else None
+
+
+def speeds(
+    model: Model,
+    documents: Sequence[Document],
+    names: Iterable[str] | None = None,
+    *,
+    rounds: int = ROUNDS,
+    clock: Callable[[], float] = time.process_time,
+) -> Speeds:
+    """Annotate bare documents with the named tasks, in turn with the encoder alone.
+
+    The encoder reads the very tensors that annotation hands it, already made and as they were cut
+    for it, and keeps no states. One round goes ahead unmeasured.
+    """
+    chosen = list(names) if names is not None else None
+    words = sum(len(model.cut(each).words) for each in documents)
+
+    def whole() -> None:
+        for _ in model.annotate(documents, chosen):
+            pass
+
+    alone = _alone(model, whole)
+    pairs = [(_seconds(alone, clock), _seconds(whole, clock)) for _ in range(rounds)]
+    annotated = words / min(all_of_it for _, all_of_it in pairs)
+    if _encoder(model) is None:
+        return Speeds(words, annotated, None, ())
+    ratios = sorted(bare / all_of_it for bare, all_of_it in pairs)
+    return Speeds(words, annotated, words / min(bare for bare, _ in pairs), tuple(ratios))
+
+
+def first(model: Model, documents: Iterable[Document], words: int = WORDS) -> list[Document]:
+    """Return the first documents, until they have so many words or there are no more."""
+    found: list[Document] = []
+    for document in documents:
+        if words <= 0:
+            break
+        found.append(document)
+        words -= len(model.cut(document).words)
+    return found
+
+
+def _seconds(work: Work, clock: Callable[[], float]) -> float:
+    """What one call takes, never 0."""
+    began = clock()
+    work()
+    return max(clock() - began, 1e-9)
+
+
+def _alone(model: Model, whole: Work) -> Work:
+    """Run ``whole``; return what has the encoder read again all that it read."""
+    encoder = _encoder(model)
+    if encoder is None:
+        whole()
+        return lambda: None
+    with recorded(encoder) as calls:
+        whole()
+
+    def again() -> None:
+        with torch.inference_mode(), model.compute.autocast():
+            for call in calls:
+                encoder(**{**call, "output_hidden_states": False})
+
+    return again
+
+
+def _encoder(model: Model) -> nn.Module | None:
+    found = model.network.transformer
+    return None if found is None or model.compute.device.type != "cpu" else found.encoder
+
+
+@contextmanager
+def recorded(module: nn.Module) -> Iterator[list[Call]]:
+    """Yield a list that fills with the keywords of each call of a module, as long as this lasts."""
+    calls: list[Call] = []
+
+    def note(module: nn.Module, args: tuple[Any, ...], keywords: Call) -> None:
+        calls.append(dict(keywords))
+
+    hook = module.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield calls
+    finally:
+        hook.remove()
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a run took, all its resumptions together, and when its weights were chosen.
+
+    ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
+    it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
+    that were best on dev, where they had the figures ``dev``.
+    """
+
+    minutes: float | None
+    speed: float | None
+    updates: int
+    epoch: float
+    dev: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A line of a run's metrics: the figures on dev after so many passes of a stage."""
+
+    update: int
+    epochs: float
+    dev: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """A line of a run's metrics: how fast it was so far, resumptions included."""
+
+    update: int
+    seconds: float
+    words_per_cpu_second: float
+
+
+_LINE: TypeAdapter[_Look | _Log] = TypeAdapter(_Look | _Log)
+_WHERE = TypeAdapter(Progress)
+
+
+def trained(out: Path, last: StageSpec) -> Trained | None:
+    """Read what the run of the model at ``out`` left beside it; ``last`` is its last stage.
+
+    None where the run's folder is gone, not whole, or of other weights. Raises ``FormatError``
+    where it is damaged.
+    """
+    place = home(out)
+    metrics, state = place / METRICS, place / STATE / _PROGRESS
+    if not (metrics.is_file() and state.is_file() and _weights(place / BEST) == _weights(out)):
+        return None
+    progress, lines = _read(state, _WHERE), _lines(metrics)
+    logs = [each for each in lines if isinstance(each, _Log)]
+    looks = [each for each in lines if isinstance(each, _Look) and each.update > progress.entered]
+    if not looks or not all(looks[0].dev.keys() == look.dev.keys() != set() for look in looks):
+        problem = "expected figures on dev of the last stage, the same each time"
+        raise FormatError(str(metrics), None, problem)
+    if last.metric is not None and last.metric not in looks[0].dev:
+        known = ", ".join(looks[0].dev)
+        raise FormatError(str(metrics), None, f"expected {last.metric} on dev, got {known}")
+    best = max(looks, key=lambda look: scores.decisive(look.dev, last))  # the first of equal ones
+    minutes, speed = _cost(progress, logs, lines[-1].update)
+    return Trained(minutes, speed, best.update, best.epochs, best.dev)
+
+
+def _cost(
+    progress: Progress, logs: Sequence[_Log], updates: int
+) -> tuple[float | None, float | None]:
+    """Minutes and words a second of CPU time, to the end after so many ``updates``.
+
+    Both speed and words count from the very start through all resumptions. A checkpoint is up to
+    two minutes older than the end: the words since are taken to be as many an update as before. A
+    run that was over before it wrote one is told by the clock, which is no less than one thread's.
+    """
+    if not logs:
+        return None, None
+    end = logs[-1]
+    if progress.words and progress.updates and end.words_per_cpu_second:
+        words = progress.words * updates / progress.updates
+        return words / end.words_per_cpu_second / 60, end.words_per_cpu_second
+    return end.seconds * updates / max(1, end.update) / 60, end.words_per_cpu_second
+
+
+def _weights(folder: Path) -> str | None:
+    """The SHA-256 of a model folder's weights, as its manifest says it."""
+    try:
+        said = json.loads((folder / MANIFEST).read_bytes())
+        return str(said["files"][WEIGHTS]["sha256"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _lines(path: Path) -> list[_Look | _Log]:
+    raw = path.read_bytes().splitlines()
+    return [_parsed(line, path, number, _LINE) for number, line in enumerate(raw, 1)]
+
+
+def _read(path: Path, kind: TypeAdapter[T]) -> T:
+    return _parsed(path.read_bytes(), path, None, kind)
+
+
+def _parsed(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> T:
+    try:
+        return kind.validate_json(text)
+    except ValidationError as error:
+        said = error.errors(include_url=False)[0]["msg"]
+        problem = f"expected what training writes: {said}, got {text!r:.60}"
+        raise FormatError(str(path), line, problem) from error
