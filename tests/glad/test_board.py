@@ -1,11 +1,12 @@
 """Rows of the board: saved, read again, shown; what is hostile in them stays text."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from spanloom.errors import FormatError
-from spanloom.glad.board import cells, ordered, page, table
+from spanloom.glad.board import HEAD, cells, ordered, page, table
 from spanloom.glad.row import Row, load_all, save
 
 
@@ -16,34 +17,59 @@ def row(**changes):
         "key": "k",
         "task": "ner",
         "kind": "entities",
+        "given": (),
         "recipe": "ner",
+        "settings": (),
         "seed": 1,
         "commit": "abc",
         "command": "spanloom glad run ner.yaml",
         "date": "2026-11-21",
         "figures": {"spans": 0.4321},
-        "interval": (0.41, 0.45),
+        "intervals": {"spans": (0.41, 0.45)},
+        "dev": {"ner.spans": 0.5678},
+        "updates": 300,
+        "epoch": 4.0,
         "minutes": 12.34,
+        "trained": 1234.0,
         "annotated": 4321.0,
+        "encoder": 5432.0,
+        "ratio": 0.8,
+        "compute": "cpu, 1 thread, fp32",
         "report": {},
     }
     return Row(**{**said, **changes})
 
 
 def test_rows_come_back(tmp_path):
-    rows = [row(), row(seed=2, interval=None), row(task="other")]
+    rows = [row(), row(seed=2, intervals={}, minutes=None, ratio=None), row(task="other")]
+    rows += [row(settings=("dropout=0.1",)), row(settings=("dropout=0.2",), given=("main",))]
     for each in rows:
         save(each, tmp_path / "rows")
     assert sorted(load_all(tmp_path / "rows"), key=lambda r: r.file) == sorted(
         rows, key=lambda r: r.file
     )
     save(row(minutes=1.0), tmp_path / "rows")  # the same run again takes its place
-    assert len(load_all(tmp_path / "rows")) == 3
+    assert len(load_all(tmp_path / "rows")) == len(rows)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"dataset": 1}', "nan"])
+BROKEN = [
+    "",
+    "[]",
+    "{}",
+    '{"dataset": 1}',
+    "nan",
+    "\ud800",
+    json.dumps(asdict(row(figures={}))),
+    json.dumps(asdict(row(figures=[1]))),
+    json.dumps(asdict(row(intervals={"spans": [1]}))),
+    json.dumps(asdict(row(minutes="long"))),
+    json.dumps({**asdict(row()), "more": 1}),
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
 def test_what_is_no_row_is_told(tmp_path, text):
-    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(FormatError, match=r"a\.json: no row of the board"):
         load_all(tmp_path)
 
@@ -55,11 +81,22 @@ def test_the_table_has_a_line_a_row_the_best_first():
     assert [each.seed for each in ordered(rows)] == [1, 2, 1]
     assert "a\\|b" in lines[2]
     assert "| 50.00 |" in lines[3]
-    assert "| 43.21 | 41.0 to 45.0 |" in lines[4]
+    assert "| 56.78 | 43.21 | 41.0 to 45.0 |" in lines[4]
+    assert "| 12.3 | 1,234 | 4,321 | 80 |" in lines[4]
 
 
-def test_cells_of_a_row_without_interval():
-    assert "" in cells(row(interval=None))
+def test_cells_of_what_is_not_known_are_empty():
+    unknown = ("minutes", "trained", "encoder", "ratio", "updates", "epoch")
+    said = row(**dict.fromkeys(unknown), intervals={}, dev={})
+    assert [len(cells(each)) for each in (said, row())] == [len(HEAD)] * 2
+    names = {name for name, cell in zip(HEAD, cells(said), strict=True) if not cell}
+    assert names == {"95 %", "dev", "min", "trained", "of encoder"}
+
+
+def test_what_makes_rows_differ_is_shown():
+    said = cells(row(given=("entities",), settings=("dropout=0.1",)))
+    assert "entities, given" in said
+    assert "ner dropout=0.1" in said
 
 
 def test_the_page_writes_hostile_names_as_text():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.config import recipe as recipes
+from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import card as cards
@@ -86,7 +87,7 @@ def _check_same(asked: Recipe, saved: Recipe, out: Path) -> None:
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
     """A recipe as it is saved, without what training notes in it."""
-    whole = recipes.plain(recipes.loads(recipes.dumps(recipe)))
+    whole = yaml.loads(recipes.dumps(recipe), "recipe").data
     return {key: value for key, value in whole.items() if key not in NOTED}
 
 

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PositiveFloat, TypeAdapter, ValidationError
 from torch import nn
 
 from spanloom.config.recipe import StageSpec
@@ -170,7 +170,7 @@ class _Log:
 
     update: int
     seconds: float
-    words_per_cpu_second: float
+    words_per_cpu_second: PositiveFloat
 
 
 _LINE: TypeAdapter[_Look | _Log] = TypeAdapter(_Look | _Log)
@@ -188,7 +188,7 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
     if not (metrics.is_file() and state.is_file() and _weights(place / BEST) == _weights(out)):
         return None
     progress, lines = _read(state, _WHERE), _lines(metrics)
-    logs = [each for each in lines if isinstance(each, _Log)]
+    logs = [each for each in lines if isinstance(each, _Log) and each.update > 1]
     looks = [each for each in lines if isinstance(each, _Look) and each.update > progress.entered]
     if not looks or not all(looks[0].dev.keys() == look.dev.keys() != set() for look in looks):
         problem = "expected figures on dev of the last stage, the same each time"
@@ -212,11 +212,11 @@ def _cost(
     """
     if not logs:
         return None, None
-    end = logs[-1]
-    if progress.words and progress.updates and end.words_per_cpu_second:
-        words = progress.words * updates / progress.updates
-        return words / end.words_per_cpu_second / 60, end.words_per_cpu_second
-    return end.seconds * updates / max(1, end.update) / 60, end.words_per_cpu_second
+    timed = logs[-1].update - 1  # a line is written before the time of its own update is added
+    speed = logs[-1].words_per_cpu_second * timed / logs[-1].update
+    if progress.words and progress.updates:
+        return progress.words * updates / progress.updates / speed / 60, speed
+    return logs[-1].seconds * updates / timed / 60, speed
 
 
 def _weights(folder: Path) -> str | None:
