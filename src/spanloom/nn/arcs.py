@@ -67,8 +67,22 @@ class ArcLabels(nn.Module):
         self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
     ) -> Float[Tensor, "arc label"]:
         """Score all labels of some arcs, rows ``(head, dependent)`` of words."""
-        head = take(self.head(words), arcs[:, 0])
-        dependent = take(self.dependent(words), arcs[:, 1])
+        return self.pairs(*self.ends(words), arcs)
+
+    def ends(
+        self, words: Float[Tensor, "word dim"]
+    ) -> tuple[Float[Tensor, "word size"], Float[Tensor, "word size"]]:
+        """Return each word's vector as a head and as a dependent."""
+        return self.head(words), self.dependent(words)
+
+    def pairs(
+        self,
+        heads: Float[Tensor, "word size"],
+        dependents: Float[Tensor, "word size"],
+        arcs: Int[Tensor, "arc 2"],
+    ) -> Float[Tensor, "arc label"]:
+        """Score all labels of some arcs; ``heads`` and ``dependents`` are ``ends(words)``."""
+        head, dependent = take(heads, arcs[:, 0]), take(dependents, arcs[:, 1])
         scores: Tensor = self.readout(head + dependent + self.product(head * dependent))
         return scores.float()
 

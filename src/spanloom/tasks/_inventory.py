@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from spanloom.config.options import Options
 from spanloom.forms import attributes
@@ -21,8 +21,16 @@ LIMIT = 1000  # words that a recipe may ask a span to be wide
 
 
 class SpanOptions(Options):
-    """Options of every span task; what is null is collected from train."""
+    """Options of every span task; what is null is collected from train.
 
+    With ``limits: paper`` what a recipe does not say is what SpanRel's table 8 has for the kind.
+    """
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 10}
+
+    limits: Literal["train", "paper"] = Field(
+        "train", description="train (collected) | paper: width and pruning as in SpanRel, table 8"
+    )
     width: int | None = Field(None, ge=1, le=LIMIT, description="widest span, in words")
     nested: bool | None = Field(None, description="whether spans may nest")
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
@@ -32,9 +40,18 @@ class SpanOptions(Options):
         "all", description="negative spans in the loss: all, or the hardest so many times n"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_the_paper(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("limits") == "paper":
+            return {**cls.paper, **given}
+        return given
+
 
 class RelationOptions(SpanOptions):
     """Options of tasks with relations."""
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 5, "keep": 5}
 
     prune: float = Field(0.5, gt=0, description="spans kept for pairs, times the sentence's words")
     keep: int | None = Field(None, ge=1, description="spans kept for pairs, whatever the length")

@@ -8,7 +8,7 @@ by themselves: whatever of a sentence's K likeliest spans a predicate leads to i
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,6 +38,8 @@ _SURE = 1e4  # the gain of what is given
 
 class PredicateOptions(SpanOptions):
     """Options of predicates and their arguments."""
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 30, "prune": 0.3}
 
     prune: float = Field(1.0, gt=0, description="spans looked at as arguments, times n words")
     predicates: float = Field(

@@ -16,6 +16,7 @@ from spanloom.forms.attributes import Values
 from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.metrics.report import Report, score
 from spanloom.nn.attributes import Slots
+from spanloom.nn.choices import choose
 from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
@@ -281,6 +282,24 @@ class SpanRelationTask(LayerTask):
             if self.inventory.relations:
                 labels |= {each.label for each in relations} - set(self.inventory.relations)
         return labels
+
+
+def choices(
+    head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+) -> Linked:
+    """Let each span choose one head, where one scores above none (SpanRel's head loss)."""
+    found = [Linked()]
+    score_pairs = head.pair_scorer(view, chosen.bounds, types)
+    for pairs in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
+        if not len(pairs):
+            continue
+        assert head.pairs is not None, "a head without pairs has none to choose"
+        scores = score_pairs(pairs)[:, : head.pairs.labels]
+        best, sure = choose(scores, pairs[:, 1], len(chosen.bounds), dummy=True)
+        rows = best[best >= 0]
+        labels = scores[rows, 1:].argmax(-1) + 1
+        found.append(Linked(pairs[rows], labels, sure[best >= 0]))
+    return joined(found)
 
 
 def joined(found: Sequence[Linked]) -> Linked:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -20,13 +20,13 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.forms.links import linked
 from spanloom.metrics.clusters import score
-from spanloom.nn.choices import ChoiceLoss, choose
+from spanloom.nn.choices import ChoiceLoss
 from spanloom.nn.pairs import Pairing
-from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
+from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order
 from spanloom.structs.selection import uncrossed
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined, slots
+from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
 from spanloom.tasks._spans import Gold
 from spanloom.tensors import Batch, Chosen, Linked
 from spanloom.words import Bounds
@@ -59,6 +59,8 @@ _SAMPLE = Document(
 
 class MentionOptions(SpanOptions):
     """Options of coreference."""
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 10, "prune": 0.4}
 
     prune: float = Field(0.4, gt=0, description="mentions kept, times the document's words")
     nearest: int = Field(50, ge=1, le=1000, description="antecedents looked at, before a mention")
@@ -139,18 +141,9 @@ class CoreferenceTask(SpanRelationTask):
     def links(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
-        """Let each mention choose an antecedent, where one scores above none."""
-        found = [Linked()]
-        score_pairs = head.pair_scorer(view, chosen.bounds, types)
-        for pairs in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
-            if not len(pairs):
-                continue
-            scores = score_pairs(pairs)
-            best, sure = choose(scores, pairs[:, 1], len(chosen.bounds), dummy=True)
-            tails = (best >= 0).nonzero()[:, 0]
-            ends = torch.stack([tails, pairs[best[tails], 0]], dim=1)
-            found.append(Linked(ends, torch.ones_like(tails), sure[tails]))
-        return joined(found)
+        """Let each mention choose an antecedent; a link leads from it to that."""
+        found = choices(head, view, chosen, types)
+        return replace(found, ends=found.ends.flip(1))
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score clusters, whoever was linked to whom, and mentions: ``metrics.clusters.Report``."""

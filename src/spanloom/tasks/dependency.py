@@ -20,6 +20,7 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.metrics.report import Report, score
+from spanloom.nn.arc_pairs import ArcPairs
 from spanloom.nn.arcs import UNKNOWN, ArcLabels, Arcs, Tree
 from spanloom.structs import mst
 from spanloom.tasks._across import remark
@@ -29,6 +30,7 @@ from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, Loss, Vectors
 from spanloom.words import Bounds
 
+Scorer = Tree | ArcPairs
 WORD = "word"  # the label of spans that only stand for words
 _UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
 LONGEST = 256  # words of a tree; a longer sentence is decoded in parts
@@ -68,6 +70,9 @@ class TreeOptions(WordOptions):
     decoder: Literal["tree", "projective", "greedy"] = Field(
         "tree", description="tree (best with one root) | projective | greedy (best head a word)"
     )
+    loss: Literal["head", "pairwise"] = Field(
+        "head", description="head (each word chooses one) | pairwise (all pairs, as in SpanRel)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +106,14 @@ class DependencyTask(LayerTask):
 
     @property
     def learns(self) -> tuple[str, ...]:
-        """Heads and labels."""
-        return ("arcs", "labels")
+        """Heads and labels, or pairs."""
+        return ("pairs",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
-    def head(self, ground: Ground) -> Tree:
+    def head(self, ground: Ground) -> Scorer:
         """Make the scorers of arcs and labels."""
         size, dropout = self.options.size, self.options.dropout
+        if self.options.loss == "pairwise":
+            return ArcPairs(ground.dim, labels=len(self.labels), size=size, dropout=dropout)
         labels = ArcLabels(ground.dim, labels=len(self.labels), size=size, dropout=dropout)
         return Tree(Arcs(ground.dim, size=size, dropout=dropout), labels)
 
@@ -145,7 +152,7 @@ class DependencyTask(LayerTask):
         return TreeTargets(heads, labels)
 
     def loss(
-        self, head: Tree, vectors: Vectors, batch: Batch, targets: TreeTargets
+        self, head: Scorer, vectors: Vectors, batch: Batch, targets: TreeTargets
     ) -> dict[str, Loss]:
         """Return the losses of heads and labels."""
         return head.loss(
@@ -153,7 +160,12 @@ class DependencyTask(LayerTask):
         )
 
     def predict(
-        self, head: Tree, vectors: Vectors, batch: Batch, units: Sequence[Unit], given: None
+        self,
+        head: Scorer,
+        vectors: Vectors,
+        batch: Batch,
+        units: Sequence[Unit],
+        given: None,
     ) -> Iterator[Found]:
         """Choose the best tree of each sentence, then the label of each arc."""
         words = vectors.words
@@ -169,7 +181,7 @@ class DependencyTask(LayerTask):
         yield from share(units, every, Linked(arcs, named, sure), Labels((WORD,), self.labels))
 
     def _heads(
-        self, head: Tree, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
+        self, head: Scorer, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
     ) -> tuple[Int[Tensor, " word"], Float[Tensor, " word"]]:
         """Return each word's head and how likely it is."""
         heads = torch.zeros(len(words), dtype=torch.long)

@@ -5,7 +5,7 @@ the argument's place, A0, A1 and so on.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -45,6 +45,8 @@ _SAMPLE = Document(
 
 class TupleOptions(PredicateOptions):
     """Options of open information extraction."""
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 30, "prune": 0.8}
 
     prune: float = Field(0.8, gt=0, description="spans looked at as arguments, times n words")
 

@@ -53,6 +53,7 @@ class WordOptions(Options):
             size=self.size,
             dropout=self.dropout,
             attributes=True,
+            limits="train",
             negatives=0.0,
         )
 

@@ -7,7 +7,7 @@ written has one event a trigger. With ``one`` a sentence has one relation, as in
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from jaxtyping import Float
 from pydantic import Field
@@ -17,11 +17,12 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.metrics.counts import macro
 from spanloom.metrics.report import Report
-from spanloom.nn.choices import choose
+from spanloom.nn.choices import ChoiceLoss, choose
+from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.tasks._base import Figures, Kind, Train
 from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import SpanRelationTask, slots
+from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
 from spanloom.tensors import Chosen, Linked
 
 _SAMPLE = Document(
@@ -51,6 +52,9 @@ class PairOptions(RelationOptions):
     """Options of relations."""
 
     one: bool = Field(False, description="each sentence has one relation, the likeliest")
+    loss: Literal["pairwise", "head"] = Field(
+        "pairwise", description="pairwise (each pair by itself) | head (each span has one at most)"
+    )
     outside: str | None = Field(
         None, description="a label that is no relation: the mean F1 of all others decides"
     )
@@ -62,6 +66,20 @@ class RelationTask(SpanRelationTask):
 
     one: bool = False
     outside: str | None = None
+    heads: bool = False
+
+    @property
+    def pairing(self) -> Pairing:
+        """Which spans form pairs, and by which of SpanRel's losses they are learnt (section 3)."""
+        return Pairing(loss=ChoiceLoss(dummy=True)) if self.heads else Pairing()
+
+    def links(
+        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    ) -> Linked:
+        """Label all pairs of chosen spans, or let each of them choose a head."""
+        if self.heads:
+            return choices(head, view, chosen, types)
+        return SpanRelationTask.links(self, head, view, chosen, types)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -130,6 +148,7 @@ def _make(
         options.given,
         one=options.one,
         outside=options.outside,
+        heads=options.loss == "head",
     )
 
 

@@ -6,7 +6,7 @@ and C- roles as they are. A role is right when predicate, span and label are; th
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -46,6 +46,8 @@ _SAMPLE = Document(
 
 class RoleOptions(PredicateOptions):
     """Options of semantic roles."""
+
+    paper: ClassVar[Mapping[str, float]] = {"width": 30, "prune": 1.0}
 
     rolesets: bool = Field(False, description="whether predicates are labelled with their senses")
 
