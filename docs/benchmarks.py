@@ -1,0 +1,171 @@
+"""Write docs/benchmarks.md: the text of docs/benchmarks.in.md, its tables from benchmarks/results.
+
+Example: python docs/benchmarks.py
+
+Lines of the text that are replaced; FILES are below benchmarks/results and may have a ``*``:
+
+    <!-- rows: FILES PATH | cell | cell -->      a line a file, or a thing that PATH leads to
+    <!-- together: FILES PATH | cell | cell -->  one line of all files: means and deviations
+    <!-- seeds: FILES -->                        what benchmarks/seeds.py prints
+    <!-- board: FOLDER -->                       the rows of Open GLAD
+    <!-- peers: FOLDER -->                       the rows of peers
+
+PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
+``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
+files. FORMAT is Python's, after a factor where there is a ``*`` (``100*.2f``); ``s`` is seconds.
+"""
+
+import contextlib
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from ten_tasks import peers, ten_tasks
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+TEMPLATE, PAGE = (Path(__file__).with_name(f"benchmarks.{end}") for end in ("in.md", "md"))
+
+_LINE = re.compile(r"^<!-- (\w+): (\S+)(?: ([^|\s]+))?(?: \| (.*))? -->\n", re.M)
+_VALUE = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """One number of several files."""
+
+    values: tuple[float, ...]
+
+    def __mul__(self, factor: float) -> "Several":
+        """Return each number times a factor."""
+        return Several(tuple(factor * each for each in self.values))
+
+    def __format__(self, form: str) -> str:
+        """Say their mean and standard deviation."""
+        return f"{mean(self.values):{form}} ± {stdev(self.values):{form}}"
+
+
+def page(text: str, results: Path = RESULTS) -> str:
+    """Return a page made of a text; ``ValueError`` names what it asks for and is not there."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, files, path, cells = found.groups()
+        try:
+            return MAKERS[name](results, files, path, cells)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{found[0].strip()}: not found: {error}") from error
+
+    made = _LINE.sub(replaced, text)
+    left = re.search(r"^<!--.*", made, re.M)
+    if left:
+        raise ValueError(f"{left[0]}: expected <!-- NAME: FILES PATH | cell | cell -->")
+    return made
+
+
+def _rows(results: Path, files: str, path: str | None, cells: str) -> str:
+    read = [json.loads(each.read_text("utf-8")) for each in _found(results, files)]
+    return "".join(_filled(cells, row) for each in read for row in _inside(each, path))
+
+
+def _together(results: Path, files: str, path: str | None, cells: str) -> str:
+    read = [json.loads(each.read_text("utf-8")) for each in _found(results, files)]
+    rows = [next(_inside(each, path)) for each in read]
+    return _filled(cells, {**_merged(rows), "files": len(rows)})
+
+
+def _seeds(results: Path, files: str, path: None, cells: None) -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        seeds = import_module("seeds")
+    finally:
+        sys.path.pop(0)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        seeds.main(_found(results, files))
+    return printed.getvalue()
+
+
+def _board(results: Path, files: str, path: None, cells: None) -> str:
+    return ten_tasks(results / files, results / "asked.yaml")
+
+
+def _peers(results: Path, files: str, path: None, cells: None) -> str:
+    return peers(results / files)
+
+
+MAKERS: dict[str, Callable[..., str]] = {
+    "rows": _rows,
+    "together": _together,
+    "seeds": _seeds,
+    "board": _board,
+    "peers": _peers,
+}
+
+
+def _found(results: Path, files: str) -> list[Path]:
+    found = sorted(results.glob(files))
+    if not found:
+        raise LookupError(files)
+    return found
+
+
+def _inside(said: Any, path: str | None) -> Iterator[dict[str, Any]]:
+    """Yield what a path leads to, with the keys that stood for ``*`` as ``*0``, ``*1``."""
+    places: list[tuple[Any, tuple[str, ...]]] = [(said, ())]
+    for key in path.split(".") if path else ():
+        if key == "*":
+            places = [(e, (*keys, str(k))) for place, keys in places for k, e in _items(place)]
+        else:
+            places = [(_step(place, key), keys) for place, keys in places]
+    for place, keys in places:
+        if not isinstance(place, dict):
+            raise LookupError(f"keys below {path}")
+        yield place | {f"*{number}": key for number, key in enumerate(keys)}
+
+
+def _items(place: Any) -> Sequence[tuple[Any, Any]]:
+    return list(place.items() if isinstance(place, dict) else enumerate(place))
+
+
+def _step(place: Any, key: str) -> Any:
+    return place[int(key)] if isinstance(place, list) else place[key]
+
+
+def _merged(values: Sequence[Any]) -> Any:
+    """Several values of one shape as one: numbers side by side, of all else the first."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {key: _merged([each.get(key) for each in values]) for key in first}
+    if all(isinstance(each, int | float) for each in values):
+        return Several(tuple(values))
+    return first
+
+
+def _filled(cells: str, row: dict[str, Any]) -> str:
+    def shown(found: re.Match[str]) -> str:
+        value: Any = row
+        for key in [found[1]] if found[1] in row else found[1].split("."):
+            value = _step(value, key)
+        return _shown(value, found[2] or "")
+
+    return f"| {_VALUE.sub(shown, cells)} |\n"
+
+
+def _shown(value: Any, form: str) -> str:
+    factor, sign, rest = form.partition("*")
+    if sign:
+        return _shown(value * float(factor), rest)
+    if form == "s":
+        return format(value, ".3f" if value < 0.0995 else ".2f")
+    return format(value, form)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(TEMPLATE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.stdout.write(f"written to {PAGE}\n")

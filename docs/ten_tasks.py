@@ -1,0 +1,167 @@
+"""The tables of docs/benchmarks.md that are made of rows: the ten tasks of Open GLAD, and peers."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from spanloom.config import yaml
+from spanloom.glad.row import Row, load_all
+
+NONE = "No row yet.\n"
+HEAD = (
+    *("task", "dataset", "test, %", "asked", "reached", "others", "CPU minutes"),
+    *("words/s trained", "words/s annotated", "of the bare encoder", "recipe", "seeds"),
+)
+PEERS = (
+    *("peer", "dataset", "task", "test, %", "95 %", "CPU minutes", "words/s annotated"),
+    *("settings", "versions", "seed"),
+)
+TASKS = {  # kinds of tasks in the order of SpanRel, table 3, and what people call them
+    "pos": "parts of speech",
+    "dependency": "dependency",
+    "constituency": "constituency",
+    "entities": "named entities, mentions",
+    "relations": "entities and relations",
+    "coreference": "coreference",
+    "roles": "semantic roles",
+    "openie": "open IE",
+    "aspects": "aspects",
+    "opinions": "opinions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the figures of one row, by name, and of its ratio to the bare encoder."""
+
+    figures: Mapping[str, Mapping[str, Any]]
+    ratio: float | None
+
+
+def ten_tasks(rows: Path, asked: Path) -> str:
+    """Return the table of all rows, seeds of one recipe on one line, those of a task together."""
+    said = yaml.load(asked).data
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in sorted(load_all(rows), key=_order):
+        groups.setdefault((*_order(row)[:-1],), []).append(row)
+    lines = [_line(each, _asked(said, each[0])) for each in groups.values()]
+    return table(HEAD, lines) if lines else NONE
+
+
+def peers(folder: Path) -> str:
+    """Return the table of peers, by dataset and task, the best first."""
+    found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    found.sort(key=lambda each: (each["dataset"], each["task"], -_first(each["figures"])))
+    return table(PEERS, [_peer(each) for each in found]) if found else NONE
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table of markdown."""
+    rows = [head, ["---"] * len(head), *([_plain(cell) for cell in line] for line in lines)]
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def _plain(cell: str) -> str:
+    """Return a cell that ends no cell of markdown."""
+    return cell.replace("|", "\\|").replace("\n", " ")
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    known = list(TASKS)
+    place = known.index(row.kind) if row.kind in known else len(known)
+    told = bool(row.given)
+    return place, row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
+
+
+def _asked(said: Mapping[str, Any], row: Row) -> Asked:
+    """What is asked of a row; that of gold spans only where they were given, and so on."""
+    every = said["figures"].get(row.dataset, {}).get(row.task, {})
+    mine = {name: e for name, e in every.items() if e.get("given", False) == bool(row.given)}
+    return Asked(mine, said["ratios"].get(row.kind))
+
+
+def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
+    """The cells of one recipe, whatever number of seeds it was run with."""
+    one = rows[0]
+    ratio = spread([row.ratio for row in rows], "{:.0%}")
+    wanted = f" (≥ {asked.ratio} %)" if asked.ratio is not None else ""
+    return [
+        TASKS.get(one.kind, one.kind) + (", given" if one.given else ""),
+        one.dataset,
+        ", ".join(_figure(name, rows) for name in one.figures),
+        ", ".join(f"{name} {e['asked']:g}" for name, e in asked.figures.items() if "asked" in e),
+        ", ".join(_reached(rows, asked.figures)),
+        "; ".join(_others(asked.figures)),
+        spread([row.minutes for row in rows], "{:.1f}"),
+        spread([row.trained for row in rows], "{:,.0f}"),
+        spread([row.annotated for row in rows], "{:,.0f}"),
+        ratio + wanted if ratio else "",
+        " ".join((one.recipe, *one.settings)),
+        ", ".join(str(row.seed) for row in rows),
+    ]
+
+
+def _figure(name: str, rows: Sequence[Row]) -> str:
+    """A figure: the mean of several seeds and its deviation, of one seed its interval."""
+    said = f"{name} {spread([100 * row.figures[name] for row in rows], '{:.2f}', both=True)}"
+    if len(rows) > 1 or name not in rows[0].intervals:
+        return said
+    low, high = rows[0].intervals[name]
+    return f"{said} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _reached(rows: Sequence[Row], asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    """Whether each figure that is asked for was reached, or by how much not."""
+    wanted = {name: each["asked"] for name, each in asked.items() if "asked" in each}
+    for name, least in wanted.items():
+        start = f"{name} " if len(wanted) > 1 else ""
+        if not all(name in row.figures for row in rows):
+            yield f"{start}not told"
+            continue
+        above = round(mean(100 * row.figures[name] for row in rows) - least, 2)
+        yield f"{start}yes" if above >= 0 else f"{start}no ({above:+.2f})"
+
+
+def _others(asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    """What the paper reached, and what else is to be known."""
+    for each in asked.values():
+        if "paper" in each:
+            yield f"the paper: {each['paper']:g}"
+        if "note" in each:
+            yield each["note"]
+
+
+def spread(values: Sequence[float | None], form: str, *, both: bool = False) -> str:
+    """Return the mean of several values, with ``both`` their deviation too; "" if one is None."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return ""
+    if both and len(known) > 1:
+        return f"{form.format(mean(known))} ± {form.format(stdev(known))}"
+    return form.format(mean(known))
+
+
+def _first(figures: Mapping[str, float]) -> float:
+    return next(iter(figures.values()))
+
+
+def _peer(said: Mapping[str, Any]) -> list[str]:
+    figures = ", ".join(f"{name} {100 * value:.2f}" for name, value in said["figures"].items())
+    bounds = " to ".join(f"{100 * bound:.1f}" for bound in said["interval"] or ())
+    speed = [_known(said["minutes"], "{:.1f}".format), _known(said["annotated"], "{:,.0f}".format)]
+    beside = [_listed(said["settings"]), _listed(said["versions"]), str(said["seed"])]
+    return [said["peer"], said["dataset"], said["task"], figures, bounds, *speed, *beside]
+
+
+def _known(value: float | None, shown: Callable[[float], str]) -> str:
+    return "" if value is None else shown(value)
+
+
+def _listed(said: object) -> str:
+    """What is said by keys, or a text as it is."""
+    if isinstance(said, Mapping):
+        return ", ".join(f"{key} {value}" for key, value in said.items())
+    return str(said)

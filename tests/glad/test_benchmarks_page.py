@@ -1,0 +1,183 @@
+"""docs/benchmarks.md is what its command makes of the recorded results."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+from statistics import mean, stdev
+
+import pytest
+from test_board import row
+
+from spanloom import tasks
+from spanloom.config import yaml
+from spanloom.corpora import card as cards
+from spanloom.glad.row import save
+
+ROOT = Path(__file__).parents[2]
+ASKED = ROOT / "benchmarks/results/asked.yaml"
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The module that makes the page."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return importlib.import_module("benchmarks")
+
+
+@pytest.fixture
+def tables(made):
+    return importlib.import_module("ten_tasks")
+
+
+def test_the_page_is_what_its_command_makes(made):
+    said = made.TEMPLATE.read_text(encoding="utf-8")
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(said), "run python docs/benchmarks.py"
+
+
+@pytest.fixture
+def results(tmp_path):
+    (tmp_path / "a.json").write_text('{"n": 1234, "in": {"x": {"v": 0.5}, "y": {"v": [1, 2]}}}')
+    (tmp_path / "s1.json").write_text('{"t": {"v": 0.25, "w": "one"}}')
+    (tmp_path / "s2.json").write_text('{"t": {"v": 0.75, "w": "two"}}')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        ("rows: a.json | {n:,} | n", ["| 1,234 | n |"]),
+        ("rows: a.json in.* | {*0} | `{v}`", ["| x | `0.5` |", "| y | `[1, 2]` |"]),
+        ("rows: a.json in.y | {v.1:10*.1f}", ["| 20.0 |"]),
+        ("rows: a.json in.x | {v:.0%} | {v:s}", ["| 50% | 0.50 |"]),
+        ("rows: s*.json t | {w}", ["| one |", "| two |"]),
+        ("together: s*.json t | {files} | {v:100*.1f}", ["| 2 | 50.0 ± 35.4 |"]),
+    ],
+)
+def test_a_line_is_replaced_by_rows(made, results, asked, lines):
+    text = f"| a |\n|---|\n<!-- {asked} -->\n\nend\n"
+    assert made.page(text, results).splitlines()[2:-2] == lines
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "rows: no.json | {n}",
+        "rows: a.json | {no}",
+        "rows: a.json in.no | {v}",
+        "rows: a.json in.y | {v.7}",
+        "rows: a.json in.y | {v.x}",
+        "rows: a.json in.y.v.0 | x",
+        "rows: a.json in.x | {v:q}",
+        "cells: a.json | {n}",
+        "rows a.json",
+    ],
+)
+def test_what_is_not_there_is_told(made, results, asked):
+    with pytest.raises(ValueError, match=re.escape(asked)):
+        made.page(f"<!-- {asked} -->\n", results)
+
+
+# the ten tasks
+
+
+SAID = """
+ratios: {entities: 75}
+figures:
+  wnut17:
+    ner:
+      spans: {asked: 42, note: other data}
+      unseen: {asked: 50}
+      accuracy: {asked: 80, given: true, paper: 85.5}
+"""
+
+
+@pytest.fixture
+def line(tables, tmp_path):
+    """The cells of the only line of a table of some rows, by the head."""
+    (tmp_path / "asked.yaml").write_text(SAID)
+
+    def told(*rows):
+        for each in rows:
+            save(each, tmp_path / "rows")
+        said = tables.ten_tasks(tmp_path / "rows", tmp_path / "asked.yaml").splitlines()
+        head, _, *lines = [[c.strip() for c in each.strip("|").split(" | ")] for each in said]
+        return [dict(zip(head, each, strict=True)) for each in lines]
+
+    return told
+
+
+def test_a_row_tells_its_interval_and_what_is_asked(line):
+    (said,) = line(row())
+    assert said["task"] == "named entities, mentions"
+    assert said["test, %"] == "spans 43.21 (41.0 to 45.0)"
+    assert said["asked"] == "spans 42, unseen 50"
+    assert said["reached"] == "spans yes, unseen not told"
+    assert said["others"] == "other data"
+    assert said["of the bare encoder"] == "80% (≥ 75 %)"
+    assert (said["CPU minutes"], said["words/s trained"]) == ("12.3", "1,234")
+    assert (said["recipe"], said["seeds"]) == ("ner", "1")
+
+
+def test_what_is_given_is_measured_by_what_is_asked_of_that(line):
+    (said,) = line(row(given=("entities",), figures={"accuracy": 0.795}, intervals={}))
+    assert said["task"] == "named entities, mentions, given"
+    assert said["asked"] == "accuracy 80"
+    assert said["reached"] == "no (-0.50)"
+    assert said["others"] == "the paper: 85.5"
+
+
+def test_seeds_of_one_recipe_share_a_line(line):
+    values = [0.40, 0.43, 0.45]
+    runs = [
+        row(seed=n, figures={"spans": value}, minutes=10.0 + n) for n, value in enumerate(values)
+    ]
+    (said,) = line(*runs)
+    assert said["test, %"] == f"spans {100 * mean(values):.2f} ± {100 * stdev(values):.2f}"
+    assert said["CPU minutes"] == "11.0"
+    assert said["seeds"] == "0, 1, 2"
+
+
+def test_other_settings_recipes_and_tasks_have_lines_of_their_own(line):
+    rows = [row(), row(settings=("dropout=0.1",)), row(recipe="other"), row(kind="pos", task="x")]
+    found = line(*rows, row(kind="label", task="y"))
+    assert [each["task"] for each in found] == [
+        *("parts of speech", *["named entities, mentions"] * 3, "label")
+    ]
+    assert [each["recipe"] for each in found[1:4]] == ["ner", "ner dropout=0.1", "other"]
+
+
+def test_what_is_not_known_is_left_empty(line):
+    unknown = dict.fromkeys(("minutes", "trained", "encoder", "ratio"))
+    (said,) = line(row(dataset="x", **unknown))
+    empty = {name for name, cell in said.items() if not cell}
+    assert empty == {
+        *("asked", "reached", "others", "CPU minutes", "words/s trained", "of the bare encoder")
+    }
+
+
+def test_without_rows_it_says_so(tables, tmp_path):
+    assert tables.ten_tasks(tmp_path, ASKED) == tables.peers(tmp_path) == "No row yet.\n"
+
+
+def test_peers_are_told_the_best_first(tables, tmp_path):
+    one = {"peer": "a", "dataset": "d", "task": "t", "figures": {"f": 0.5}, "interval": [0.4, 0.6]}
+    one |= {"minutes": 3.25, "annotated": 1234.5, "settings": {"epochs": 3}, "versions": "v|1"}
+    two = {**one, "peer": "b", "figures": {"f": 0.6}, "interval": None, "minutes": None}
+    for each in (one, two):
+        (tmp_path / f"{each['peer']}.json").write_text(json.dumps({**each, "seed": 1}))
+    lines = tables.peers(tmp_path).splitlines()[2:]
+    assert lines == [
+        "| b | d | t | f 60.00 |  |  | 1,234 | epochs 3 | v\\|1 | 1 |",
+        "| a | d | t | f 50.00 | 40.0 to 60.0 | 3.2 | 1,234 | epochs 3 | v\\|1 | 1 |",
+    ]
+
+
+def test_what_is_asked_is_asked_of_datasets_and_kinds_that_there_are(tables):
+    said = yaml.load(ASKED).data
+    assert set(said["figures"]) <= set(cards.names())
+    assert set(said["ratios"]) <= set(tables.TASKS) <= set(tasks.names())
+    every = [
+        each for by in said["figures"].values() for one in by.values() for each in one.values()
+    ]
+    assert all(set(each) <= {"asked", "paper", "given", "note"} for each in every)
