@@ -112,6 +112,21 @@ class SpanTargets:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a text beside its words: who says each word, and its document's genre.
+
+    0 is unknown; voices are told apart within a document, genres are a model's.
+    """
+
+    voices: Int[Tensor, " word"]
+    genres: Int[Tensor, " word"]
+
+    def to(self, device: torch.device) -> "Told":
+        """Return the same on another device."""
+        return Told(self.voices.to(device), self.genres.to(device))
+
+
+@dataclass(frozen=True, slots=True)
 class Loss:
     """A summed loss and the number of units it is summed over (a sum can be split over ranks)."""
 

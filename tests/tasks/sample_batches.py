@@ -137,7 +137,10 @@ def learn(task, head, vectors, laid, steps=200):
 @torch.no_grad()
 def predict(task, head, laid, documents, vectors):
     """Predict a batch and lead it back to characters: a document for each."""
-    given = laid.targets if task.layer in task.inputs else None
+    cuts = [whole for _, whole in train_of(documents)]
+    told = {row: task.told(each, cuts[row]) for row, each in enumerate(documents)}
+    known = any(each is not None for each in told.values())
+    given = task.targets(laid.units, told) if known else None
     found = [[] for _ in documents]
     answers = task.predict(head, vectors, laid.batch, laid.units, given)
     for unit, each in zip(laid.units, answers, strict=True):

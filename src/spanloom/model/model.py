@@ -115,10 +115,9 @@ class Model:
         paged = any(task.reading.pages > 1 for task in tasks.values())
         sizes = Sizes(window, window * _PAGES if paged else window)
         reading = next(iter(tasks.values())).reading
-        gold = {
-            name: {row: task.gold(each.document, each.cut) for row, each in enumerate(under_way)}
+        told = {
+            name: {row: task.told(each.document, each.cut) for row, each in enumerate(under_way)}
             for name, task in tasks.items()
-            if task.layer in task.inputs
         }
         held = [
             unit
@@ -131,8 +130,8 @@ class Model:
                 vectors = self.network.read(batch, tasks)
                 for name, task in tasks.items():
                     given = None
-                    if name in gold:
-                        given = task.targets(group, gold[name]).to(self.compute.device)
+                    if any(each is not None for each in told[name].values()):
+                        given = task.targets(group, told[name]).to(self.compute.device)
                     head = self.network.head(name)
                     found = task.predict(head, vectors[name], batch, group, given)
                     for unit, each in zip(group, found, strict=True):

@@ -13,8 +13,25 @@ from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
 from spanloom.nn.spans import SpanLinear, pool
+from spanloom.tensors import Told
 
 _EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # words between two spans: where a new bucket begins
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What pairs read beside their two ends.
+
+    ``between``: the words between them, of little use where spans are far apart. ``voices``:
+    whether one speaker says both. ``genres``: how many there are, an unknown one counted; 0: none.
+    """
+
+    between: bool = True
+    voices: bool = False
+    genres: int = 0
+
+
+_VOICES = 3  # nobody knows, the same speaker, two
 
 
 class PairScorer(nn.Module):
@@ -35,12 +52,11 @@ class PairScorer(nn.Module):
         size: int,
         dropout: float,
         slots: Slots = Slots(),
-        between: bool = True,
+        beside: Beside = Beside(),
     ) -> None:
         """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted.
 
-        ``slots`` are attributes of pairs, whose scores stand behind those of labels. ``between``
-        says whether words between two spans are read: of little use where these are far apart.
+        ``slots`` are attributes of pairs, whose scores stand behind those of labels.
         """
         super().__init__()
         self.labels, self.slots = labels, slots
@@ -49,7 +65,9 @@ class PairScorer(nn.Module):
         self.head_type = nn.Linear(types, size, bias=False)
         self.tail_type = nn.Linear(types, size, bias=False)
         self.product = nn.Linear(size, size, bias=False)
-        self.between = nn.Linear(dim, size, bias=False) if between else None
+        self.between = nn.Linear(dim, size, bias=False) if beside.between else None
+        self.voices = nn.Embedding(_VOICES, size) if beside.voices else None
+        self.genres = nn.Embedding(beside.genres, size) if beside.genres else None
         self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
         nn.init.normal_(self.distance.weight, std=0.02)
         self.readout = Readout(size, labels + slots.columns, dropout)
@@ -73,6 +91,7 @@ class PairScorer(nn.Module):
         between: Float[Tensor, "word size"] | None,
         bounds: Int[Tensor, "span 2"],
         pairs: Int[Tensor, "pair 2"],
+        told: Told | None = None,
     ) -> Float[Tensor, "pair label"]:
         """``pairs`` are rows ``(head, tail)`` of ``bounds``; ``between`` is ``context(words)``."""
         head, tail = take(heads, pairs[:, 0]), take(tails, pairs[:, 1])
@@ -80,8 +99,21 @@ class PairScorer(nn.Module):
         first = head + tail + self.product(head * tail).float() + self.distance(distance)
         if between is not None:
             first = first + pool(between, between.new_ones(len(between), 1), gap)
+        if told is not None:
+            first = first + self._known(told, bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0])
         scores: Tensor = self.readout(first).float()
         return scores
+
+    def _known(
+        self, told: Told, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
+    ) -> Float[Tensor, "pair size"] | float:
+        """What voices and genre say of pairs whose ends begin with these words."""
+        known: Float[Tensor, "pair size"] | float = 0.0
+        if self.voices is not None:
+            one, two = told.voices[head], told.voices[tail]
+            kind = torch.where(one == two, 1, 2).masked_fill((one == 0) | (two == 0), 0)
+            known = known + self.voices(kind)
+        return known if self.genres is None else known + self.genres(told.genres[head])
 
     def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"] | None:
         """Return what each word says when it stands between two spans, if it may say anything."""

@@ -12,7 +12,7 @@ from spanloom.nn.candidates import candidates, rows, starts
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.spans import SpanAttention, SpanScorer
-from spanloom.tensors import Loss, SpanTargets
+from spanloom.tensors import Loss, SpanTargets, Told
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
@@ -84,13 +84,15 @@ class Leads:
 class View:
     """What the head reads of a batch: word vectors, attention weights, sentences.
 
-    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs.
+    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs. ``told`` is what is
+    known beside words, if anything is.
     """
 
     words: Float[Tensor, "word dim"]
     weights: Float[Tensor, "word 1"]
     sentences: Int[Tensor, "sentence 2"]
     reach: Int[Tensor, "run 2"]
+    told: Told | None = None
 
 
 class SpanRelation(nn.Module):
@@ -159,7 +161,10 @@ class SpanRelation(nn.Module):
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
             parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-            scores = torch.cat([scorer(heads, tails, between, bounds, part) for part in parts])
+            told = view.told
+            scores = torch.cat(
+                [scorer(heads, tails, between, bounds, each, told) for each in parts]
+            )
             if odds is None:
                 return scores
             return scores + (odds[pairs[:, 0]] + odds[pairs[:, 1]])[:, None]

@@ -113,6 +113,12 @@ class Task(Protocol):
     def gold(self, document: Document, cut: Cut) -> Any:
         """Express a document's layer over words; its ``len`` is how much there is to learn."""
 
+    def told(self, document: Document, cut: Cut) -> Any:
+        """Express what the task is given of a document, for ``targets``; None where it is nothing.
+
+        What it is to find is not in it.
+        """
+
     def remarks(self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Any) -> list[str]:
         """Say what training will see, and what not; ``whole`` are sentences before any was cut."""
 
@@ -134,7 +140,7 @@ class Task(Protocol):
     ) -> Iterator[Any]:
         """Score and decode a batch; yield what was found in each unit.
 
-        ``given`` are targets of the layers that the task is given, else None.
+        ``given`` are targets of what ``told`` returned for each document, else None.
         """
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Any]], fresh: Fresh) -> Layer:
@@ -188,6 +194,14 @@ class LayerTask:
     def annotated(self, document: Document) -> bool:
         """Whether the document has the layer."""
         return document.has(self.layer)
+
+    def gold(self, document: Document, cut: Cut) -> Any:
+        """Express the document's layer over words."""
+        raise NotImplementedError
+
+    def told(self, document: Document, cut: Cut) -> Any:
+        """Express its own layer, where the task is given that."""
+        return self.gold(document, cut) if self.layer in self.inputs else None
 
     def remarks(
         self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]

@@ -17,7 +17,7 @@ from spanloom.forms.events import EventScheme, collect, project, restore
 from spanloom.metrics.report import Report, score
 from spanloom.nn.attributes import Slots
 from spanloom.nn.choices import choose
-from spanloom.nn.pairs import Pairing, PairScorer
+from spanloom.nn.pairs import Beside, Pairing, PairScorer
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
@@ -88,9 +88,9 @@ class SpanRelationTask(LayerTask):
         return Pairing()
 
     @property
-    def between(self) -> bool:
-        """Whether pairs read the words between two spans."""
-        return True
+    def beside(self) -> Beside:
+        """What pairs read beside their ends."""
+        return Beside()
 
     def span_scorer(self, dim: int) -> SpanScorer:
         """Make what scores spans over word vectors of size ``dim``."""
@@ -113,7 +113,7 @@ class SpanRelationTask(LayerTask):
             size=self.options.size,
             dropout=self.options.dropout,
             slots=slots(self.inventory.attributes.relations),
-            between=self.between,
+            beside=self.beside,
         )
 
     def gold(self, document: Document, cut: Cut) -> Gold:
@@ -170,8 +170,13 @@ class SpanRelationTask(LayerTask):
         self, head: SpanRelation, vectors: Vectors, batch: Batch, targets: SpanTargets
     ) -> dict[str, Loss]:
         """Return the span loss and the pair loss, where the task learns them."""
-        view = head.view(vectors.words, batch.sentences, self.reach(batch))
-        return head.loss(view, targets, given=self.given)
+        return head.loss(self.view(head, vectors, batch, targets), targets, given=self.given)
+
+    def view(
+        self, head: SpanRelation, vectors: Vectors, batch: Batch, targets: SpanTargets | None
+    ) -> View:
+        """Return what the head reads; ``targets`` are those to learn, or what is given."""
+        return head.view(vectors.words, batch.sentences, self.reach(batch))
 
     def predict(
         self,
@@ -182,8 +187,8 @@ class SpanRelationTask(LayerTask):
         given: SpanTargets | None,
     ) -> Iterator[Found]:
         """Choose spans that fit together, then label the pairs of them."""
-        view = head.view(vectors.words, batch.sentences, self.reach(batch))
-        if given is not None:
+        view = self.view(head, vectors, batch, given)
+        if given is not None and self.given:
             types = F.one_hot(given.labels, 1 + len(self.inventory.spans)).float()
             sure = torch.ones(len(given.labels), device=types.device)
             chosen = Chosen(given.bounds, given.labels, sure)

@@ -6,7 +6,7 @@ are measured as CoNLL-2012 does (``metrics.clusters``).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
@@ -17,18 +17,20 @@ from pydantic import Field
 from torch import Tensor
 
 from spanloom.data.readings import Reading, Sentences
+from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.forms.links import linked
+from spanloom.forms.voices import genre, speakers
 from spanloom.metrics.clusters import score
 from spanloom.nn.choices import ChoiceLoss
-from spanloom.nn.pairs import Pairing
+from spanloom.nn.pairs import Beside, Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order
 from spanloom.structs.selection import uncrossed
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
 from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
-from spanloom.tasks._spans import Gold
-from spanloom.tensors import Batch, Chosen, Linked
+from spanloom.tasks._spans import Gold, lay
+from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Told, Vectors
 from spanloom.words import Bounds
 
 _ALONE = 0.01  # of train's mentions: where fewer stand alone, none is predicted to
@@ -66,6 +68,37 @@ class MentionOptions(SpanOptions):
     nearest: int = Field(50, ge=1, le=1000, description="antecedents looked at, before a mention")
     mentions: bool = Field(True, description="a link's score counts how sure both mentions are")
     pages: int = Field(4, ge=1, le=64, description="windows that training reads at once")
+    given: bool = Field(False, description="gold mentions are given, links are predicted")
+    speakers: bool = Field(True, description="whether to read who speaks, where train says that")
+    genre: int | None = Field(
+        None, ge=0, le=20, description="which part of a document's name, by _ and /, is its genre"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MentionGold(Gold):
+    """Mentions and links, and of each word who says it: a number within the document, 0 unknown."""
+
+    voices: tuple[int, ...] = ()
+    genre: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MentionTargets(SpanTargets):
+    """Mentions and links of a batch, and what is told beside its words."""
+
+    told: Told | None = None
+
+    def to(self, device: torch.device) -> "MentionTargets":
+        """Return the same targets on another device."""
+        told = None if self.told is None else self.told.to(device)
+        return MentionTargets.of(SpanTargets.to(self, device), told)
+
+    @classmethod
+    def of(cls, plain: SpanTargets, told: Told | None) -> "MentionTargets":
+        """Return plain targets with what is told."""
+        values = plain.values, plain.pair_values
+        return cls(plain.bounds, plain.labels, plain.pairs, *values, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +107,9 @@ class CoreferenceTask(SpanRelationTask):
 
     links_to: Pairing = Pairing()
     singletons: bool = True
+    voices: bool = False
+    part: int | None = None
+    genres: tuple[str, ...] = ()
 
     @property
     def pairing(self) -> Pairing:
@@ -81,9 +117,10 @@ class CoreferenceTask(SpanRelationTask):
         return self.links_to
 
     @property
-    def between(self) -> bool:
-        """Mentions are far apart."""
-        return False
+    def beside(self) -> Beside:
+        """Mentions are far apart, so that nothing is read between them."""
+        genres = 0 if self.part is None else 1 + len(self.genres)
+        return Beside(between=False, voices=self.voices, genres=genres)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -109,6 +146,41 @@ class CoreferenceTask(SpanRelationTask):
         counts = f"{len(gold)} documents, {mentions} mentions, {links} pairs that mean the same"
         return [f"{self.name}: {counts}"]
 
+    def gold(self, document: Document, cut: Cut) -> MentionGold:
+        """Express a layer over words, with who says these, and the document's genre."""
+        found = SpanRelationTask.gold(self, document, cut)
+        return self._beside(document, cut, found)
+
+    def told(self, document: Document, cut: Cut) -> MentionGold | None:
+        """Express what is known beside words, and mentions where these are given."""
+        if self.inputs:
+            return self.gold(document, cut)
+        return self._beside(document, cut, Gold()) if self.voices or self.genres else None
+
+    def _beside(self, document: Document, cut: Cut, found: Gold) -> MentionGold:
+        said = speakers(document, cut.words) if self.voices else ()
+        numbers = {name: row for row, name in enumerate(dict.fromkeys(("", *said)))}
+        kind = "" if self.part is None else genre(document.name, self.part)
+        row = self.genres.index(kind) + 1 if kind in self.genres else 0
+        mentions = found.spans, found.pairs, found.values, found.pair_values
+        return MentionGold(*mentions, tuple(numbers[each] for each in said), row)
+
+    def targets(self, units: Sequence[Unit], gold: Mapping[int, Any]) -> MentionTargets:
+        """Lay the gold of some units flat, as ``collate`` lays their words."""
+        own = [(gold[unit.document], unit.first, len(unit.forms)) for unit in units]
+        voices = [v for each, first, n in own for v in each.voices[first : first + n] or (0,) * n]
+        genres = [each.genre for each, _, n in own for _ in range(n)]
+        told = Told(torch.tensor(voices, dtype=torch.long), torch.tensor(genres, dtype=torch.long))
+        known = self.voices or self.genres
+        return MentionTargets.of(lay(units, gold), told if known else None)
+
+    def view(
+        self, head: SpanRelation, vectors: Vectors, batch: Batch, targets: SpanTargets | None
+    ) -> View:
+        """Return what the head reads, with what is told beside words."""
+        plain = SpanRelationTask.view(self, head, vectors, batch, targets)
+        return replace(plain, told=getattr(targets, "told", None))
+
     def reach(self, batch: Batch) -> Int[Tensor, "run 2"]:
         """Return the units: links cross sentences."""
         return batch.units
@@ -133,7 +205,7 @@ class CoreferenceTask(SpanRelationTask):
     ) -> tuple[Chosen, Linked]:
         """Return mentions and their antecedents; a mention alone stays where train has such."""
         found = self.links(head, view, chosen, types)
-        needed = (types[:, 1:].amax(-1) > types[:, 0]) & self.singletons
+        needed = (types[:, 1:].amax(-1) > types[:, 0]) & (self.singletons or self.given)
         needed[found.ends.flatten()] = True
         place = needed.cumsum(0) - 1
         return chosen.rows(needed), replace(found, ends=place[found.ends])
@@ -167,7 +239,21 @@ def _collect(options: MentionOptions, layer: str, train: Train) -> dict[str, Any
     names = Counter(each.label for document, _ in train for each in document[layer].relations)
     usual = names.most_common(1)[0][0] if names else _USUAL
     alone = mentions - clustered > _ALONE * mentions
-    return {**replace(found, relations=(usual,)).to_dict(), "singletons": alone}
+    return {
+        **replace(found, relations=(usual,)).to_dict(),
+        "singletons": alone,
+        "voices": options.speakers and any(any(speakers(*each)) for each in _words(train)),
+        "genres": _genres(options.genre, train),
+    }
+
+
+def _words(train: Train) -> Iterator[tuple[Document, Sequence[Bounds]]]:
+    return ((document, cut.words) for document, cut in train)
+
+
+def _genres(part: int | None, train: Train) -> list[str]:
+    names = () if part is None else (genre(document.name, part) for document, _ in train)
+    return sorted({name for name in names if name})
 
 
 def _make(
@@ -184,6 +270,7 @@ def _make(
         options,
         inventory(collected),
         Prune(options.prune),
+        options.given,
         links_to=Pairing(
             left=True,
             nearest=options.nearest,
@@ -191,6 +278,9 @@ def _make(
             loss=ChoiceLoss(dummy=True),
         ),
         singletons=bool(collected["singletons"]),
+        voices=bool(collected["voices"]),
+        part=options.genre,
+        genres=tuple(collected["genres"]),
     )
 
 
