@@ -19,7 +19,7 @@ from spanloom.data.batches import shortened
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer, Relation
-from spanloom.metrics.report import Report, score
+from spanloom.metrics.dependencies import Report, score
 from spanloom.nn.arc_pairs import ArcPairs
 from spanloom.nn.arcs import UNKNOWN, ArcLabels, Arcs, Tree
 from spanloom.structs import mst
@@ -102,7 +102,7 @@ class DependencyTask(LayerTask):
     @property
     def watched(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("relations",)
+        return ("las", "uas")
 
     @property
     def learns(self) -> tuple[str, ...]:
@@ -201,12 +201,12 @@ class DependencyTask(LayerTask):
         return Layer(self.layer, tuple(spans), tuple(relations))
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score words and labelled arcs."""
+        """Score arcs, with labels and without."""
         return score(gold, predicted, self.layer)
 
     def figures(self, report: Report) -> Figures:
-        """Return F1 of labelled arcs."""
-        return {"relations": report.relations.micro.f1}
+        """Return F1 of labelled arcs and of arcs."""
+        return {"las": report.las.micro.f1, "uas": report.uas.micro.f1}
 
     def unknown(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of arcs that train did not have."""
