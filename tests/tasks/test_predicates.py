@@ -1,9 +1,10 @@
 """Roles, open IE and opinions: what is given, what overlaps, what leads."""
 
 import pytest
-from sample_batches import DIM, head_of, lay, learn, make, predict, vectors_of
+from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, vectors_of
 
 from spanloom.document import Document, Layer, Relation
+from spanloom.errors import DataError
 from spanloom.tasks import load
 from spanloom.tasks._spans import labelled
 
@@ -121,3 +122,14 @@ def test_the_vectors_of_samples_are_as_wide_as_heads_expect():
     kind = load("roles")
     laid = lay(make(kind, [BOTH]), [BOTH])
     assert vectors_of(kind, laid).words.shape == (5, DIM)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"leading": []}, {"leading": ["nobody"]}, {"tails": {}}, {"relations": []}, {"spans": []}],
+)
+def test_labels_that_nothing_can_be_made_of_are_refused(broken):
+    kind = load("roles")
+    collected = kind.collect(kind.options(), "main", train_of([BOTH])) | broken
+    with pytest.raises(DataError, match="task"):
+        kind.make("task", "main", kind.options(), collected, collected)

@@ -158,7 +158,7 @@ def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
         if not isinstance(found, dict):
             raise ModelError(f"{path}: no labels collected for task {name!r}")
         for key, value in found.items():
-            if not _collectable(value):
+            if not collectable(value):
                 expected = "expected a text, a number, texts, or texts by name"
                 raise ModelError(f"{path}: collected.{name}.{key}: {expected}, got {value!r:.60}")
     try:
@@ -169,8 +169,8 @@ def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
         raise ModelError(f"{path}: the collected labels are broken: {error!r:.200}") from error
 
 
-def _collectable(value: object) -> bool:
-    """Whether training can have collected it."""
+def collectable(value: object) -> bool:
+    """Say whether training can have collected it: a text, a number, texts, or texts by name."""
     if isinstance(value, dict):
         return all(_texts(each) for each in value.values())
     return _texts(value) or isinstance(value, str | int | float)

@@ -18,6 +18,7 @@ from torch import Tensor
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
+from spanloom.errors import DataError
 from spanloom.forms.chains import parted
 from spanloom.forms.joint import joint
 from spanloom.forms.nesting import nests
@@ -26,7 +27,7 @@ from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import rows
 from spanloom.nn.span_relation import Leads, Prune, SpanRelation, View, in_order, run_of
 from spanloom.structs.selection import disjoint, laminar
-from spanloom.tasks._base import Figures, Ground, Train
+from spanloom.tasks._base import Figures, Ground, Train, labels_of
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
 from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined, slots
 from spanloom.tasks._spans import Found, Gold, Labels, placed, share
@@ -60,6 +61,16 @@ class PredicateTask(SpanRelationTask):
     leading: frozenset[str] = frozenset()
     tails: Mapping[str, str] = field(default_factory=dict)
     leads: Prune = Prune()
+
+    def __post_init__(self) -> None:
+        """Raise ``DataError`` also where nothing leads, or a relation leads to nothing named."""
+        SpanRelationTask.__post_init__(self)
+        labels_of(self.name, self.inventory.relations)
+        if not self.lead.columns:
+            raise DataError(f"task {self.name!r}: expected a span that leads, train has none")
+        lacking = sorted(set(self.inventory.relations).difference(self.tails))
+        if lacking:
+            raise DataError(f"task {self.name!r}: no name for what {lacking[0]!r} leads to")
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -270,7 +281,7 @@ def collected(
     return {
         **found.to_dict(),
         "leading": sorted(names.difference(led)),
-        "tails": {label: tails[label] for label in found.relations},
+        "tails": {name: [r for r in found.relations if tails[r] == name] for name in led},
     }
 
 
@@ -312,6 +323,6 @@ def make(
         options.given,
         name_of=name_of,
         leading=frozenset(found["leading"]),
-        tails=dict(found["tails"]),
+        tails={relation: name for name, each in found["tails"].items() for relation in each},
         leads=Prune(options.predicates),
     )
