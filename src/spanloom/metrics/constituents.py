@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spanloom.document import Document
-from spanloom.errors import LayerError
 from spanloom.metrics.brackets import COLLINS, Bracket, counted
 from spanloom.metrics.counts import Counts
-from spanloom.metrics.report import Score, couples, heading, section, summed
+from spanloom.metrics.report import Score, annotated, heading, section, summed
 from spanloom.words import blank_words, given
 
 _TAGS = "xpos"
@@ -56,10 +55,7 @@ def score(
     Raises ``DataError`` where names do not match one to one or texts differ, and ``LayerError``
     where no gold document has the layer.
     """
-    pairs = [each for each in couples(gold, predicted) if each[0].has(layer)]
-    if not pairs:
-        known = sorted({each.name for document in gold for each in document.layers})
-        raise LayerError("gold documents", layer, known)
+    pairs = annotated(gold, predicted, layer)
     tables = [_table(one, two, layer) for one, two in pairs]
     return Report(layer, len(pairs), summed(tables, seed, resamples), len(gold) - len(pairs))
 

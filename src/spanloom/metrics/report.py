@@ -112,10 +112,7 @@ def score(
     predicts nothing. Raises ``DataError`` where names do not match one to one or texts differ, and
     ``LayerError`` where no gold document has the layer.
     """
-    matched = [couple for couple in couples(gold, predicted) if couple[0].has(layer)]
-    if not matched:
-        known = sorted({each.name for document in gold for each in document.layers})
-        raise LayerError("gold documents", layer, known)
+    matched = annotated(gold, predicted, layer)
     sides = [(_layer(a, layer), _layer(b, layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
     pairs = [_pair(a, b, layer, scheme) for a, b in matched]
@@ -142,6 +139,17 @@ def score(
 def _layer(document: Document, name: str) -> Layer:
     """The document's layer, or an empty one."""
     return document[name] if document.has(name) else Layer(name)
+
+
+def annotated(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> list[tuple[Document, Document]]:
+    """Return ``couples`` of gold documents that have a layer; ``LayerError`` where none has it."""
+    matched = [couple for couple in couples(gold, predicted) if couple[0].has(layer)]
+    if not matched:
+        known = sorted({each.name for document in gold for each in document.layers})
+        raise LayerError("gold documents", layer, known)
+    return matched
 
 
 def couples(
