@@ -265,6 +265,14 @@ def test_accuracy_uas_and_las(export, score):
     assert found["las"]["f1"] == pytest.approx(4 / 6)
 
 
+def test_what_no_one_has_is_not_scored(export, score):
+    alone = [
+        replace(each, relations=(), beyond=(0, 0))
+        for each in sentences(export, STEPS, spans="main")
+    ]
+    assert set(score.scored(score.couples(alone, alone))) == {"spans"}
+
+
 def test_only_the_same_sentences_are_scored(export, score):
     gold = sentences(export, TREE, tags="upos")
     with pytest.raises(DataError, match="expected 2 sentences, got 1"):

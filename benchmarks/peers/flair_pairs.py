@@ -137,7 +137,9 @@ def _fine_tune(
             use_final_model_for_eval=False,
             save_final_model=False,
         )
-    model.load_state_dict(type(model).load(place / "best-model.pt").state_dict())
+    best = place / "best-model.pt"  # none where no epoch found anything right
+    if best.exists():
+        model.load_state_dict(type(model).load(best).state_dict())
     model.eval()
 
 

@@ -41,8 +41,10 @@ def main() -> None:
     asked = Asked(chosen.tags, chosen.tree, chosen.spans)
     recipe, place = recipes.load(chosen.recipe, chosen.set), chosen.out / "model"
     chosen.out.mkdir(parents=True, exist_ok=True)
+    training = Seconds()
     if not place.exists():
-        start.train(recipe, chosen.data, place, print, device="cpu")
+        with training.counted():
+            start.train(recipe, chosen.data, place, print, device="cpu")
     model = load(str(place), device="cpu")
     took = speed.trained(place, model.recipe.stages[-1])
     data = locate(next(iter(recipe.tasks.values())).data, chosen.data)
@@ -59,7 +61,7 @@ def main() -> None:
     record = Record(
         peer=f"spanloom_{chosen.recipe.stem}",
         seed=model.recipe.seed,
-        train_minutes=round(took.minutes, 3) if took and took.minutes else None,
+        train_minutes=round(training.taken / 60, 3) or (took.minutes if took else None),
         words_per_second=round(words / seconds.taken, 1),
         settings={"recipe": chosen.recipe.name, "set": chosen.set, "compute": str(model.compute)},
         tries=[{"dev": took.dev, "epoch": took.epoch}] if took else [],

@@ -99,7 +99,8 @@ FIELDS = {
 def scored(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     """Return each measure that both sides say something of: counts, ratios, the interval of F1.
 
-    Where every word has one answer, F1 is accuracy. Raises ``DataError`` where there is none.
+    Where every word has one answer, F1 is accuracy. A measure of which neither side has anything is
+    left out. Raises ``DataError`` where both sides say nothing of the same kind.
     """
     said = [
         name
@@ -108,7 +109,8 @@ def scored(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     ]
     if not said or not pairs:
         raise DataError(f"expected sentences that both sides annotate, of {', '.join(FIELDS)}")
-    return {name: _measured(pairs, MEASURES[name]) for name in said}
+    figures = {name: _measured(pairs, MEASURES[name]) for name in said}
+    return {name: each for name, each in figures.items() if each["gold"] or each["predicted"]}
 
 
 def _measured(

@@ -24,8 +24,8 @@ from tries import Data, Settings, Trained, parser, run
 
 WARMUP = 0.1  # of all steps, as its model cards have it
 AT_ONCE = 32  # samples annotated at once
-# Every sample is padded to LENGTH + 2 * MARKERS pieces; on 256 and 128, the usual choice, one core
-# needs two and a half times as long.
+# Every sample is padded to LENGTH + 2 * MARKERS pieces: half as many as of 256 and 128, the usual
+# choice, which one core needs far longer for.
 LENGTH, MARKERS = 128, 64
 
 
