@@ -22,12 +22,12 @@ class ChoiceLoss:
         self,
         scores: Float[Tensor, "pair label"],
         target: Int[Tensor, " pair"],
-        tails: Int[Tensor, " pair"],
+        owner: Int[Tensor, " pair"],
     ) -> Float[Tensor, ""]:
-        """Return the sum over tails; pairs without a relation have target 0."""
-        size = int(tails.max()) + 1
+        """Return the sum over tails, or whatever owns pairs; those of no relation have target 0."""
+        size = int(owner.max()) + 1
         joint = scores[:, 1:].float()
-        owner = tails[:, None].expand_as(joint).flatten()
+        owner = owner[:, None].expand_as(joint).flatten()
         flat = joint.flatten()
         is_gold = target[:, None] == torch.arange(1, scores.shape[1], device=scores.device)[None]
         top = flat.detach().new_zeros(size) if self.dummy else flat.new_full((size,), -torch.inf)

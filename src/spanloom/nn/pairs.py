@@ -142,15 +142,15 @@ class PairLoss(Protocol):
         self,
         scores: Float[Tensor, "pair label"],
         target: Int[Tensor, " pair"],
-        tails: Int[Tensor, " pair"],
+        owner: Int[Tensor, " pair"],
     ) -> Float[Tensor, ""]:
-        """``tails`` says which span a pair's tail is; ``target`` is 0 for what is no relation."""
+        """``owner`` is what chooses a pair, if anything; ``target`` is 0 for what is none."""
 
 
 def label_loss(
     scores: Float[Tensor, "pair label"],
     target: Int[Tensor, " pair"],
-    tails: Int[Tensor, " pair"],
+    owner: Int[Tensor, " pair"],
 ) -> Float[Tensor, ""]:
     """Return the cross-entropy of every pair's label, "none" counted (SpanRel, pairwise loss)."""
     return F.cross_entropy(scores, target, reduction="sum")
@@ -162,14 +162,22 @@ class Pairing:
 
     ``left`` asks for heads that stand before the tail, at most ``nearest`` spans before it: what an
     antecedent is. ``itself`` pairs each span with itself too: a root is its own head. With
-    ``mentions`` a pair's scores count how likely both ends are spans at all.
+    ``mentions`` a pair's scores count how likely both ends are spans at all. A pair is chosen by its
+    tail, with ``one`` by its group: a sentence that has exactly one relation.
     """
 
     left: bool = False
     nearest: int | None = None
     itself: bool = False
     mentions: bool = False
+    one: bool = False
     loss: PairLoss = label_loss
+
+    def owner(
+        self, pairs: Int[Tensor, "pair 2"], group: Int[Tensor, " span"]
+    ) -> Int[Tensor, " pair"]:
+        """Return what chooses each pair: its tail, or the group of its ends."""
+        return group[pairs[:, 0]] if self.one else pairs[:, 1]
 
     def square(
         self, group: Int[Tensor, " span"], able: Bool[Tensor, " span"] | None = None

@@ -243,7 +243,8 @@ class SpanRelation(nn.Module):
     ) -> dict[str, Loss]:
         """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
         assert self.pairs is not None, "a head without pairs was asked to learn them"
-        pairs = self.pairing.square(run_of(bounds, view.reach), able)
+        run = run_of(bounds, view.reach)
+        pairs = self.pairing.square(run, able)
         total = marked = view.words.sum() * 0
         if len(pairs):
             scores = self.pair_scorer(view, bounds, types)(pairs)
@@ -251,7 +252,7 @@ class SpanRelation(nn.Module):
             place, hit = _places(pairs, gold.pairs, ends, len(bounds))
             target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)
             target[place] = gold.pairs[:, 2][hit]
-            total = self.pairing.loss(scores, target, pairs[:, 1])
+            total = self.pairing.loss(scores, target, self.pairing.owner(pairs, run))
             if gold.pair_values is not None:
                 marked = self.pairs.slots.loss(marks[place], gold.pair_values[hit])
         losses = {"pairs": Loss(total, len(view.sentences))}

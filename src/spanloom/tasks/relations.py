@@ -70,7 +70,13 @@ class RelationTask(SpanRelationTask):
 
     @property
     def pairing(self) -> Pairing:
-        """Which spans form pairs, and by which of SpanRel's losses they are learnt (section 3)."""
+        """Which spans form pairs, and by which of SpanRel's losses they are learnt (section 3).
+
+        With ``one`` the sentence chooses among all its pairs and labels, as each span does by the
+        head loss.
+        """
+        if self.one:
+            return Pairing(one=True, loss=ChoiceLoss(dummy=False))
         return Pairing(loss=ChoiceLoss(dummy=True)) if self.heads else Pairing()
 
     def links(
@@ -112,10 +118,10 @@ class RelationTask(SpanRelationTask):
             return chosen.rows(run[:0]), Linked()
         scores = head.pair_scorer(view, chosen.bounds, types)(pairs).float()
         scores = scores[:, : 1 + len(self.inventory.relations)]
-        ahead = scores - scores[:, :1]
-        best, sure = choose(ahead, run[pairs[:, 0]], len(view.reach), dummy=False)
+        owner = head.pairing.owner(pairs, run)
+        best, sure = choose(scores, owner, len(view.reach), dummy=False)
         there = best >= 0
-        rows, labels = best[there], ahead[best[there], 1:].argmax(-1) + 1
+        rows, labels = best[there], scores[best[there], 1:].argmax(-1) + 1
         ends, place = pairs[rows].unique(return_inverse=True)
         return chosen.rows(ends), Linked(place, labels, sure[there])
 
