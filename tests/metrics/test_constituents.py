@@ -74,3 +74,11 @@ def test_without_tags_every_word_counts():
 def test_a_layer_that_no_gold_has_is_named():
     with pytest.raises(LayerError, match="constituency"):
         score([Document("x", (), "a")], [Document("x", (), "a")], "constituency")
+
+
+@pytest.mark.parametrize("root", ["TOP", "ROOT", "S1", ""])
+def test_roots_count_nowhere_whatever_they_are_called(root):
+    gold = _documents(f"({root} (S (NP (NN a)) (VP (VB b))))\n")
+    nothing = _documents(f"({root} (NN a) (VB b))\n")
+    found = score(gold, nothing, "constituency").brackets.micro
+    assert (found.hits, found.predicted, found.gold) == (0, 0, 3)

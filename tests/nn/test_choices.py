@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.choices import ChoiceLoss, choose
+from spanloom.nn.choices import ChoiceLoss, One, choose
 
 DUMMY = pytest.mark.parametrize("dummy", [False, True])
 
@@ -68,7 +68,8 @@ def test_each_tail_chooses_its_best_head(dummy, drawn):
             assert chosen[span] == -1
             continue
         assert chosen[span] == top
-        others = sum(math.exp(score - mine[top]) for score in mine.values())
+        every = scores[list(mine), 1:].flatten().tolist()
+        others = sum(math.exp(score - mine[top]) for score in every)
         others += math.exp(-mine[top]) if dummy else 0.0
         assert sure[span].item() == pytest.approx(1 / others, rel=1e-3)
 
@@ -78,3 +79,22 @@ def test_of_equals_the_first_is_chosen(dummy):
     scores = torch.tensor([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0], [0.0, 2.0]])
     chosen, _ = choose(scores, torch.tensor([0, 0, 0, 2]), 3, dummy=dummy)
     assert chosen.tolist() == [1, -1, 3]
+
+
+@settings(deadline=None)
+@given(drawn=pairs(), many=st.integers(1, 5))
+def test_the_best_pair_of_each_owner_is_the_same_however_pairs_are_parted(drawn, many):
+    scores, _, owners, size = drawn
+    ends = torch.arange(2 * len(owners)).view(-1, 2)
+    whole = One.nothing(size, scores.device).or_one_of(ends, scores, owners)
+    parted = One.nothing(size, scores.device)
+    for rows in torch.arange(len(owners)).split(many):
+        parted = parted.or_one_of(ends[rows], scores[rows], owners[rows])
+    for one, two in zip(whole.there(), parted.there(), strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-4)
+    for owner, (found, label, sure) in zip(
+        sorted(set(owners.tolist())), zip(*whole.there(), strict=True), strict=True
+    ):
+        mine = scores[owners == owner][:, 1:]
+        assert sure.item() == pytest.approx(mine.flatten().softmax(0).max().item(), abs=1e-4)
+        assert scores[found[0] // 2, label] == mine.max()

@@ -1,11 +1,13 @@
 """The contract of a task, over every file in ``tasks/``."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
 import torch
 from sample_batches import (
+    SMALL,
     head_of,
     lay,
     layer_of,
@@ -80,6 +82,28 @@ def test_gold_never_reaches_the_answer(name, seed):
     told = predict(task, head, laid, gold, vectors)
     untold = predict(task, head, laid, [_blank(gold[0])], vectors)
     assert _said(told) == _said(untold)
+
+
+GIVEN = [name for name in names() if "given" in load(name).options.model_fields]
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("seed", range(3))
+def test_gold_never_reaches_the_answer_where_some_of_it_is_given(name, seed):
+    kind = load(name)
+    known = kind.options.model_fields
+    task = make(kind, [kind.sample], given=True, **{k: SMALL[k] for k in SMALL if k in known})
+    bared, head = task.bared(kind.sample), head_of(kind, task, seed)
+    layer = kind.sample[task.layer]
+    strange = kind.sample.with_layer(
+        replace(layer, spans=tuple(replace(span, label=f"{span.label}x") for span in layer.spans))
+    )
+    laid = lay(task, [bared])
+    vectors = vectors_of(kind, laid)
+    assert _said(predict(task, head, laid, [kind.sample], vectors)) == _said(
+        predict(task, head, laid, [bared], vectors)
+    )
+    assert predict(task, head, laid, [strange], vectors)  # labels that train lacks are no error
 
 
 @EVERY

@@ -46,3 +46,8 @@ def test_limits_are_those_of_the_paper_where_a_recipe_asks_for_them(name):
     assert {key: getattr(chosen, key) for key in PAPER[name]} == PAPER[name]
     assert options(limits="paper", width=3).width == 3
     assert options().width is None
+
+
+def test_a_recipes_own_pruning_is_not_hidden_by_the_papers_fixed_number():
+    chosen = load("relations").options(limits="paper", prune=0.3)
+    assert (chosen.prune, chosen.keep) == (0.3, None)

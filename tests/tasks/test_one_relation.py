@@ -3,8 +3,9 @@
 import pytest
 from sample_batches import head_of, lay, learn, make, predict, vectors_of
 
-from spanloom.document import Document, Layer, Relation
-from spanloom.tasks import load
+from spanloom.document import Document, Layer, Relation, content
+from spanloom.errors import DataError
+from spanloom.tasks import load, relations
 from spanloom.tasks._spans import labelled
 
 KIND = load("relations")
@@ -57,3 +58,24 @@ def test_a_text_without_words_has_none():
     laid, head = lay(task, empty), head_of(KIND, task)
     found = predict(task, head, laid, empty, vectors_of(KIND, laid))
     assert [len(each["main"].relations) for each in found] == [0, 1]
+
+
+@pytest.mark.parametrize("options", [{"one": True}, {"given": True}, {"outside": "Nope"}])
+def test_relations_are_not_asked_of_a_corpus_without_any(options):
+    bare = [Document(each.text, (Layer("main", SPANS),), each.name) for each in GOLD]
+    with pytest.raises(DataError, match="task"):
+        make(KIND, bare, **options)
+
+
+def test_a_label_outside_that_is_none_is_told_with_the_choices():
+    with pytest.raises(DataError, match="got 'Nope'; relations are Cause, Other"):
+        make(KIND, GOLD, outside="Nope")
+
+
+def test_a_long_sentence_takes_its_pairs_bit_by_bit(monkeypatch):
+    task = make(KIND, GOLD, one=True, prune=3.0, width=4, size=16, dropout=0.0)
+    laid, head = lay(task, GOLD), head_of(KIND, task)
+    vectors = vectors_of(KIND, laid)
+    whole = predict(task, head, laid, GOLD, vectors)
+    monkeypatch.setattr(relations, "PAIRS", 1)
+    assert list(map(content, predict(task, head, laid, GOLD, vectors))) == list(map(content, whole))

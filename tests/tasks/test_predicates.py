@@ -133,3 +133,58 @@ def test_labels_that_nothing_can_be_made_of_are_refused(broken):
     collected = kind.collect(kind.options(), "main", train_of([BOTH])) | broken
     with pytest.raises(DataError, match="task"):
         kind.make("task", "main", kind.options(), collected, collected)
+
+
+def _opinions(first, second):
+    spans = labelled(("Positive", *first), ("Negative", *second), ("target", 23, 27))
+    relations = (Relation("R1", "target", "T1", "T3"), Relation("R2", "target", "T2", "T3"))
+    return Document("We really love not the view .", (Layer("main", spans, relations),), "nest")
+
+
+def test_given_predicates_may_nest_and_be_as_wide_as_they_are():
+    kind = load("opinions")
+    task = make(kind, [kind.sample], given=True, **SMALL)
+    document = _opinions((3, 18), (10, 14))
+    assert task.inventory.width < 3
+    bared, head = task.bared(document), head_of(kind, task)
+    laid = lay(task, [bared])
+    layer = predict(task, head, laid, [bared], vectors_of(kind, laid))[0]["main"]
+    leading = [span for span in layer.spans if span.label != "target"]
+    assert {(3, 18), (10, 14)} <= {(span.start, span.end) for span in leading}
+
+
+def test_a_given_predicate_of_an_unknown_label_is_still_one():
+    kind = load("opinions")
+    task = make(kind, [kind.sample], given=True, **SMALL)
+    document = kind.sample.with_layer(Layer("main", labelled(("Neutral", 3, 7), ("target", 8, 16))))
+    bared = task.bared(document)
+    assert [span.label for span in bared["main"].spans] == ["Neutral"]
+    laid = lay(task, [bared])
+    layer = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]["main"]
+    assert (3, 7) in {(span.start, span.end) for span in layer.spans}
+
+
+def test_there_are_never_more_predicates_than_words():
+    kind = load("roles")
+    task = make(kind, [BOTH], nested=True, width=5, **SMALL)
+    for seed in range(10):
+        laid, head = lay(task, [BOTH]), head_of(kind, task, seed)
+        layer = predict(task, head, laid, [BOTH], vectors_of(kind, laid))[0]["main"]
+        assert sum(span.label == "predicate" for span in layer.spans) <= 5
+
+
+def test_labels_with_blanks_are_refused():
+    spans = labelled(("very positive", 3, 7), ("target", 8, 16))
+    layer = Layer("main", spans, (Relation("R1", "target", "T1", "T2"),))
+    document = Document("We love the view .", (layer,), "blank")
+    with pytest.raises(DataError, match="without blanks, got 'very positive'"):
+        make(load("opinions"), [document])
+
+
+def test_terms_wider_than_trains_have_a_polarity_too():
+    kind = load("aspects")
+    task = make(kind, [kind.sample], given=True, width=1, **SMALL)
+    bared = task.bared(kind.sample)
+    laid = lay(task, [bared])
+    found = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]
+    assert len(found[task.layer].spans) == len(kind.sample[task.layer].spans)

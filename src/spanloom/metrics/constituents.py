@@ -1,7 +1,8 @@
 """Trees of predicted documents against gold ones, as evalb scores them (SpanRel, table 3).
 
 Punctuation is left out, as ``metrics.brackets.COLLINS`` says, where a gold document has parts of
-speech in the layer ``xpos``; without that layer all words count.
+speech in the layer ``xpos``; without that layer all words count. A root counts nowhere, whatever it
+is called: it is always right.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,6 +17,7 @@ from spanloom.metrics.report import Score, annotated, heading, section, summed
 from spanloom.words import blank_words, given
 
 _TAGS = "xpos"
+_ROOTS = frozenset(["", "ROOT", "S1", "TOP"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +94,6 @@ def _brackets(document: Document, layer: str, words: Sequence[tuple[int, int]]) 
     return [
         (bisect_left(starts, span.start), bisect_right(ends, span.end), span.label)
         for span in spans
+        if span.label not in _ROOTS
         if bisect_left(starts, span.start) < bisect_right(ends, span.end)
     ]

@@ -48,14 +48,15 @@ class ChoiceLoss:
 def choose(
     scores: Float[Tensor, "pair label"], tails: Int[Tensor, " pair"], spans: int, *, dummy: bool
 ) -> tuple[Int[Tensor, " span"], Float[Tensor, " span"]]:
-    """Return each span's best pair (a row of ``scores``, -1 for none) and its probability.
+    """Return each span's best pair (a row of ``scores``, -1 for none) and its label's probability.
 
     With ``dummy`` a pair is chosen only where its best label scores above 0.
     """
     best = scores[:, 1:].amax(-1).float()
     top = best.new_full((spans,), 0.0 if dummy else -torch.inf)
     top = top.scatter_reduce(0, tails, best, "amax")
-    every = best.new_zeros(spans).index_add(0, tails, (best - top[tails]).exp())
+    weight = (scores[:, 1:].float() - top[tails][:, None]).exp().sum(-1)
+    every = best.new_zeros(spans).index_add(0, tails, weight)
     if dummy:
         every = every + (-top).exp()
     right = (best == top[tails]) & ((best > 0) | (not dummy))
@@ -64,3 +65,50 @@ def choose(
     first = first.scatter_reduce(0, tails[rows], rows, "amin")
     chosen = torch.where(first < len(tails), first, -1)
     return chosen, 1 / every.clamp(min=torch.finfo(every.dtype).tiny)
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """The best pair of each owner so far: its ends (-1 for none), label and score.
+
+    ``every`` is the logarithm of the sum of all exponentiated scores.
+    """
+
+    ends: Int[Tensor, "owner 2"]
+    labels: Int[Tensor, " owner"]
+    score: Float[Tensor, " owner"]
+    every: Float[Tensor, " owner"]
+
+    @classmethod
+    def nothing(cls, owners: int, device: torch.device) -> "One":
+        """Return that of no pair."""
+        ends = torch.full((owners, 2), -1, device=device)
+        least = torch.full((owners,), -torch.inf, device=device)
+        return cls(ends, ends[:, 0], least, least)
+
+    def or_one_of(
+        self,
+        pairs: Int[Tensor, "pair 2"],
+        scores: Float[Tensor, "pair label"],
+        owner: Int[Tensor, " pair"],
+    ) -> "One":
+        """Return the best with more pairs; ``scores`` has "none" in column 0, which is not read."""
+        best, sure = choose(scores, owner, len(self.ends), dummy=False)
+        top, label = scores[best, 1:].max(-1)
+        here = torch.where(best >= 0, top, -torch.inf)
+        better = here > self.score
+        every = torch.where(best >= 0, here - sure.log(), -torch.inf)
+        return One(
+            torch.where(better[:, None], pairs[best], self.ends),
+            torch.where(better, label + 1, self.labels),
+            torch.maximum(here, self.score),
+            torch.logaddexp(every, self.every),
+        )
+
+    def there(
+        self,
+    ) -> tuple[Int[Tensor, "found 2"], Int[Tensor, " found"], Float[Tensor, " found"]]:
+        """Return ends, label and probability of each owner that has pairs."""
+        there = self.ends[:, 0] >= 0
+        sure = (self.score - self.every).exp()
+        return self.ends[there], self.labels[there], sure[there]

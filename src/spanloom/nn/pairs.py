@@ -162,8 +162,8 @@ class Pairing:
 
     ``left`` asks for heads that stand before the tail, at most ``nearest`` spans before it: what an
     antecedent is. ``itself`` pairs each span with itself too: a root is its own head. With
-    ``mentions`` a pair's scores count how likely both ends are spans at all. A pair is chosen by its
-    tail, with ``one`` by its group: a sentence that has exactly one relation.
+    ``mentions`` a pair's scores count how likely both ends are spans at all. A pair is chosen by
+    its tail, with ``one`` by its group: a sentence that has exactly one relation.
     """
 
     left: bool = False

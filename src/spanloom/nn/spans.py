@@ -135,6 +135,16 @@ class SpanScorer(nn.Module):
             scores.append(self.readout(torch.cat(held)))
         return torch.cat(scores).float()
 
+    def some(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        bounds: Int[Tensor, "span 2"],
+    ) -> Float[Tensor, "span label"]:
+        """Score spans of any bounds by labels, attributes left out."""
+        scores: Tensor = self.readout(self.first(words, weights, bounds)).float()
+        return scores[:, : self.labels]
+
     def _blocks(
         self,
         words: Float[Tensor, "word dim"],

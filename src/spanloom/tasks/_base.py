@@ -200,8 +200,8 @@ class LayerTask:
         raise NotImplementedError
 
     def told(self, document: Document, cut: Cut) -> Any:
-        """Express its own layer, where the task is given that."""
-        return self.gold(document, cut) if self.layer in self.inputs else None
+        """Express what is given of its own layer, if anything is."""
+        return self.gold(self.bared(document), cut) if self.layer in self.inputs else None
 
     def remarks(
         self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]

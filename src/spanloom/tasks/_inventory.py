@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -36,16 +36,17 @@ class SpanOptions(Options):
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
     attributes: bool = Field(True, description="whether attributes of spans are learnt")
-    negatives: Literal["all"] | float = Field(
+    negatives: Literal["all"] | Annotated[float, Field(gt=0)] = Field(
         "all", description="negative spans in the loss: all, or the hardest so many times n"
     )
 
     @model_validator(mode="before")
     @classmethod
     def _as_in_the_paper(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and given.get("limits") == "paper":
-            return {**cls.paper, **given}
-        return given
+        if not isinstance(given, Mapping) or given.get("limits") != "paper":
+            return given
+        said = {"keep"} if "prune" in given else set()  # which would hide what the recipe says
+        return {**{key: cls.paper[key] for key in cls.paper.keys() - said}, **given}
 
 
 class RelationOptions(SpanOptions):

@@ -14,18 +14,27 @@ import torch
 from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
+from torch.nn import functional as F
 
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
-from spanloom.forms.chains import parted
+from spanloom.forms.chains import JOINT, parted
 from spanloom.forms.joint import joint
 from spanloom.forms.nesting import nests
 from spanloom.metrics.counts import total
 from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import rows
-from spanloom.nn.span_relation import Leads, Prune, SpanRelation, View, in_order, run_of
+from spanloom.nn.span_relation import (
+    Leads,
+    Prune,
+    SpanRelation,
+    View,
+    in_order,
+    least_none,
+    run_of,
+)
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._base import Figures, Ground, Train, labels_of
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
@@ -33,8 +42,6 @@ from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined, slots
 from spanloom.tasks._spans import Found, Gold, Labels, placed, share
 from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
 from spanloom.words import Bounds
-
-_SURE = 1e4  # the gain of what is given
 
 
 class PredicateOptions(SpanOptions):
@@ -54,12 +61,14 @@ class PredicateTask(SpanRelationTask):
     """Spans that lead, and what they lead to.
 
     ``name_of`` says what a label of the layer is called here, ``leading`` which names are those of
-    spans that lead; ``tails`` are the names of spans that a relation leads to, by its label.
+    spans that lead, ``led`` those of spans that do not; ``tails`` are the names of spans that a
+    relation leads to, by its label.
     """
 
     name_of: Callable[[str], str] = str
     leading: frozenset[str] = frozenset()
     tails: Mapping[str, str] = field(default_factory=dict)
+    led: frozenset[str] = frozenset()
     leads: Prune = Prune()
 
     def __post_init__(self) -> None:
@@ -103,10 +112,20 @@ class PredicateTask(SpanRelationTask):
         bare = document.bare(self.inputs)
         if not self.given:
             return bare
-        leading = (
-            each for each in bare[self.layer].spans if self.name_of(each.label) in self.leading
+        spans = bare[self.layer].spans
+        leading = tuple(span for span in spans if self.name_of(span.label) not in self.led)
+        return bare.with_layer(Layer(self.layer, leading))
+
+    def told(self, document: Document, cut: Cut) -> Gold | None:
+        """Express given predicates; one of a label that train does not have is like any other."""
+        if not self.given:
+            return None
+        bared, some = self.bared(document), min(self.leading)
+        spans = (
+            span if self.name_of(span.label) in self.leading else replace(span, label=some)
+            for span in bared[self.layer].spans
         )
-        return bare.with_layer(Layer(self.layer, tuple(leading)))
+        return self.gold(bared.with_layer(Layer(self.layer, tuple(spans))), cut)
 
     def gold(self, document: Document, cut: Cut) -> Gold:
         """Express a layer over words, spans on the same words as one."""
@@ -132,12 +151,13 @@ class PredicateTask(SpanRelationTask):
         bounds = head.candidates(view.sentences)
         columns = [1 + len(self.inventory.spans)]
         scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
-        if given is not None:
-            told = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
-            row = rows(given.bounds, view.sentences, self.inventory.width)
-            told[row[row >= 0]] = given.labels[row >= 0]
-            scores = self.lead.told(scores, told)
-        first = self._first(bounds, scores)
+        if given is None:
+            first = self._first(bounds, scores, view)
+        else:
+            bounds, told = self._with(bounds, view, given)
+            more = len(bounds) - len(scores)
+            scores, marks = F.pad(scores, (0, 0, 0, more)), F.pad(marks, (0, 0, 0, more))
+            scores, first = self.lead.told(scores, told), told > 0
         kept = in_order(bounds, head.keep(scores, bounds, view.reach) | first)
         types, able = scores[kept].softmax(-1), first[kept]
         linked = self._leading_to(head, view, bounds[kept], types, able)
@@ -146,13 +166,25 @@ class PredicateTask(SpanRelationTask):
             units, *self._named(bounds[kept], types, able, marked, linked), self.labels
         )
 
+    def _with(
+        self, bounds: Int[Tensor, "span 2"], view: View, given: SpanTargets
+    ) -> tuple[Int[Tensor, "more 2"], Int[Tensor, " more"]]:
+        """Return the candidates and what is given beside, and the label of what is given."""
+        row = rows(given.bounds, view.sentences, self.inventory.width)
+        wide = row < 0
+        told = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
+        told[row[~wide]] = given.labels[~wide]
+        return torch.cat([bounds, given.bounds[wide]]), torch.cat([told, given.labels[wide]])
+
     def _first(
-        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
+        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"], view: View
     ) -> Bool[Tensor, " span"]:
-        """Say which candidates lead: the best set that fits together."""
+        """Say which candidates lead: the best set that fits together, at most one a word."""
         odds = self.lead.odds(scores)
-        gain = (odds[:, 1] - odds[:, 0]).clamp(max=_SURE)
-        ahead = in_order(bounds, gain > 0)
+        gain = odds[:, 1] - odds[:, 0]
+        words = view.reach[:, 1] - view.reach[:, 0]
+        likely = least_none(odds, run_of(bounds, view.reach), words)
+        ahead = in_order(bounds, (gain > 0) & likely)
         best = laminar if self.inventory.nested else disjoint
         kept = best([(a, b) for a, b in bounds[ahead].tolist()], gain[ahead].tolist())
         first = torch.zeros(len(bounds), dtype=torch.bool, device=bounds.device)
@@ -271,6 +303,9 @@ def collected(
 
     ``nested`` is whether those nest that lead.
     """
+    for label in {name_of(span.label) for each, _ in train for span in each[layer].spans}:
+        if JOINT in label:
+            raise DataError(f"layer {layer!r}: expected labels without blanks, got {label!r:.60}")
     documents = united(train, layer, name_of)
     found = collect_inventory(options, layer, documents, relations=True)
     if options.nested is None:
@@ -324,5 +359,6 @@ def make(
         name_of=name_of,
         leading=frozenset(found["leading"]),
         tails={relation: name for name, each in found["tails"].items() for relation in each},
+        led=frozenset(found["tails"]),
         leads=Prune(options.predicates),
     )

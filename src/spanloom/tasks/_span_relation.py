@@ -44,6 +44,8 @@ class SpanRelationTask(LayerTask):
     def __post_init__(self) -> None:
         """Raise ``DataError`` where there is no label, or a width that no recipe may ask for."""
         labels_of(self.name, self.inventory.spans)
+        if self.given:
+            labels_of(self.name, self.inventory.relations)
         if not 1 <= self.inventory.width <= LIMIT:
             width = self.inventory.width
             raise DataError(f"task {self.name!r}: expected a width of 1 to {LIMIT}, got {width}")

@@ -16,7 +16,6 @@ from spanloom.document import MAIN, Document, Layer
 from spanloom.forms.aspects import TERM
 from spanloom.forms.attributes import AttributeScheme
 from spanloom.metrics.report import Report
-from spanloom.nn.candidates import rows
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.tasks._base import Figures, Kind, Train
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
@@ -66,15 +65,13 @@ class AspectTask(SpanRelationTask):
         terms = tuple(replace(span, label=TERM) for span in bare[self.layer].spans)
         return bare.with_layer(Layer(self.layer, terms))
 
-    def gold(self, document: Document, cut: Cut) -> Gold:
-        """Express a layer over words; of a term without polarity any will do, none is read."""
-        layer, known = document[self.layer], self.inventory.spans
-        spans = (
-            replace(span, label=known[0] if span.label == TERM else span.label)
-            for span in layer.spans
-        )
-        layer = replace(layer, spans=tuple(spans))
-        return SpanRelationTask.gold(self, document.with_layer(layer), cut)
+    def told(self, document: Document, cut: Cut) -> Gold | None:
+        """Express where given terms stand; any polarity will do, none is read."""
+        if not self.terms:
+            return None
+        layer, some = self.bared(document)[self.layer], self.inventory.spans[0]
+        spans = tuple(replace(span, label=some) for span in layer.spans)
+        return self.gold(document.with_layer(Layer(self.layer, spans)), cut)
 
     def predict(
         self,
@@ -89,10 +86,9 @@ class AspectTask(SpanRelationTask):
             yield from SpanRelationTask.predict(self, head, vectors, batch, units, given)
             return
         view = head.view(vectors.words, batch.sentences)
-        row = rows(given.bounds, view.sentences, self.inventory.width)
-        scores = head.score_spans(view).float()[row[row >= 0], : 1 + len(self.inventory.spans)]
+        scores = head.spans.some(view.words, view.weights, given.bounds)
         best, labels = scores[:, 1:].softmax(-1).max(-1)
-        chosen = Chosen(given.bounds[row >= 0], labels + 1, best)
+        chosen = Chosen(given.bounds, labels + 1, best)
         yield from share(units, chosen, Linked(), Labels(self.inventory.spans))
 
     def every_figure(self, report: Report) -> Figures:

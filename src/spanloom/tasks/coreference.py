@@ -26,7 +26,7 @@ from spanloom.nn.choices import ChoiceLoss
 from spanloom.nn.pairs import Beside, Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order
 from spanloom.structs.selection import uncrossed
-from spanloom.tasks._base import Kind, Train
+from spanloom.tasks._base import Kind, Train, labels_of
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
 from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
 from spanloom.tasks._spans import Gold, lay
@@ -111,6 +111,11 @@ class CoreferenceTask(SpanRelationTask):
     part: int | None = None
     genres: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raise ``DataError`` also where links have no name."""
+        SpanRelationTask.__post_init__(self)
+        labels_of(self.name, self.inventory.relations)
+
     @property
     def pairing(self) -> Pairing:
         """Each mention with the nearest before it."""
@@ -154,7 +159,7 @@ class CoreferenceTask(SpanRelationTask):
     def told(self, document: Document, cut: Cut) -> MentionGold | None:
         """Express what is known beside words, and mentions where these are given."""
         if self.inputs:
-            return self.gold(document, cut)
+            return self.gold(self.bared(document), cut)
         return self._beside(document, cut, Gold()) if self.voices or self.genres else None
 
     def _beside(self, document: Document, cut: Cut, found: Gold) -> MentionGold:

@@ -54,8 +54,8 @@ class WordOptions(Options):
             dropout=self.dropout,
             attributes=True,
             limits="train",
-            negatives=0.0,
-        )
+            negatives="all",
+        ).model_copy(update={"negatives": 0.0})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ written has one event a trigger. With ``one`` a sentence has one relation, as in
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from jaxtyping import Float
@@ -15,14 +15,15 @@ from torch import Tensor
 
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
+from spanloom.errors import DataError
 from spanloom.metrics.counts import macro
 from spanloom.metrics.report import Report
-from spanloom.nn.choices import ChoiceLoss, choose
+from spanloom.nn.choices import ChoiceLoss, One
 from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
-from spanloom.tasks._base import Figures, Kind, Train
+from spanloom.tasks._base import Figures, Kind, Train, labels_of
 from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
+from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, choices, slots
 from spanloom.tensors import Chosen, Linked
 
 _SAMPLE = Document(
@@ -51,7 +52,9 @@ _SAMPLE = Document(
 class PairOptions(RelationOptions):
     """Options of relations."""
 
-    one: bool = Field(False, description="each sentence has one relation, the likeliest")
+    one: bool = Field(
+        False, description="each sentence has one relation, which it chooses by the head loss"
+    )
     loss: Literal["pairwise", "head"] = Field(
         "pairwise", description="pairwise (each pair by itself) | head (each span has one at most)"
     )
@@ -67,6 +70,17 @@ class RelationTask(SpanRelationTask):
     one: bool = False
     outside: str | None = None
     heads: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ``DataError`` also where relations are asked of a corpus that has none."""
+        SpanRelationTask.__post_init__(self)
+        known = self.inventory.relations
+        if self.one or self.outside is not None:
+            labels_of(self.name, known)
+        if self.outside is not None and self.outside not in known:
+            choices = ", ".join(known)
+            said = f"expected a relation outside all, got {self.outside!r}"
+            raise DataError(f"task {self.name!r}: {said}; relations are {choices}")
 
     @property
     def pairing(self) -> Pairing:
@@ -113,17 +127,15 @@ class RelationTask(SpanRelationTask):
         if not self.one:
             return SpanRelationTask.related(self, head, view, chosen, types)
         run = run_of(chosen.bounds, view.reach)
-        pairs = head.pairing.square(run)
-        if not len(pairs):
-            return chosen.rows(run[:0]), Linked()
-        scores = head.pair_scorer(view, chosen.bounds, types)(pairs).float()
-        scores = scores[:, : 1 + len(self.inventory.relations)]
-        owner = head.pairing.owner(pairs, run)
-        best, sure = choose(scores, owner, len(view.reach), dummy=False)
-        there = best >= 0
-        rows, labels = best[there], scores[best[there], 1:].argmax(-1) + 1
-        ends, place = pairs[rows].unique(return_inverse=True)
-        return chosen.rows(ends), Linked(place, labels, sure[there])
+        score_pairs = head.pair_scorer(view, chosen.bounds, types)
+        best = One.nothing(len(view.reach), run.device)
+        for pairs in head.pairing.squares(run, PAIRS):
+            if len(pairs):
+                scores = score_pairs(pairs)[:, : 1 + len(self.inventory.relations)].float()
+                best = best.or_one_of(pairs, scores, head.pairing.owner(pairs, run))
+        pairs, labels, sure = best.there()
+        ends, place = pairs.unique(return_inverse=True)
+        return chosen.rows(ends), Linked(place, labels, sure)
 
     def every_figure(self, report: Report) -> Figures:
         """Return all that may be watched: the mean over labels that are relations, too."""
@@ -134,7 +146,10 @@ class RelationTask(SpanRelationTask):
 
 
 def _collect(options: PairOptions, layer: str, train: Train) -> dict[str, Any]:
-    return collect_inventory(options, layer, train, relations=True).to_dict()
+    found = collect_inventory(options, layer, train, relations=True)
+    if options.one or options.loss == "head":  # what is chosen carries no attributes
+        found = replace(found, attributes=replace(found.attributes, relations={}))
+    return found.to_dict()
 
 
 def _make(
