@@ -137,6 +137,14 @@ def test_a_model_of_another_recipe_is_refused(home, made, settings, told):
         ran(home, home / "model", *settings)
 
 
+def test_a_model_of_other_data_is_refused(home, made, tmp_path):
+    place = shutil.copytree(home, tmp_path / "home")
+    first = min((place / "corpus/train").glob("*.ann"))
+    first.write_text(re.sub(r"^(T\d+\t)\w+", r"\1Other", first.read_text(), flags=re.M))
+    with pytest.raises(DataError, match="are not what this model learnt from"):
+        ran(place, place / "model", "seed=3", "dropout=0.2")
+
+
 def test_a_look_at_a_test_set_is_noted(home, made, tmp_path):
     ran(home, home / "model", "seed=3", "dropout=0.2")
     (look,) = (tmp_path / "test-evaluations.jsonl").read_text().splitlines()

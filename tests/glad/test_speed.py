@@ -141,7 +141,8 @@ LOOKS = [(30, 1.0, 0.5, 0.9), (60, 2.0, 0.8, 0.6), (97, 3.0, 0.7, 0.5)]
 
 def test_minutes_are_of_all_updates_to_the_end(tmp_path):
     found = trained(left(tmp_path, looks=LOOKS), STAGE)
-    assert found == Trained(pytest.approx(97 * 0.1 / 60), 1000.0, 30, 1.0, {"a.f": 0.5, "b.f": 0.9})
+    dev = {"a.f": 0.5, "b.f": 0.9}
+    assert found == Trained(pytest.approx(97 * 0.1 / 60), 1000.0, 30, 1.0, dev, "d")
 
 
 def test_a_run_without_a_checkpoint_is_told_by_the_clock(tmp_path):

@@ -22,6 +22,7 @@ from spanloom.glad.speed import Trained
 from spanloom.model import evaluation
 from spanloom.model.folder import load
 from spanloom.model.model import Model
+from spanloom.training import prepare as prepare_training
 from spanloom.training import start
 
 Say = Callable[[str], None]
@@ -48,6 +49,8 @@ def run(
     took = speed.trained(out, model.recipe.stages[-1])
     if took is None:
         say(f"{start.home(out)}: not what made {out}, or not whole; what training took is unknown")
+    elif took.data != prepare_training.identity(model.recipe, data):
+        raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
     tasks = [name for name, task in model.tasks.items() if task.annotates]
     found = [(name, *_test(model.recipe, name, data)) for name in tasks]

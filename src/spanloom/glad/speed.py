@@ -145,7 +145,8 @@ class Trained:
 
     ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
-    that were best on dev, where they had the figures ``dev``.
+    that were best on dev, where they had the figures ``dev``. ``data`` tells train and dev from
+    others (``training.prepare.identity``).
     """
 
     minutes: float | None
@@ -153,6 +154,7 @@ class Trained:
     updates: int
     epoch: float
     dev: dict[str, float]
+    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
         raise FormatError(str(metrics), None, f"expected {last.metric} on dev, got {known}")
     best = max(looks, key=lambda look: scores.decisive(look.dev, last))  # the first of equal ones
     minutes, speed = _cost(progress, logs, lines[-1].update)
-    return Trained(minutes, speed, best.update, best.epochs, best.dev)
+    return Trained(minutes, speed, best.update, best.epochs, best.dev, progress.data)
 
 
 def _cost(

@@ -1,6 +1,6 @@
 """From a recipe to what the loop needs: tasks with their labels, texts cut, gold over words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -88,18 +88,40 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
         corpus = corpora[recipe.tasks[name].data]
         train = tuple(zip(corpus.train, corpus.cuts, strict=True))
         remarks += task.remarks(train, corpus.whole, data[name].gold)
-    every = [fingerprint(part) for each in corpora.values() for part in (each.train, each.dev)]
+    learnt = _identity((each.train, each.dev) for each in corpora.values())
     words = frozenset(
         form
         for corpus in corpora.values()
         for cut in corpus.cuts
         for form in chain(cut.forms, *(query.forms for query in cut.queries))
     )
-    return Prepared(recipe, tasks, data, words, " ".join(every), tuple(remarks))
+    return Prepared(recipe, tasks, data, words, learnt, tuple(remarks))
+
+
+def identity(recipe: Recipe, near: Path) -> str:
+    """Return what tells train and dev of a recipe from others: ``Prepared.fingerprint``.
+
+    Raises ``DataError`` and ``FormatError``.
+    """
+    every = dict.fromkeys(spec.data for spec in recipe.tasks.values())
+    return _identity(_documents(locate(data, near), recipe.seed)[:2] for data in every)
+
+
+def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) -> str:
+    return " ".join(fingerprint(part) for both in corpora for part in both)
 
 
 def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
-    """Train and dev; a corpus without dev gives a tenth of train for it."""
+    """Train and dev, train cut into words."""
+    train, dev, problems = _documents(path, seed)
+    cuts = [cut(each, split, pieces) for each in train]
+    short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
+    whole = tuple(each.sentences for each in cuts)
+    return _Corpus(train, dev, tuple(short), whole, problems)
+
+
+def _documents(path: Path, seed: int) -> tuple[tuple[Document, ...], tuple[Document, ...], int]:
+    """Train and dev, and unreadable lines; a corpus without dev gives a tenth of train for it."""
     known = folder.splits(path)
     first = "train" if "train" in known else next(iter(known))
     if first == "test":
@@ -112,10 +134,7 @@ def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
         train, dev = hold_out(read[0].documents, seed=seed)
     else:
         raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
-    cuts = [cut(each, split, pieces) for each in train]
-    short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
-    whole = tuple(each.sentences for each in cuts)
-    return _Corpus(train, dev, tuple(short), whole, sum(len(each.problems) for each in read))
+    return train, dev, sum(len(each.problems) for each in read)
 
 
 def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object]:
