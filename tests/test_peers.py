@@ -1,5 +1,6 @@
 """Benchmarks beside peers: what they exchange, and how all are scored. No peer is installed."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -25,6 +26,13 @@ def _scripts():
     sys.path.insert(0, str(PEERS))
     yield
     sys.path.remove(str(PEERS))
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """What makes the page of benchmarks of results."""
+    monkeypatch.syspath_prepend(PEERS.parents[1] / "docs")
+    return importlib.import_module("ten_tasks")
 
 
 @pytest.fixture
@@ -255,14 +263,16 @@ def test_scores_are_those_of_spanlooms_report(spans, links, turned):
 def test_accuracy_uas_and_las(export, score):
     gold = sentences(export, TREE, tags="upos", tree="dependency")
     predicted = [
-        replace(gold[1], heads=(1, 2, 2), labels=("nsubj", "obl", "root")),
+        replace(gold[1], heads=(1, 2, 2), labels=("obj", "obl", "root")),
         replace(gold[0], tags=("NOUN", "VERB", "PUNCT")),
     ]
     found = score.scored(score.couples(gold, predicted))
     assert set(found) == {"tags", "uas", "las"}
     assert found["tags"]["f1"] == pytest.approx(5 / 6)
     assert found["uas"]["f1"] == pytest.approx(5 / 6)
-    assert found["las"]["f1"] == pytest.approx(4 / 6)
+    assert found["las"]["f1"] == pytest.approx(5 / 6)  # obl is an obl:tmod
+    wrong = [replace(predicted[0], labels=("obj", "iobj", "root")), predicted[1]]
+    assert score.scored(score.couples(gold, wrong))["las"]["f1"] == pytest.approx(4 / 6)
 
 
 def test_what_no_one_has_is_not_scored(export, score):
@@ -285,7 +295,7 @@ def test_only_the_same_sentences_are_scored(export, score):
         score.scored(score.couples(gold, [replace(each, tags=None) for each in gold]))
 
 
-def test_scoring_writes_one_file_a_run(exchange, export, tmp_path):
+def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
     gold = sentences(export, STEPS, spans="main")
     exchange.write(gold, tmp_path / "gold.jsonl")
     record = exchange.Record("mine", 1, 2.5, 99.0, {"epochs": 3}, [{"dev": 0.5}], {"torch": "2"})
@@ -298,6 +308,7 @@ def test_scoring_writes_one_file_a_run(exchange, export, tmp_path):
         check=True,
     )
     result = json.loads((tmp_path / "out" / "mine-tiny.json").read_text())
+    assert "| mine | tiny | spans " in page.peers(tmp_path / "out")
     assert told.stdout.startswith("mine-tiny: spans 66.67, relations 60.00")
     assert (result["sentences"], result["words"], result["train_minutes"]) == (2, 9, 2.5)
     assert result["figures"]["relations"]["gold"] == 5

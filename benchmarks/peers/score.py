@@ -54,7 +54,7 @@ def attached(gold: Sentence, predicted: Sentence) -> Counts:
 
 
 def labelled(gold: Sentence, predicted: Sentence) -> Counts:
-    """Count words with the right head and label, subtypes counted, as LAS does."""
+    """Count words with the right head and label, up to its first colon, as LAS does."""
     return _same(_arcs(gold), _arcs(predicted))
 
 
@@ -135,7 +135,8 @@ def _sets(gold: Iterable[object], predicted: Iterable[object], missed: int, wron
 
 
 def _arcs(sentence: Sentence) -> list[tuple[int, str]]:
-    return list(zip(sentence.heads or (), sentence.labels or (), strict=True))
+    labels = (label.partition(":")[0] for label in sentence.labels or ())
+    return list(zip(sentence.heads or (), labels, strict=True))
 
 
 def main() -> None:

@@ -161,15 +161,17 @@ def test_without_rows_it_says_so(tables, tmp_path):
 
 
 def test_peers_are_told_the_best_first(tables, tmp_path):
-    one = {"peer": "a", "dataset": "d", "task": "t", "figures": {"f": 0.5}, "interval": [0.4, 0.6]}
-    one |= {"minutes": 3.25, "annotated": 1234.5, "settings": {"epochs": 3}, "versions": "v|1"}
-    two = {**one, "peer": "b", "figures": {"f": 0.6}, "interval": None, "minutes": None}
+    one = {"peer": "a", "dataset": "d", "figures": {"f": {"f1": 0.5, "low": 0.4, "high": 0.6}}}
+    one |= {"train_minutes": 3.25, "words_per_second": 1234.5, "tries": [{}, {}]}
+    one |= {"settings": {"epochs": 3}, "versions": {"v|": "1"}}
+    better = {"f": {"f1": 0.6, "low": 0.5, "high": 0.7}}
+    two = {**one, "peer": "b", "figures": better, "train_minutes": None}
     for each in (one, two):
         (tmp_path / f"{each['peer']}.json").write_text(json.dumps({**each, "seed": 1}))
     lines = tables.peers(tmp_path).splitlines()[2:]
     assert lines == [
-        "| b | d | t | f 60.00 |  |  | 1,234 | epochs 3 | v\\|1 | 1 |",
-        "| a | d | t | f 50.00 | 40.0 to 60.0 | 3.2 | 1,234 | epochs 3 | v\\|1 | 1 |",
+        "| b | d | f 60.00 (50.0 to 70.0) |  | 1,234 | epochs 3 | 2 | v\\| 1 | 1 |",
+        "| a | d | f 50.00 (40.0 to 60.0) | 3.2 | 1,234 | epochs 3 | 2 | v\\| 1 | 1 |",
     ]
 
 
