@@ -127,7 +127,8 @@ def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
     (row,) = load_all(rows)
     assert (row.dataset, row.task, row.kind, row.seed) == ("tiny", "ner", "entities", 1)
     assert row.figures["spans"] == row.report["spans"]["micro"]["f1"]
-    assert row.interval[0] <= row.main[1] <= row.interval[1]
+    low, high = row.intervals["spans"]
+    assert low <= row.main[1] <= high
     assert row.command.endswith("ner.yaml")
     assert len((tmp_path / "test-evaluations.jsonl").read_text().splitlines()) == 1
     page = tmp_path / "board.html"
