@@ -57,9 +57,10 @@ from spanloom.formats._propositions import VERB, annotate, propositions
 from spanloom.formats._regained import missing
 from spanloom.formats._word_labels import XPOS, label, labels
 from spanloom.forms.props import Argument, Proposition, PropsError, arguments, column
+from spanloom.forms.voices import SPEAKER
 
 ENTITIES = "entities"
-LEMMA, FRAMESET, SENSE, SPEAKER = "lemma", "frameset", "sense", "speaker"
+LEMMA, FRAMESET, SENSE = "lemma", "frameset", "sense"
 NOTHING = "-"
 
 _COLUMNS = "document, part, number, word, tag, parse, lemma, frameset, sense, speaker, entities"

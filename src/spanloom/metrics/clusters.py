@@ -18,7 +18,7 @@ from spanloom.metrics.bootstrap import Interval
 from spanloom.metrics.coreference import Clusters, Coreference, Shares, without_singletons
 from spanloom.metrics.coreference import score as measured
 from spanloom.metrics.counts import PRF
-from spanloom.metrics.report import Score, couples, heading, section
+from spanloom.metrics.report import Score, annotated, heading, section
 from spanloom.metrics.spans import bounds
 
 _LEVEL = 0.95
@@ -102,8 +102,7 @@ def score(
     mentions = report.score(_unlinked(gold, layer), _unlinked(predicted, layer), layer)
     found = [
         measured(_clusters(one, layer), _clusters(two, layer))
-        for one, two in couples(gold, predicted)
-        if one.has(layer)
+        for one, two in annotated(gold, predicted, layer)
     ]
     return Report(
         layer,

@@ -115,9 +115,14 @@ class Model:
         paged = any(task.reading.pages > 1 for task in tasks.values())
         sizes = Sizes(window, window * _PAGES if paged else window)
         reading = next(iter(tasks.values())).reading
-        told = {
+        every = {
             name: {row: task.told(each.document, each.cut) for row, each in enumerate(under_way)}
             for name, task in tasks.items()
+        }
+        told = {
+            name: rows
+            for name, rows in every.items()
+            if any(each is not None for each in rows.values())
         }
         held = [
             unit
@@ -130,7 +135,7 @@ class Model:
                 vectors = self.network.read(batch, tasks)
                 for name, task in tasks.items():
                     given = None
-                    if any(each is not None for each in told[name].values()):
+                    if name in told:
                         given = task.targets(group, told[name]).to(self.compute.device)
                     head = self.network.head(name)
                     found = task.predict(head, vectors[name], batch, group, given)

@@ -209,14 +209,18 @@ class SpanRelationTask(LayerTask):
         bounds = head.candidates(view.sentences)
         columns = [1 + len(self.inventory.spans)]
         scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
-        rows = self.select(bounds, scores)
+        rows = self.select(head, view, bounds, scores)
         types = scores[rows].softmax(-1)
         best, labels = types[:, 1:].max(-1)
         values = slots(self.inventory.attributes.spans).best(marks[rows])
         return Chosen(bounds[rows], labels + 1, best, *values), types
 
     def select(
-        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
+        self,
+        head: SpanRelation,
+        view: View,
+        bounds: Int[Tensor, "span 2"],
+        scores: Float[Tensor, "span label"],
     ) -> Int[Tensor, " kept"]:
         """Rows of the best set without overlap, or without crossing, in the order of the text."""
         gain = scores[:, 1:].amax(-1) - scores[:, 0]

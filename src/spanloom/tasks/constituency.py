@@ -19,7 +19,7 @@ from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer
 from spanloom.forms import chains
 from spanloom.metrics.constituents import score
-from spanloom.nn.span_relation import SpanRelation, in_order
+from spanloom.nn.span_relation import SpanRelation, View, in_order
 from spanloom.structs import cky
 from spanloom.tasks._base import Figures, Fresh, Kind, Train
 from spanloom.tasks._inventory import collect_inventory, inventory
@@ -92,7 +92,11 @@ class ConstituencyTask(SpanRelationTask):
         yield from SpanRelationTask.predict(self, head, vectors, short, units, given)
 
     def select(
-        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
+        self,
+        head: SpanRelation,
+        view: View,
+        bounds: Int[Tensor, "span 2"],
+        scores: Float[Tensor, "span label"],
     ) -> Int[Tensor, " kept"]:
         """Rows of the tree of each sentence, in the order of the text."""
         gain = (scores[:, 1:].amax(-1) - scores[:, 0]).cpu().double().numpy()

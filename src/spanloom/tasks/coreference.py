@@ -28,7 +28,7 @@ from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order
 from spanloom.structs.selection import uncrossed
 from spanloom.tasks._base import Kind, Train, labels_of
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import SpanRelationTask, choices, slots
+from spanloom.tasks._span_relation import SpanRelationTask, choices
 from spanloom.tasks._spans import Gold, lay
 from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Told, Vectors
 from spanloom.words import Bounds
@@ -190,20 +190,18 @@ class CoreferenceTask(SpanRelationTask):
         """Return the units: links cross sentences."""
         return batch.units
 
-    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
-        """Choose the K likeliest mentions of a unit that do not cross; antecedents decide."""
-        bounds = head.candidates(view.sentences)
-        columns = [1 + len(self.inventory.spans)]
-        scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
+    def select(
+        self,
+        head: SpanRelation,
+        view: View,
+        bounds: Int[Tensor, "span 2"],
+        scores: Float[Tensor, "span label"],
+    ) -> Int[Tensor, " kept"]:
+        """Rows of the K likeliest mentions of a unit that do not cross; antecedents decide."""
         rows = in_order(bounds, head.keep(scores, bounds, view.reach))
         gain = scores[rows, 1:].amax(-1) - scores[rows, 0]
-        pairs = [(a, b) for a, b in bounds[rows].tolist()]
-        fit = torch.tensor(uncrossed(pairs, gain.tolist()), dtype=torch.long, device=rows.device)
-        rows = rows[fit]
-        types = scores[rows].softmax(-1)
-        best, labels = types[:, 1:].max(-1)
-        values = slots(self.inventory.attributes.spans).best(marks[rows])
-        return Chosen(bounds[rows], labels + 1, best, *values), types
+        fit = uncrossed([(a, b) for a, b in bounds[rows].tolist()], gain.tolist())
+        return rows[torch.tensor(fit, dtype=torch.long, device=rows.device)]
 
     def related(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]

@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from spanloom.document import MAIN, Document, Layer, Relation
+from spanloom.forms.tuples import ARGUMENT, PREDICATE
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
 from spanloom.tasks._spans import labelled
-
-PREDICATE, ARGUMENT = "predicate", "argument"
 
 _SAMPLE = Document(
     "Ada wrote long letters to Bob .\nBob read some .",

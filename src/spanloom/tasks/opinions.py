@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from spanloom.document import MAIN, Document, Layer, Relation
+from spanloom.formats.opinions import SOURCE, TARGET
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
 from spanloom.tasks._spans import labelled
-
-SOURCE, TARGET = "source", "target"
 
 _SAMPLE = Document(
     "We love the view .\nThe staff hated us .",

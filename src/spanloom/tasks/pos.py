@@ -12,7 +12,7 @@ from torch import Tensor
 from spanloom.config.options import Options
 from spanloom.data.readings import Reading, Sentences
 from spanloom.document import MAIN, Document, Layer
-from spanloom.nn.span_relation import in_order
+from spanloom.nn.span_relation import SpanRelation, View, in_order
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
 from spanloom.tasks._span_relation import SpanRelationTask
@@ -63,7 +63,11 @@ class WordTask(SpanRelationTask):
     """Every word is a span, and "none" is no label."""
 
     def select(
-        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"]
+        self,
+        head: SpanRelation,
+        view: View,
+        bounds: Int[Tensor, "span 2"],
+        scores: Float[Tensor, "span label"],
     ) -> Int[Tensor, " kept"]:
         """All words, in the order of the text."""
         return in_order(bounds, torch.ones(len(bounds), dtype=torch.bool, device=bounds.device))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
@@ -23,7 +23,7 @@ from spanloom.nn.pairs import Pairing
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
 from spanloom.tasks._base import Figures, Kind, Train, labels_of
 from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, choices, slots
+from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, choices
 from spanloom.tensors import Chosen, Linked
 
 _SAMPLE = Document(
@@ -107,18 +107,17 @@ class RelationTask(SpanRelationTask):
         plain = super(RelationTask, self).watched
         return plain if self.outside is None else ("macro", *plain)
 
-    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
-        """Choose spans; where a sentence has one relation, those that are pruned to."""
+    def select(
+        self,
+        head: SpanRelation,
+        view: View,
+        bounds: Int[Tensor, "span 2"],
+        scores: Float[Tensor, "span label"],
+    ) -> Int[Tensor, " kept"]:
+        """Rows of chosen spans; where a sentence has one relation, those that are pruned to."""
         if not self.one:
-            return SpanRelationTask.spans(self, head, view)
-        bounds = head.candidates(view.sentences)
-        columns = [1 + len(self.inventory.spans)]
-        scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
-        kept = in_order(bounds, head.keep(scores, bounds, view.reach))
-        types = scores[kept].softmax(-1)
-        best, labels = types[:, 1:].max(-1)
-        values = slots(self.inventory.attributes.spans).best(marks[kept])
-        return Chosen(bounds[kept], labels + 1, best, *values), types
+            return SpanRelationTask.select(self, head, view, bounds, scores)
+        return in_order(bounds, head.keep(scores, bounds, view.reach))
 
     def related(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]

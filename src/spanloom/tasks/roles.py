@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from spanloom.document import MAIN, Document, Layer, Relation
+from spanloom.formats._propositions import ARGUMENT
 from spanloom.tasks._base import Kind, Train
 from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
 from spanloom.tasks._spans import labelled
 
-PREDICATE, ARGUMENT = "predicate", "argument"
+PREDICATE = "predicate"
 
 _SAMPLE = Document(
     "Ada wanted to read letters .\nBob slept here .",
