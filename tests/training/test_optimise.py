@@ -173,3 +173,31 @@ def test_a_checkpoint_of_another_shape_is_refused(net, tmp_path):
     other = nn.ModuleDict({"trunk": nn.Linear(2, 2)})
     with pytest.raises(TrainingError, match="does not fit"):
         checkpoint.restore(tmp_path / "state", other, optimiser(net, stage()), None)
+
+
+class Layered(nn.Module):
+    """Named as a Hugging Face encoder names its parts."""
+
+    def __init__(self):
+        super().__init__()
+        encoder = nn.Module()
+        encoder.embeddings = nn.Embedding(5, 2)
+        encoder.encoder = nn.Module()
+        encoder.encoder.layer = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+        part = nn.Module()
+        part.encoder, part.mix = encoder, nn.Linear(2, 2)
+        self.trunk = nn.ModuleList([part])
+
+
+def test_each_layer_learns_more_slowly_than_the_one_above():
+    net = Layered()
+    spec = StageSpec(tasks=("a",), lr=Rates(trunk=0.8, rest=3.0, layer_decay=0.5))
+    rates = {name: rate for name, (rate, _) in groups(net, optimiser(net, spec)).items()}
+    inside = "trunk.0.encoder.encoder.layer"
+    assert {name: rate for name, rate in rates.items() if name.endswith("weight")} == {
+        f"{inside}.2.weight": 0.8,
+        f"{inside}.1.weight": 0.4,
+        f"{inside}.0.weight": 0.2,
+        "trunk.0.encoder.embeddings.weight": 0.1,
+        "trunk.0.mix.weight": 3.0,
+    }

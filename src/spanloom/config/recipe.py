@@ -77,6 +77,9 @@ class Rates(Options):
 
     trunk: float = Field(default=3e-4, ge=0, description="of the embedders; 0 freezes them")
     rest: float = Field(default=2e-3, gt=0, description="of levels and heads")
+    layer_decay: float = Field(
+        default=1.0, gt=0, le=1, description="an encoder layer's rate beside that of the one above"
+    )
 
 
 class StageSpec(Options):

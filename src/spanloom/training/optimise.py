@@ -1,6 +1,7 @@
 """Optimisers, rates, and the running average of weights."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,8 @@ OPTIMISERS: dict[str, type[torch.optim.Adam]] = {
     "adamw": torch.optim.AdamW,
     "adam": torch.optim.Adam,
 }
+
+_LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")  # as Hugging Face names them
 
 
 def learnable(network: nn.Module) -> frozenset[str]:
@@ -32,22 +35,38 @@ def freeze(network: nn.Module, names: Collection[str], rates: Rates) -> None:
 def optimiser(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     """Make a fresh optimiser: pre-trained encoders at one rate, all else at another.
 
-    Weight decay spares biases and norms. What needs no gradient (``freeze``) is left out.
+    Of an encoder, each layer's rate is ``layer_decay`` times that of the one above (Howard and
+    Ruder 2018, section 3.2); what lies below all layers has the lowest. Weight decay spares biases
+    and norms. What needs no gradient (``freeze``) is left out.
     """
-    groups = []
-    for rate, member in ((stage.lr.trunk, True), (stage.lr.rest, False)):
-        mine = [
-            each
-            for name, each in network.named_parameters()
-            if pretrained(name) == member and each.requires_grad
-        ]
-        for decay, chosen in (
-            (stage.weight_decay, [each for each in mine if each.ndim > 1]),
-            (0.0, [each for each in mine if each.ndim <= 1]),
-        ):
-            if chosen:
-                groups.append({"params": chosen, "lr": rate, "top": rate, "weight_decay": decay})
-    return OPTIMISERS[stage.optimiser](groups, betas=(0.9, 0.999), eps=1e-8, fused=True)
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    depths = _depths(name for name, _ in network.named_parameters())
+    for name, each in _learnt(network):
+        below = stage.lr.layer_decay ** depths.get(name, 0)
+        rate = stage.lr.trunk * below if pretrained(name) else stage.lr.rest
+        decay = stage.weight_decay if each.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(each)
+    chosen = [
+        {"params": members, "lr": rate, "top": rate, "weight_decay": decay}
+        for (rate, decay), members in groups.items()
+    ]
+    return OPTIMISERS[stage.optimiser](chosen, betas=(0.9, 0.999), eps=1e-8, fused=True)
+
+
+def _depths(names: Iterable[str]) -> dict[str, int]:
+    """How many layers of its encoder lie above each pre-trained parameter."""
+    layers: dict[str, dict[str, int]] = {}
+    for name in names:
+        if pretrained(name):
+            encoder, _, inside = name.partition(".encoder.")
+            number = _LAYER.search(inside)
+            layers.setdefault(encoder, {})[name] = int(number[1]) if number else -1
+    tops = {encoder: max(mine.values()) for encoder, mine in layers.items()}
+    return {
+        name: tops[encoder] - layer
+        for encoder, mine in layers.items()
+        for name, layer in mine.items()
+    }
 
 
 def pretrained(name: str) -> bool:
