@@ -1,5 +1,7 @@
 """The transformer embedder, against Hugging Face's own output on a tiny random BERT."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from transformers import AutoConfig, BertConfig, BertModel
 
 from spanloom.data.windows import slices
+from spanloom.encoders.casing import shape
 from spanloom.encoders.transformer import Options, build, pretrained, untrained
 from spanloom.tensors import Batch
 
@@ -144,3 +147,26 @@ def test_frozen_embeddings_get_no_gradient(folder, embeddings, learns):
     assert (table.grad is not None) == learns
     without = {k for k, each in mine.named_parameters() if each.grad is None}
     assert all("word_embeddings" in key for key in without)
+
+
+def test_spelling_is_added_to_the_pieces_of_each_word(folder, theirs):
+    options = Options(layers="last", spelling=True)
+    mine = build(options, pretrained(folder, options)).eval()
+    batch = _batch([[[5], [6, 7], [8]], [[9]]], 9)[0]
+    batch = replace(batch, words=("of", "Ada", "NASA", "7"))
+    plain = build(Options(layers="last"), pretrained(folder, options)).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(mine(batch), plain(batch))  # before anything was learnt
+        torch.nn.init.normal_(mine.spelling.weight)
+        mine.spelling.weight[0] = 0
+        one, two, three, four = (
+            mine.spelling.weight[1 + shape(word)] for word in ("x", "Xx", "XX", "1")
+        )
+        ids = torch.tensor([[CLS, 5, 6, 7, 8, SEP], [CLS, 9, SEP, PAD, PAD, PAD]])
+        embedded = theirs.get_input_embeddings()(ids)
+        embedded[0, 1:5] += torch.stack([one, two, two, three])
+        embedded[1, 1] += four
+        first = theirs(inputs_embeds=embedded[:1]).last_hidden_state[0]
+        second = theirs(inputs_embeds=embedded[1:, :3]).last_hidden_state[0]
+        expected = torch.stack([first[1], first[2:4].mean(0), first[4], second[1]])
+        torch.testing.assert_close(mine(batch), expected, **CLOSE)

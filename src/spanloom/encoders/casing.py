@@ -18,6 +18,7 @@ _SHAPES = ("", "d", "x", "X", "Xx", "xX", "XxX", "o")
 _ROW = {shape: row for row, shape in enumerate(_SHAPES)}
 _LONG = len(_SHAPES)  # capitals only and more than one of them: an abbreviation
 _MIXED = len(_SHAPES) + 1  # any other change of case
+SHAPES = len(_SHAPES) + 2
 
 
 class Options(_Options):
@@ -33,7 +34,7 @@ class Casing(nn.Module):
         """``dim`` is the vector's size."""
         super().__init__()
         self.dim = dim
-        self.table = nn.Embedding(len(_SHAPES) + 2, dim)
+        self.table = nn.Embedding(SHAPES, dim)
 
     def files(self) -> dict[str, str]:
         """Nothing beside its weights."""
@@ -48,7 +49,7 @@ class Casing(nn.Module):
 
 @lru_cache(maxsize=100_000)
 def shape(word: str) -> int:
-    """Return the kind of spelling: ``50`` and ``ml`` and ``Ca`` and ``DNA`` all differ."""
+    """Return the kind of spelling, of ``SHAPES``: ``50``, ``ml``, ``Ca`` and ``DNA`` all differ."""
     kinds = "".join(_kind(character) for character in word)
     runs = re.sub(r"(.)\1+", r"\1", kinds)
     if runs == "X" and len(word) > 1:

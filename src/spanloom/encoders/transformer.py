@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedMode
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
-from spanloom.encoders import _shape
+from spanloom.encoders import _shape, casing
 from spanloom.encoders._base import Kind, Sources
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
@@ -40,6 +40,9 @@ class Options(_Options):
     embeddings: Literal["tuned", "frozen"] = Field(
         "tuned",
         description="tuned | frozen: word piece vectors stay as they were; steps are faster",
+    )
+    spelling: bool = Field(
+        False, description="show an uncased encoder, below its first layer, how words are spelled"
     )
     start: Literal["pretrained", "random"] = Field(
         "pretrained", description="pretrained | random: the shape alone, weights from scratch"
@@ -82,13 +85,23 @@ class LastLayer(nn.Module):
 class Transformer(nn.Module):
     """Encode windows, take each piece from its best window, pool pieces to words."""
 
-    def __init__(self, encoder: PreTrainedModel, layers: nn.Module, *, first: bool) -> None:
-        """``layers`` makes one tensor of all layers; ``first`` takes a word's first piece alone."""
+    def __init__(
+        self, encoder: PreTrainedModel, layers: nn.Module, *, first: bool, spelling: bool = False
+    ) -> None:
+        """``layers`` makes one tensor of all layers; ``first`` takes a word's first piece alone.
+
+        ``spelling`` adds a learnt vector, at first 0, to each piece for how its word is spelled
+        (``casing.shape``), so that all layers see the capitals around a word, too.
+        """
         super().__init__()
         self.encoder = encoder
         self.layers = layers
         self.first = first
         self.dim = int(encoder.config.hidden_size)
+        self.spelling: nn.Embedding | None = None
+        if spelling:
+            self.spelling = nn.Embedding(casing.SHAPES + 1, self.table.shape[1], padding_idx=0)
+            nn.init.zeros_(self.spelling.weight)
 
     @property
     def table(self) -> Float[Tensor, "vocabulary width"]:
@@ -101,9 +114,10 @@ class Transformer(nn.Module):
         """Return one vector a word; windows of like length go through the encoder together."""
         width = batch.ids.shape[1]
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
+        shapes = None if self.spelling is None else _shapes(batch)
         parts, done = [], 0
         for windows, longest in _alike(batch.mask.sum(1)):
-            mixed = self.layers(self._read(batch, windows, longest)).flatten(0, 1)
+            mixed = self.layers(self._read(batch, shapes, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
             done += len(mixed)
@@ -113,21 +127,27 @@ class Transformer(nn.Module):
     def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
         """Return all layers' states, the lowest first."""
         every = torch.arange(len(batch.ids), device=batch.ids.device)
-        return self._read(batch, every, batch.ids.shape[1])
+        shapes = None if self.spelling is None else _shapes(batch)
+        return self._read(batch, shapes, every, batch.ids.shape[1])
 
     def _read(
-        self, batch: Batch, windows: Int[Tensor, " some"], longest: int
+        self,
+        batch: Batch,
+        shapes: Int[Tensor, "window seq"] | None,
+        windows: Int[Tensor, " some"],
+        longest: int,
     ) -> tuple[Float[Tensor, "some longest dim"], ...]:
         """States of some windows, of their first pieces."""
-        segments = {}
+        read: dict[str, Tensor] = {"attention_mask": batch.mask[windows, :longest]}
+        ids = batch.ids[windows, :longest]
         if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
-            segments["token_type_ids"] = batch.segments[windows, :longest]
-        output = self.encoder(
-            input_ids=batch.ids[windows, :longest],
-            attention_mask=batch.mask[windows, :longest],
-            output_hidden_states=True,
-            **segments,
-        )
+            read["token_type_ids"] = batch.segments[windows, :longest]
+        if self.spelling is None or shapes is None:
+            read["input_ids"] = ids
+        else:
+            spelt = self.spelling(shapes[windows, :longest])
+            read["inputs_embeds"] = self.encoder.get_input_embeddings()(ids) + spelt
+        output = self.encoder(output_hidden_states=True, **read)
         states: tuple[Tensor, ...] = output.hidden_states
         return states
 
@@ -144,6 +164,17 @@ class Transformer(nn.Module):
         if self.first:
             return take(pieces, rows[starts])
         return F.embedding_bag(rows, pieces, starts, mode="mean")
+
+
+def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
+    """How the word is spelled whose piece stands at each place, counted from 1; 0 where none does.
+
+    Where windows of a long sentence overlap, a piece counts in the window it is taken from alone.
+    """
+    shapes = torch.tensor([casing.shape(word) + 1 for word in batch.words], device=batch.ids.device)
+    placed = torch.zeros_like(batch.ids).flatten()
+    placed[batch.piece_row] = shapes[batch.piece_word]
+    return placed.view_as(batch.ids)
 
 
 def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
@@ -171,7 +202,8 @@ def build(options: Options, encoder: PreTrainedModel) -> Transformer:
     mix = LayerMix(layers) if options.layers == "mix" else LastLayer()
     if options.embeddings == "frozen":
         encoder.get_input_embeddings().requires_grad_(False)
-    return Transformer(encoder, mix, first=options.pooling == "first")
+    first = options.pooling == "first"
+    return Transformer(encoder, mix, first=first, spelling=options.spelling)
 
 
 def source(name: str, near: Path) -> str:
