@@ -6,11 +6,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from test_resume import Stopped, same, stop_at
+from workbench import events
 
 from spanloom.model import folder
 from spanloom.training import checkpoint, heads, loop
 from spanloom.training.heads import renew, without
-from spanloom.training.loop import BEST, Pace, _Stage
+from spanloom.training.loop import BEST, OWN, Pace, _Stage
+from spanloom.training.scores import InTraining
 
 BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch": 40, "precision": "fp32"}
 ALONE = BOTH | {"tasks": ["steps"]}
@@ -191,3 +193,22 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
         after = weights(run.model.network, "heads.names.")
         moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))
     assert moved[1] < moved[0] / 10
+
+
+def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
+    said = bench.train(
+        tmp_path / "model",
+        stages=[
+            BOTH | {"epochs": 2, "evaluate_every": 0.5, "keep_each": True},
+            ALONE | {"keep_each": True},
+        ],
+    )
+    scored = [each["dev"] for each in events(tmp_path / "model") if "dev" in each]
+    run = tmp_path / "model.run"
+    assert sorted(each.name for each in (run / OWN).iterdir()) == ["names", "steps"]
+    for task, figure in (("steps", "mean"), ("names", "spans")):
+        best = max(each[f"{task}.{figure}"] for each in scored if f"{task}.{figure}" in each)
+        kept = folder.load(run / OWN / task, device="cpu")
+        dev = bench.fresh()[1].data[task].dev
+        again = kept.tasks[task].score(InTraining(kept), dev)
+        assert again[figure] == best, said

@@ -116,8 +116,13 @@ def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
 
 
 def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
+    from spanloom.training.loop import OWN
+    from spanloom.training.start import home
+
     for name, value in progress.figures.items():
         put(f"dev {name}: {100 * value:.2f}")
+    for task, value in progress.own.items():
+        put(f"dev {task} at its own best: {100 * value:.2f} ({home(out) / OWN / task})")
     put(
         f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "
         f"{progress.cpu_seconds:.0f} s of CPU, {progress.updates} updates"

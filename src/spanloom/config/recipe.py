@@ -135,6 +135,10 @@ class StageSpec(Options):
         default=None,
         description="the dev score that decides, as TASK.spans; null: mean of all tasks",
     )
+    keep_each: bool = Field(
+        default=False,
+        description="keep for each task the weights that are best for it, beside those for all",
+    )
     evaluate_every: float = Field(default=1.0, gt=0, description="epochs between dev scores")
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto", description="auto (bf16 where the device has it) | fp32 | bf16"

@@ -26,8 +26,8 @@ class Progress:
     """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the run.
 
     ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in it,
-    ``halvings`` how often a plateau halved the rates, ``seconds`` the training time so far on the
-    clock.
+    ``own`` what each task scored at its own best in any stage, ``halvings`` how often a plateau
+    halved the rates, ``seconds`` the training time so far on the clock.
     """
 
     recipe: str
@@ -39,6 +39,7 @@ class Progress:
     entered: int = 0
     best: float | None = None
     best_epoch: float = 0.0
+    own: dict[str, float] = field(default_factory=dict)
     halvings: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0

@@ -32,7 +32,7 @@ from spanloom.training.optimise import (
 from spanloom.training.prepare import Prepared
 from spanloom.training.processes import Processes
 
-STATE, BEST, METRICS = "state", "best", "metrics.jsonl"
+STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,10 @@ class Pace:
 
 
 class Run:
-    """One run of a recipe; its folder holds checkpoints, the best model so far, and metrics."""
+    """One run of a recipe; its folder holds checkpoints, the best model so far, and metrics.
+
+    Where a stage keeps the best of each task, ``OWN`` holds a model a task.
+    """
 
     def __init__(
         self, model: Model, prepared: Prepared, home: Path, processes: Processes, journal: Journal
@@ -243,9 +246,21 @@ class _Stage:
                 folder.save(self.model, self.run_.home / BEST, figures=figures)
         elif self.spec.schedule == "plateau":
             progress.halvings += 1
+        if self.spec.keep_each:
+            self._keep_each(figures)
         if self.average is not None:
             self.average.swap(self.model.network)
         self._tell(now, figures, better=better)
+
+    def _keep_each(self, figures: Mapping[str, float]) -> None:
+        """Keep the model for each task that it serves better than any before, of all stages."""
+        for task, value in scores.firsts(figures).items():
+            if value > self.progress.own.get(task, -math.inf):
+                self.progress.own[task] = value
+                if self.processes.first:
+                    place = self.run_.home / OWN
+                    place.mkdir(exist_ok=True)
+                    folder.save(self.model, place / task, figures=figures)
 
     def _figures(self) -> dict[str, float]:
         return scores.figures(self.model, self.spec, self.run_.prepared.data)

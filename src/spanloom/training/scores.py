@@ -68,5 +68,10 @@ def decisive(found: Mapping[str, float], stage: StageSpec) -> float:
     """Return the figure that the stage names, or the mean of each task's first."""
     if stage.metric is not None:
         return found[stage.metric]
-    firsts = {name.split(".")[0]: value for name, value in reversed(list(found.items()))}
-    return sum(firsts.values()) / len(firsts)
+    own = firsts(found)
+    return sum(own.values()) / len(own)
+
+
+def firsts(found: Mapping[str, float]) -> Figures:
+    """Return the first figure of each task."""
+    return {name.split(".")[0]: value for name, value in reversed(list(found.items()))}
