@@ -162,6 +162,11 @@ class Recipe(Options):
         description="heads (each task its own) | task-embedding | task-token | none (one for all)",
     )
     task_vector: int = Field(default=25, ge=1, le=4096, description="size of a task embedding")
+    start: str | None = Field(
+        default=None,
+        min_length=1,
+        description="a model (folder or hub id) whose trunk, levels and heads training begins with",
+    )
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
     dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")

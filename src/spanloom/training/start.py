@@ -1,5 +1,6 @@
 """A recipe put to work: build the model, train it, leave it in its folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +14,7 @@ from spanloom.model import build, folder
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.training.checkpoint import Progress
+from spanloom.training.inherit import inherit
 from spanloom.training.journal import Journal, Say
 from spanloom.training.loop import BEST, METRICS, Pace, Run
 from spanloom.training.prepare import Prepared, prepare
@@ -26,7 +28,10 @@ def home(out: Path) -> Path:
 
 
 def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model, Prepared]:
-    """Read the data and build an untrained model on a pre-trained encoder."""
+    """Read the data and build an untrained model: on a pre-trained encoder, or an earlier model.
+
+    Raises what ``train`` does, but for ``TrainingError``.
+    """
     chosen = build.transformer_options(recipe)
     cutter = build.plain_cutter()
     if chosen is not None:
@@ -45,8 +50,12 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
         cast(Embedder, part).files()  # what cannot be saved is better refused now
     build.check_window(recipe, cutter, network)
     where = compute(recipe.stages[0].precision, device)
+    model = Model(recipe, split, cutter, network, prepared.tasks, where)
+    if recipe.start is not None:
+        said = inherit(model, recipe.start, near)
+        prepared = replace(prepared, remarks=(*prepared.remarks, said))
     network.to(where.device)
-    return Model(recipe, split, cutter, network, prepared.tasks, where), prepared
+    return model, prepared
 
 
 def train(
@@ -62,7 +71,7 @@ def train(
     """Train a recipe and write the best model to ``out``; ``near`` is the recipe's folder.
 
     Checkpoints and metrics lie in ``home(out)``. Raises ``DataError``, ``FormatError``,
-    ``RecipeError``, ``StorageError`` and ``TrainingError``.
+    ``ModelError``, ``RecipeError``, ``StorageError`` and ``TrainingError``.
     """
     processes = Processes(device)
     model, prepared = fresh(recipe, near, device or processes.device.type)
