@@ -47,7 +47,7 @@ def propose(path: Path, data: str) -> Proposal:
         )
     tasks, notes = _tasks(layers, path, data)
     raw: dict[str, Any] = {
-        "trunk": [{"transformer": "minilm", "embeddings": "frozen"}],
+        "trunk": [{"transformer": "minilm", "embeddings": "frozen", "spelling": True}],
         "tasks": tasks,
         "words": {"splitter": "fine", "sentences": sentences(documents)},
         "stages": [
