@@ -94,7 +94,9 @@ class SpanTargets:
     """Gold spans and the relations between them, in rows of the batch's words.
 
     ``pairs`` holds rows ``(head, tail, label)`` where head and tail are rows of ``bounds``. Values
-    are those of attributes: 0 for absent, -1 for unknown; None where nothing has attributes.
+    are those of attributes: 0 for absent, -1 for unknown; None where nothing has attributes. Label
+    0 is a span of which nobody knows what it is. ``looked`` says which labels were looked for where
+    each word stands; None where all were.
     """
 
     bounds: Int[Tensor, "gold 2"]
@@ -102,13 +104,14 @@ class SpanTargets:
     pairs: Int[Tensor, "relation 3"]
     values: Int[Tensor, "gold attribute"] | None = None
     pair_values: Int[Tensor, "relation pair_attribute"] | None = None
+    looked: Bool[Tensor, "word label"] | None = None
 
     def to(self, device: torch.device) -> "SpanTargets":
         """Return the same targets on another device."""
-        more = [self.values, self.pair_values]
-        values, pair_values = (None if each is None else each.to(device) for each in more)
+        more = (self.values, self.pair_values, self.looked)
+        rest = (None if each is None else each.to(device) for each in more)
         bounds, labels, pairs = (x.to(device) for x in (self.bounds, self.labels, self.pairs))
-        return SpanTargets(bounds, labels, pairs, values, pair_values)
+        return SpanTargets(bounds, labels, pairs, *rest)
 
 
 @dataclass(frozen=True, slots=True)

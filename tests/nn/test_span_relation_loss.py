@@ -162,3 +162,27 @@ def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
     with torch.no_grad():
         torch.testing.assert_close(head.pair_scorer(view, bounds, types)(pairs), whole, **CLOSE)
         assert head.pair_scorer(view, bounds, types)(pairs[:0]).shape == (0, LINKS)
+
+
+def test_labels_nobody_looked_for_and_unsure_spans_are_not_learnt(head):
+    """In the first sentence label 2 was not looked for; what the second span is nobody knows."""
+    looked = torch.ones(12, LABELS, dtype=torch.bool)
+    looked[:6, 2] = False
+    gold = SpanTargets(
+        torch.tensor([[0, 2], [3, 4], [8, 10]]),
+        torch.tensor([1, 0, 2]),
+        torch.zeros(0, 3, dtype=torch.long),
+        looked=looked,
+    )
+    view = head.view(torch.randn(12, DIM), SENTENCES)
+    bounds, scores = head.candidates(SENTENCES).tolist(), head.score_spans(view)
+    expected = torch.zeros(())
+    for (start, end), row in zip(bounds, scores, strict=True):
+        label = {(0, 2): 1, (8, 10): 2}.get((start, end), 0)
+        if (start, end) != (3, 4):
+            able = row[:2] if start < 6 else row
+            expected = expected - able.log_softmax(-1)[label]
+    found = head.loss(view, gold, given=False)["spans"].total
+    torch.testing.assert_close(found, expected, **CLOSE)
+    found.backward()
+    assert all(torch.isfinite(each.grad).all() for each in head.spans.parameters())

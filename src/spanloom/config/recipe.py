@@ -48,10 +48,23 @@ class LevelSpec(Options):
     options: Raw = {}
 
 
+class SourceSpec(Options):
+    """A layer of a corpus that is part of a larger one, and what its labels are called there."""
+
+    data: str = Field(min_length=1, description="a corpus name or a folder")
+    layer: str = Field(default="main", min_length=1, description="the layer it adds")
+    labels: dict[str, str | None] = Field(
+        min_length=1,
+        description="its labels, each with its name in the whole; null: something, unclear what",
+    )
+
+
 class TaskSpec(Options):
     """What is learnt from one layer of one corpus."""
 
-    data: str = Field(min_length=1, description="a corpus name or a folder")
+    data: str = Field(
+        min_length=1, description="a corpus name, a folder, or one of the recipe's corpora"
+    )
     kind: Name = Field(description="the kind of task: a file name in tasks/")
     level: Name = Field(default=TRUNK, description="the level its heads read, or trunk")
     layer: str = Field(
@@ -155,6 +168,9 @@ class Recipe(Options):
         default=(), description="contextual layers, bottom to top"
     )
     tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
+    corpora: dict[Name, Annotated[tuple[SourceSpec, ...], Field(min_length=1)]] = Field(
+        default={}, description="corpora made of layers of others, by a map of labels"
+    )
     words: WordsSpec = Field(default=WordsSpec(), description="how raw text is split")
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
     sharing: Literal["heads", "task-embedding", "task-token", "none"] = Field(
@@ -180,6 +196,11 @@ class Recipe(Options):
     def kept(self) -> tuple[str, ...]:
         """The names of the tasks that are part of the model."""
         return tuple(name for name in self.tasks if name not in self.dropped)
+
+    def sources(self, task: str) -> tuple[str, ...]:
+        """Return the corpora and folders that a task learns from."""
+        data = self.tasks[task].data
+        return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
 
     def at(self, *keys: str | int) -> Where:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
@@ -207,8 +228,9 @@ def plain(recipe: Recipe) -> Raw:
     data["trunk"] = [part["options"] for part in data["trunk"]]
     for spec in (*data["levels"], *data["tasks"].values()):
         spec.update(spec.pop("options"))
-    if not recipe.collected:
-        del data["collected"]
+    for key in ("collected", "corpora"):
+        if not data[key]:
+            del data[key]
     return data
 
 

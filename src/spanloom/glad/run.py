@@ -16,6 +16,7 @@ from spanloom.corpora import folder, prepare
 from spanloom.corpora.locate import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.forms.looked_for import relabelled
 from spanloom.glad import speed
 from spanloom.glad.row import Bounds, Row
 from spanloom.glad.speed import Trained
@@ -53,7 +54,7 @@ def run(
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
     tasks = [name for name, task in model.tasks.items() if task.annotates]
-    found = [(name, *_test(model.recipe, name, data)) for name in tasks]
+    found = [(name, *each) for name in tasks for each in _tests(model.recipe, name, data)]
     if not any(documents for _, _, documents in found):
         raise DataError(f"{data}: no task of {recipe} has a test split")
     for name, dataset, documents in found:
@@ -127,11 +128,18 @@ def _said(settings: Sequence[str]) -> list[str]:
     return [part for each in settings for part in ("--set", each)]
 
 
-def _test(recipe: Recipe, task: str, data: Path) -> tuple[str, tuple[Document, ...]]:
-    """The dataset of a task, and the documents of its test split, none where it has none."""
-    place = locate(recipe.tasks[task].data, data)
-    splits = folder.splits(place)
-    return place.name, folder.read(place, "test").documents if "test" in splits else ()
+def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[tuple[str, tuple[Document, ...]]]:
+    """The datasets of a task, each with the documents of its test split, none where it has none."""
+    spec = recipe.tasks[task]
+    parts = recipe.corpora.get(spec.data, ())
+    for row, source in enumerate(recipe.sources(task)):
+        place = locate(source, data)
+        splits = folder.splits(place)
+        documents = folder.read(place, "test").documents if "test" in splits else ()
+        if parts:
+            layer, labels = parts[row].layer, parts[row].labels
+            documents = tuple(relabelled(each, layer, spec.layer, labels) for each in documents)
+        yield place.name, documents
 
 
 def _row(

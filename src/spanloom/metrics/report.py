@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
 from spanloom.forms.events import EventScheme, collect, project
+from spanloom.forms.looked_for import judged, looked_for
 from spanloom.metrics import relations, spans
 from spanloom.metrics.bootstrap import Interval, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
@@ -109,10 +110,11 @@ def score(
     """Score a layer of the predicted documents against the gold ones of the same name.
 
     A gold document without the layer is not annotated and not scored; a predicted one without it
-    predicts nothing. Raises ``DataError`` where names do not match one to one or texts differ, and
-    ``LayerError`` where no gold document has the layer.
+    predicts nothing. Labels that nobody looked for in a gold document are not scored in it
+    (``forms.looked_for``). Raises ``DataError`` where names do not match one to one or texts
+    differ, and ``LayerError`` where no gold document has the layer.
     """
-    matched = annotated(gold, predicted, layer)
+    matched = [_judgeable(*both, layer) for both in annotated(gold, predicted, layer)]
     sides = [(_layer(a, layer), _layer(b, layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
     pairs = [_pair(a, b, layer, scheme) for a, b in matched]
@@ -134,6 +136,14 @@ def score(
         not_annotated=len(gold) - len(pairs),
         unscored=sum(each.unscored for each in pairs),
     )
+
+
+def _judgeable(gold: Document, predicted: Document, layer: str) -> tuple[Document, Document]:
+    """Both documents without what cannot be judged in the gold one."""
+    if looked_for(gold, layer) is None:
+        return gold, predicted
+    mine, theirs = (judged(gold, _layer(each, layer)) for each in (gold, predicted))
+    return gold.with_layer(mine), predicted.with_layer(theirs)
 
 
 def _layer(document: Document, name: str) -> Layer:

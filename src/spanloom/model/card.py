@@ -13,9 +13,8 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     lines += ["# A Spanloom model", "", "Tasks:", ""]
     for name in model.recipe.kept:
         spec = model.recipe.tasks[name]
-        lines.append(
-            f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of `{spec.data}`"
-        )
+        sources = ", ".join(f"`{each}`" for each in model.recipe.sources(name))
+        lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
         for key, labels in model.recipe.collected.get(name, {}).items():
             if key in _LABELS and labels:
                 lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in labels)}")

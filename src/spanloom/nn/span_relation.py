@@ -15,6 +15,7 @@ from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets, Told
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
+_UNSURE = -1  # the target of a span that is something, nobody knows what: it is not learnt
 _SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
@@ -186,8 +187,11 @@ class SpanRelation(nn.Module):
         row = rows(gold.bounds, view.sentences, self.width)
         scores, marks = self.score_spans(view).tensor_split([self.spans.labels], dim=-1)
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
-        target[row[row >= 0]] = gold.labels[row >= 0]
-        losses = {"spans": self._span_loss(scores, target, view.sentences, bounds)}
+        target[row[row >= 0]] = torch.where(gold.labels > 0, gold.labels, _UNSURE)[row >= 0]
+        learnt = scores
+        if gold.looked is not None:
+            learnt = scores.masked_fill(~gold.looked[bounds[:, 0]], -torch.inf)
+        losses = {"spans": self._span_loss(learnt, target, view.sentences, bounds)}
         if gold.values is not None:
             there = row >= 0
             total = self.spans.slots.loss(marks[row[there]], gold.values[there])
@@ -230,7 +234,8 @@ class SpanRelation(nn.Module):
         elif self.confusing is not None:
             hard = self.keep(scores, bounds, sentences, self.confusing) | (target > 0)
             scores, target = scores[hard], target[hard]
-        return Loss(F.cross_entropy(scores, target, reduction="sum"), len(sentences))
+        total = F.cross_entropy(scores, target, reduction="sum", ignore_index=_UNSURE)
+        return Loss(total, len(sentences))
 
     def _pair_losses(
         self,

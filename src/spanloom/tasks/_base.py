@@ -247,8 +247,9 @@ class Kind:
     what was collected, and the collected of all tasks that share its head, united (its own where
     none does). Tasks of one ``family`` can share a head; ``unite`` joins what was collected for
     each, and is None where they cannot. ``level`` is where its heads read, if that is not the
-    recipe's to say. A ``layerless`` kind learns from any text. ``sample`` is a small gold document:
-    the page in the docs, and the input of the contract test.
+    recipe's to say. A ``layerless`` kind learns from any text. A ``partial`` kind learns from
+    corpora in which not all labels were looked for (``forms.looked_for``). ``sample`` is a small
+    gold document: the page in the docs, and the input of the contract test.
     """
 
     options: type[BaseModel]
@@ -259,3 +260,4 @@ class Kind:
     unite: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
     level: str | None = None
     layerless: bool = False
+    partial: bool = False

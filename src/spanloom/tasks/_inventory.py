@@ -11,6 +11,7 @@ from spanloom.config.options import Options
 from spanloom.forms import attributes
 from spanloom.forms.attributes import AttributeScheme
 from spanloom.forms.events import EventScheme, collect, project
+from spanloom.forms.looked_for import UNSURE
 from spanloom.forms.nesting import nests
 from spanloom.tasks._base import Train
 from spanloom.tasks._spans import Labels, placed
@@ -126,6 +127,7 @@ def collect_inventory(
     found = attributes.collect(layer for layer, _ in train if options.attributes)
     if not relations:
         found = replace(found, relations={})
+    del spans[UNSURE]
     return Inventory(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
 
 

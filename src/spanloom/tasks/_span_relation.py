@@ -14,6 +14,7 @@ from spanloom.errors import DataError
 from spanloom.forms import attributes
 from spanloom.forms.attributes import Values
 from spanloom.forms.events import EventScheme, collect, project, restore
+from spanloom.forms.looked_for import UNSURE, looked_for
 from spanloom.metrics.report import Report, score
 from spanloom.nn.attributes import Slots
 from spanloom.nn.choices import choose
@@ -122,7 +123,7 @@ class SpanRelationTask(LayerTask):
         """Express a layer over words; of several labels on the same bounds the first stays."""
         layer = document[self.layer]
         there = placed(layer, cut.words)
-        known = {label: row for row, label in enumerate(self.inventory.spans, 1)}
+        known = {label: row for row, label in enumerate(self.inventory.spans, 1)} | {UNSURE: 0}
         at: dict[Bounds, int] = {}
         for span in layer.spans:
             if span.id in there and span.label in known:
@@ -139,7 +140,15 @@ class SpanRelationTask(LayerTask):
             tuple((*ends, label) for ends, (label, _) in pairs.items()),
             values,
             _values(layer, scheme.relations, [key for _, key in pairs.values()]),
+            self._looked(document),
         )
+
+    def _looked(self, document: Document) -> tuple[bool, ...] | None:
+        """Whether "none" and each label were looked for; None where all were."""
+        known = looked_for(document, self.layer)
+        if known is None:
+            return None
+        return (True, *(label in known for label in self.inventory.spans))
 
     def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]
@@ -289,7 +298,7 @@ class SpanRelationTask(LayerTask):
         labels: set[str] = set()
         for document in documents:
             spans, relations = project(document[self.layer], scheme)
-            labels |= {span.label for span in spans} - set(self.inventory.spans)
+            labels |= {span.label for span in spans} - {*self.inventory.spans, UNSURE}
             if self.inventory.relations:
                 labels |= {each.label for each in relations} - set(self.inventory.relations)
         return labels

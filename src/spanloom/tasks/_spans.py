@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from spanloom.data.units import Unit
 from spanloom.document import Layer, Relation, Span
@@ -20,14 +22,16 @@ class Gold:
     """A document's gold annotation over its words: ``(start, end, label)`` and ``(i, j, label)``.
 
     Sorted by start; labels are rows of the inventory plus one. What words or inventory cannot
-    express is not in it, and so is missed. ``values`` are attributes' (``forms.attributes.rows``)
-    of each span and of each pair, where there are any.
+    express is not in it, and so is missed; label 0 is of spans nobody knows what they are.
+    ``values`` are attributes' (``forms.attributes.rows``) of each span and of each pair, where
+    there are any. ``looked`` says of "none" and each label whether it was looked for, None: all.
     """
 
     spans: tuple[tuple[int, int, int], ...] = ()
     pairs: tuple[tuple[int, int, int], ...] = ()
     values: tuple[tuple[int, ...], ...] | None = None
     pair_values: tuple[tuple[int, ...], ...] | None = None
+    looked: tuple[bool, ...] | None = None
 
     def __len__(self) -> int:
         """How many spans there are to learn from."""
@@ -97,7 +101,18 @@ def lay(units: Sequence[Unit], gold: Mapping[int, Gold]) -> SpanTargets:
         torch.tensor(pairs, dtype=torch.long).reshape(-1, 3),
         torch.tensor(values) if values else None,
         torch.tensor(pair_values) if pair_values else None,
+        _looked(units, gold),
     )
+
+
+def _looked(units: Sequence[Unit], gold: Mapping[int, Gold]) -> Bool[Tensor, "word label"] | None:
+    """Which labels were looked for in the text of each word; None where all were."""
+    said = [gold[unit.document].looked for unit in units]
+    size = max((len(each) for each in said if each is not None), default=0)
+    if not size:
+        return None
+    rows = torch.tensor([(True,) * size if each is None else each for each in said])
+    return rows.repeat_interleave(torch.tensor([len(unit.forms) for unit in units]), dim=0)
 
 
 @dataclass(frozen=True, slots=True)

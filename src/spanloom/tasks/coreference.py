@@ -98,7 +98,7 @@ class MentionTargets(SpanTargets):
     def of(cls, plain: SpanTargets, told: Told | None) -> "MentionTargets":
         """Return plain targets with what is told."""
         values = plain.values, plain.pair_values
-        return cls(plain.bounds, plain.labels, plain.pairs, *values, told)
+        return cls(plain.bounds, plain.labels, plain.pairs, *values, plain.looked, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class CoreferenceTask(SpanRelationTask):
         numbers = {name: row for row, name in enumerate(dict.fromkeys(("", *said)))}
         kind = "" if self.part is None else genre(document.name, self.part)
         row = self.genres.index(kind) + 1 if kind in self.genres else 0
-        mentions = found.spans, found.pairs, found.values, found.pair_values
+        mentions = found.spans, found.pairs, found.values, found.pair_values, found.looked
         return MentionGold(*mentions, tuple(numbers[each] for each in said), row)
 
     def targets(self, units: Sequence[Unit], gold: Mapping[int, Any]) -> MentionTargets:

@@ -39,4 +39,4 @@ def _make(
     return SpanRelationTask(name, layer, Reading(Sentences()), options, inventory(collected))
 
 
-KIND = Kind(SpanOptions, _collect, _make, _SAMPLE)
+KIND = Kind(SpanOptions, _collect, _make, _SAMPLE, partial=True)

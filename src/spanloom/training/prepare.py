@@ -1,6 +1,6 @@
 """From a recipe to what the loop needs: tasks with their labels, texts cut, gold over words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, cut, shorten
 from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.forms.looked_for import relabelled
 from spanloom.model import sharing
 from spanloom.tasks import load
 from spanloom.tasks._base import Task
@@ -68,30 +69,30 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     """
     if _PIECES in recipe.tasks:
         raise recipe.at("tasks", _PIECES).error("this name is taken; choose another")
-    corpora = {
-        data: _read(locate(data, near), recipe.seed, split, pieces)
-        for data in dict.fromkeys(spec.data for spec in recipe.tasks.values())
+    read = {
+        data: _read(locate(data, near), recipe.seed, split, pieces) for data in _sources(recipe)
     }
+    corpora = {name: _corpus(recipe, name, read) for name in recipe.tasks}
     collected = _collect(recipe, corpora)
     special = {"padding": pieces.padding, "unknown": pieces.unknown, "mask": pieces.mask}
     found = {"collected": {**collected, _PIECES: special}, "dropped": ()}
     recipe = recipe.model_copy(update=found)
     tasks = sharing.tasks(recipe)
     _check_metrics(recipe, tasks)
-    data = {name: _express(task, corpora[recipe.tasks[name].data]) for name, task in tasks.items()}
+    data = {name: _express(task, corpora[name]) for name, task in tasks.items()}
     remarks = [
         f"{name}: {each.problems} lines of its files are unreadable (spanloom check tells which)"
-        for name, each in corpora.items()
+        for name, each in read.items()
         if each.problems
     ]
     for name, task in tasks.items():
-        corpus = corpora[recipe.tasks[name].data]
+        corpus = corpora[name]
         train = tuple(zip(corpus.train, corpus.cuts, strict=True))
         remarks += task.remarks(train, corpus.whole, data[name].gold)
-    learnt = _identity((each.train, each.dev) for each in corpora.values())
+    learnt = _identity((each.train, each.dev) for each in read.values())
     words = frozenset(
         form
-        for corpus in corpora.values()
+        for corpus in read.values()
         for cut in corpus.cuts
         for form in chain(cut.forms, *(query.forms for query in cut.queries))
     )
@@ -103,8 +104,13 @@ def identity(recipe: Recipe, near: Path) -> str:
 
     Raises ``DataError`` and ``FormatError``.
     """
-    every = dict.fromkeys(spec.data for spec in recipe.tasks.values())
+    every = _sources(recipe)
     return _identity(_documents(locate(data, near), recipe.seed)[:2] for data in every)
+
+
+def _sources(recipe: Recipe) -> tuple[str, ...]:
+    """All corpora and folders that some task learns from."""
+    return tuple(dict.fromkeys(each for name in recipe.tasks for each in recipe.sources(name)))
 
 
 def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) -> str:
@@ -118,6 +124,36 @@ def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
     short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
     whole = tuple(each.sentences for each in cuts)
     return _Corpus(train, dev, tuple(short), whole, problems)
+
+
+def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
+    """What a task learns from: a corpus as it was read, or layers of several as one."""
+    spec = recipe.tasks[task]
+    if spec.data not in recipe.corpora:
+        return read[spec.data]
+    if not load(spec.kind).partial:
+        raise recipe.at("tasks", task, "data").error(
+            f"a corpus made of others needs a kind that learns where not all labels were looked "
+            f"for, as entities and relations do; got {spec.kind}"
+        )
+    parts = recipe.corpora[spec.data]
+    mine = [read[each.data] for each in parts]
+
+    def whole(select: Callable[[_Corpus], Sequence[Document]]) -> tuple[Document, ...]:
+        named = [
+            (part, replace(document, name=f"{part.data}/{document.name}"))
+            for part, corpus in zip(parts, mine, strict=True)
+            for document in select(corpus)
+        ]
+        return tuple(relabelled(each, part.layer, spec.layer, part.labels) for part, each in named)
+
+    return _Corpus(
+        whole(lambda corpus: corpus.train),
+        whole(lambda corpus: corpus.dev),
+        tuple(chain.from_iterable(each.cuts for each in mine)),
+        tuple(chain.from_iterable(each.whole for each in mine)),
+        0,
+    )
 
 
 def _documents(path: Path, seed: int) -> tuple[tuple[Document, ...], tuple[Document, ...], int]:
@@ -142,7 +178,7 @@ def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object
     for name, spec in recipe.tasks.items():
         kind = load(spec.kind)
         chosen = options(kind.options, spec.options, recipe.at("tasks", name))
-        corpus = corpora[spec.data]
+        corpus = corpora[name]
         train = [
             (document, whole)
             for document, whole in zip(corpus.train, corpus.cuts, strict=True)

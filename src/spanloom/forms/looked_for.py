@@ -1,0 +1,69 @@
+"""Corpora of different labels as one: what each label is called, and which ones were looked for.
+
+A document says in its meta which labels its annotators looked for, where these are not all that a
+layer may have. A span whose label says too little (`MISC` may be a work or an event) is `UNSURE`:
+something stands there, nobody knows what.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from spanloom.document import Document, Layer
+from spanloom.errors import DataError
+
+UNSURE = "?"
+_KEY = "looked for: "
+
+
+def relabelled(
+    document: Document, layer: str, to: str, labels: Mapping[str, str | None]
+) -> Document:
+    """Return the text with one layer, renamed ``to``, its spans labelled as ``labels`` says.
+
+    Where that says None a span is unsure. All other labels that ``labels`` leads to were looked
+    for. Raises ``DataError`` for a span whose label is not in it; a document that has no such layer
+    stays as it is.
+    """
+    if not document.has(layer):
+        return document
+    mine = document[layer]
+    for span in mine.spans:
+        if span.label not in labels:
+            raise DataError(
+                f"{document.name}: layer {layer!r} has a span {span.label!r} that its map of "
+                f"labels does not name (named: {', '.join(sorted(labels))})"
+            )
+    spans = tuple(replace(span, label=labels[span.label] or UNSURE) for span in mine.spans)
+    known = "\n".join(sorted({label for label in labels.values() if label is not None}))
+    bare = document.bare()
+    meta = (*(pair for pair in bare.meta if pair[0] != _KEY + to), (_KEY + to, known))
+    renamed = Layer(to, spans, mine.relations, attributes=mine.attributes)
+    return replace(bare.with_layer(renamed), meta=meta)
+
+
+def looked_for(document: Document, layer: str) -> frozenset[str] | None:
+    """Return the labels that were looked for in a layer; None where all were."""
+    said = dict(document.meta).get(_KEY + layer)
+    return None if said is None else frozenset(said.split("\n"))
+
+
+def judged(gold: Document, layer: Layer) -> Layer:
+    """Leave out of a layer, the gold document's or a predicted one, what cannot be judged.
+
+    That is labels nobody looked for, spans of which the gold is unsure, and what hangs on these.
+    """
+    known = looked_for(gold, layer.name)
+    if known is None:
+        return layer
+    unsure = {span.fragments for span in gold[layer.name].spans if span.label == UNSURE}
+    spans = tuple(
+        span for span in layer.spans if span.label in known and span.fragments not in unsure
+    )
+    ids = {span.id for span in spans}
+    return replace(
+        layer,
+        spans=spans,
+        relations=tuple(each for each in layer.relations if {each.head, each.tail} <= ids),
+        events=tuple(each for each in layer.events if each.trigger in ids),
+        attributes=tuple(each for each in layer.attributes if each.target in ids),
+    )

@@ -1,0 +1,76 @@
+"""Maps of labels, and what can be judged where not all labels were looked for."""
+
+import pytest
+
+from spanloom.document import Attribute, Document, Event, Layer, Relation, Span
+from spanloom.errors import DataError
+from spanloom.forms.looked_for import UNSURE, judged, looked_for, relabelled
+from spanloom.metrics.report import score
+
+TEXT = "Ada of MIT won Emmy"
+LABELS = {"PER": "person", "ORG": "group", "MISC": None}
+
+
+def spans(*said):
+    return tuple(Span(f"T{row}", label, (at,)) for row, (label, at) in enumerate(said))
+
+
+ADA, MIT, EMMY, WON = (0, 3), (7, 10), (15, 19), (11, 14)
+SOURCE = Document(
+    TEXT,
+    (
+        Layer("ner", spans(("PER", ADA), ("ORG", MIT), ("MISC", EMMY))),
+        Layer("other", ()),
+    ),
+    "d",
+    meta=(("language", "en"),),
+)
+
+
+def labels(document, layer="names"):
+    return {span.fragments[0]: span.label for span in document[layer].spans}
+
+
+def test_spans_get_the_labels_of_the_map():
+    made = relabelled(SOURCE, "ner", "names", LABELS)
+    assert labels(made) == {ADA: "person", MIT: "group", EMMY: UNSURE}
+    assert [layer.name for layer in made.layers] == ["names"]
+    assert looked_for(made, "names") == {"person", "group"}
+    assert dict(made.meta)["language"] == "en"
+    assert looked_for(SOURCE, "ner") is None
+    assert looked_for(made, "other") is None
+
+
+def test_a_label_that_the_map_does_not_name_is_an_error():
+    with pytest.raises(DataError, match=r"d: layer 'ner' has a span 'MISC' .* \(named: ORG, PER\)"):
+        relabelled(SOURCE, "ner", "names", {"PER": "person", "ORG": "group"})
+
+
+def test_a_document_without_the_layer_stays():
+    assert relabelled(SOURCE, "none", "names", LABELS) is SOURCE
+
+
+def test_what_nobody_looked_for_is_not_judged():
+    gold = relabelled(SOURCE, "ner", "names", LABELS)
+    found = Layer(
+        "names",
+        spans(("person", ADA), ("person", MIT), ("work", EMMY), ("act", WON), ("group", EMMY)),
+        (Relation("R1", "of", "T0", "T1"), Relation("R2", "won", "T0", "T2")),
+        (Event("E1", "person", "T0"), Event("E2", "act", "T3")),
+        (Attribute("A1", "sure", "T0"), Attribute("A2", "sure", "T3")),
+    )
+    left = judged(gold, found)
+    assert [each.id for each in left.annotations()] == ["T0", "T1", "R1", "E1", "A1"]
+    assert [each.id for each in judged(gold, gold["names"]).annotations()] == ["T0", "T1"]
+
+
+def test_where_all_was_looked_for_all_is_judged():
+    assert judged(SOURCE, SOURCE["ner"]) == SOURCE["ner"]
+
+
+def test_scores_leave_it_out():
+    gold = relabelled(SOURCE, "ner", "names", LABELS)
+    found = spans(("person", ADA), ("person", MIT), ("work", EMMY), ("act", WON))
+    report = score([gold], [Document(TEXT, (Layer("names", found),), "d")], "names")
+    counts = report.spans.micro
+    assert (counts.hits, counts.predicted, counts.gold) == (1, 2, 2)

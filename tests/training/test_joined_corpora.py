@@ -1,0 +1,85 @@
+"""Corpora of different labels learnt as one task: through a map, what nobody looked for masked."""
+
+import re
+import shutil
+
+import pytest
+
+from spanloom.errors import DataError, RecipeError
+from spanloom.glad.run import run
+from spanloom.model import folder
+
+FIRST = {"Action": "act", "Reagent": "thing", "Place": "thing", "Modifier": None}
+JOINED = [{"data": "corpus", "labels": FIRST}, {"data": "acts", "labels": {"Action": "act"}}]
+TASKS = {"names": {"data": "joined", "kind": "entities", "layer": "names", "size": 16}}
+STAGE = {"tasks": ["names"], "epochs": 1, "batch": 40, "precision": "fp32"}
+
+
+@pytest.fixture(scope="module")
+def home(bench):
+    """Beside the usual corpus one whose annotators looked for actions alone."""
+    acts = bench.home / "acts"
+    if not acts.exists():
+        shutil.copytree(bench.home / "corpus", acts)
+        for path in acts.rglob("*.ann"):
+            kept = [line for line in path.read_text().splitlines(True) if "\tAction " in line]
+            path.write_text("".join(line for line in kept if line.startswith("T")))
+        for name in ("corpus", "acts"):
+            shutil.copytree(bench.home / name / "dev", bench.home / name / "test")
+    yield bench.home
+    shutil.rmtree(acts)
+    shutil.rmtree(bench.home / "corpus" / "test")
+
+
+def joined(**changes):
+    return {"corpora": {"joined": JOINED}, "tasks": TASKS, "stages": [STAGE], **changes}
+
+
+def test_labels_are_those_of_the_map_and_what_was_looked_for_is_known(bench, home):
+    prepared = bench.fresh(**joined())[1]
+    task, data = prepared.tasks["names"], prepared.data["names"]
+    assert task.inventory.spans == ("act", "thing")
+    half = len(data.cuts) // 2
+    gold = [data.gold[row] for row in range(2 * half)]
+    assert {each.looked for each in gold[:half]} == {(True, True, True)}
+    assert {each.looked for each in gold[half:]} == {(True, True, False)}
+    assert {label for each in gold[:half] for _, _, label in each.spans} == {0, 1, 2}
+    assert {label for each in gold[half:] for _, _, label in each.spans} == {1}
+    looked = task.targets(
+        [unit for row in (0, half) for unit in units(task, data, row)], dict(enumerate(gold))
+    ).looked
+    words = len(data.cuts[0].words)
+    assert looked[:words].all()
+    assert looked[words:, :2].all()
+    assert not looked[words:, 2].any()
+
+
+def units(task, data, row):
+    from spanloom.data.units import Sizes
+
+    return task.reading.units(row, data.cuts[row], Sizes(64, 64), None)
+
+
+def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recipe = bench.write("joined.yaml", **joined())
+    rows = list(run(recipe, home, tmp_path / "model", print, resume=False))
+    assert [(row.dataset, row.task) for row in rows] == [("corpus", "names"), ("acts", "names")]
+    assert set(rows[1].report["spans"]["labels"]) <= {"act"}
+    assert set(rows[0].report["spans"]["labels"]) <= {"act", "thing"}
+    model = folder.load(tmp_path / "model", device="cpu")
+    assert [layer.name for layer in model("add warm buffer .").layers] == ["names"]
+    assert "`names` of `corpus`, `acts`" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_a_label_without_a_name_is_an_error(bench, home):
+    part = {"data": "corpus", "labels": {"Action": "act"}}
+    with pytest.raises(DataError, match=r"has a span 'Modifier' that its map of labels does not"):
+        bench.fresh(**joined(corpora={"joined": [part]}))
+
+
+def test_a_kind_that_cannot_mask_is_refused(bench, home):
+    tags = {"names": {"data": "joined", "kind": "tags", "layer": "names", "size": 16}}
+    said = "tasks.names.data: a corpus made of others needs a kind that learns where not all"
+    with pytest.raises(RecipeError, match=re.escape(said)):
+        bench.fresh(**joined(tasks=tags))
