@@ -19,6 +19,7 @@ from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
 from spanloom.cli.glad import app as glad
 from spanloom.cli.init import init
+from spanloom.cli.pack import pack
 from spanloom.cli.say import WrongUse, say
 from spanloom.cli.score import score
 from spanloom.cli.train import train
@@ -60,7 +61,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, view, init, train, evaluate, check, convert):
+for _command in (annotate, view, init, train, evaluate, check, convert, pack):
     app.command()(_command)
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(score)

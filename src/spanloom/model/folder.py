@@ -35,6 +35,7 @@ from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
 from spanloom.model.network import Network
+from spanloom.model.packing import Store, pack, shapes, unpack
 from spanloom.model.precision import compute
 from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
@@ -107,6 +108,31 @@ def load(place: str | Path, *, device: str | None = None, precision: str = "auto
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 
 
+def packed(place: str | Path, target: Path, store: Store) -> Model:
+    """Write the model at ``place`` to ``target`` with its weights stored another way.
+
+    Returns the model as it is in ``target``. Raises ``ModelError`` and ``StorageError``.
+    """
+    model = load(place, device="cpu")
+    files = verify_folder(_fetched(place)[0])
+    tables = _tables(model.network)
+    weights = pack(unpack(load_file(files[WEIGHTS])), tables, store)
+    with write_folder(target, replace=True) as staging:
+        for name, path in files.items():
+            shutil.copyfile(path, staging / name)
+        (staging / WEIGHTS).write_bytes(serialized(weights))
+        card = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
+        said = f"Weights are stored smaller than they were measured: {store}.\n"
+        (staging / CARD).write_text(f"{card}\n{said}", encoding="utf-8")
+    return load(target, device="cpu")
+
+
+def _tables(network: Network) -> frozenset[str]:
+    """The names of the trunk's vectors that are looked up: of pieces, words, places, spellings."""
+    parts = network.trunk.named_modules(prefix="trunk")
+    return frozenset(f"{name}.weight" for name, part in parts if isinstance(part, nn.Embedding))
+
+
 def _beside(row: int, name: str) -> str:
     """The file in a model folder that keeps what an embedder calls ``name``."""
     return CONFIG if name == CONFIG else f"trunk-{row}-{name}"
@@ -122,7 +148,7 @@ def copy(folder: Path, target: Path) -> None:
 
 def load_weights(folder: Path, network: nn.Module) -> None:
     """Load the weights of a model folder into a network of the same shape."""
-    network.load_state_dict(load_file(folder / WEIGHTS))
+    network.load_state_dict(unpack(load_file(folder / WEIGHTS)))
 
 
 def _fetched(place: str | Path) -> tuple[Path, Path | None]:
@@ -143,12 +169,16 @@ def _fetched(place: str | Path) -> tuple[Path, Path | None]:
 
 
 def _weights(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes in the weights file; nothing but its header is read."""
+    """Return the shapes of the weights in a file; nothing but its header is read."""
     try:
         with safe_open(path, "pt") as weights:
-            return {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}
+            slices = {name: weights.get_slice(name) for name in weights.keys()}
+            header = {k: (each.get_dtype(), tuple(each.get_shape())) for k, each in slices.items()}
+        return shapes(header)
     except SafetensorError as error:
         raise ModelError(f"{path}: not a whole safetensors file: {error}") from error
+    except ValueError as error:
+        raise ModelError(f"{path}: {error}") from error
 
 
 def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
