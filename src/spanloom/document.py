@@ -18,6 +18,7 @@ Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names none
 WORDS, SENTENCES = "words", "sentences"  # layers that say how the text is cut, not what it means
 GIVEN = (WORDS, SENTENCES)
+WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from spanloom.formats import jsonl
+from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import folder as brat
 
 TEXT = "add 5 ml cold buffer ."
@@ -67,6 +67,15 @@ def test_a_folder_keeps_its_structure(annotate, home, tmp_path, expected):
     written = {each.document.name: each.document for each in brat.read_all(tmp_path / "out")}
     assert {k: v.layers for k, v in written.items()} == {k: v.layers for k, v in expected.items()}
     assert "[entities]" in (tmp_path / "out" / "annotation.conf").read_text(encoding="utf-8")
+
+
+def test_any_format_and_the_words_it_needs(annotate, tmp_path):
+    shown = annotate(TEXT, "--to", "conllu").stdout
+    assert annotate(TEXT, "-o", tmp_path / "x.conllu").exit_code == 0
+    assert (tmp_path / "x.conllu").read_text(encoding="utf-8") == shown
+    (read,) = conllu.loads(shown)
+    assert [read.text[span.start : span.end] for span in read["words"].spans] == TEXT.split()
+    assert "# sent_id = text-1\n# text = " in shown
 
 
 def test_jsonl_in_and_out(annotate, home, spanloom, tmp_path, expected):
@@ -131,6 +140,9 @@ MISTAKES = {
     "text --precision fp8": (1, "no precision 'fp8'"),
     "text --device abacus": (1, "no device 'abacus'"),
     "text -o {tmp}/x.doc": (2, "cannot tell the form"),
+    "text --to conlu": (1, "no form 'conlu'; did you mean 'conllu'?"),
+    "text --to docbin": (2, "--to docbin makes no text; say -o OUT"),
+    "text --to qamr": (2, "--to qamr makes several files; say -o OUT"),
     "text -o {tmp}/no/x.html": (1, "no folder"),
     "text --to json -o {tmp}/folder": (1, "folder: could not be written"),
     "{tmp}/folder -o {tmp}/x.pdf/out": (1, "x.pdf"),

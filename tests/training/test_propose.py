@@ -8,7 +8,7 @@ from spanloom.config.commented import commented
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
-from spanloom.training.propose import epochs, propose, sentences
+from spanloom.training.propose import epochs, propose, sentences, words
 
 
 def write(path, *layers, text="add cold buffer"):
@@ -72,6 +72,25 @@ def test_it_can_be_written_with_comments_and_read_again(tmp_path):
 )
 def test_long_lines_are_paragraphs(lines, expected):
     assert sentences([Document("\n".join(lines))]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("I don't, 5ml.", "I do n't , 5 ml .", "spacy"),
+        ("I don't, 5ml.", "I don ' t , 5 ml .", "fine"),
+        ("I don't, 5ml.", "I don't, 5ml.", "blank"),
+        ("I don't, 5ml.", "", "fine"),
+    ],
+)
+def test_words_are_split_as_the_corpus_splits_them(text, given, expected):
+    spans, at = [], 0
+    for row, word in enumerate(given.split()):
+        at = text.index(word, at)
+        spans.append(Span(f"T{row}", "word", ((at, at + len(word)),)))
+        at += len(word)
+    layers = (Layer("words", tuple(spans)),) if given else ()
+    assert words([Document(text, layers)]) == expected
 
 
 def test_less_data_more_epochs():

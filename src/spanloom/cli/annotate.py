@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.inputs import documents, given
-from spanloom.cli.outputs import Form, form, write
+from spanloom.cli.outputs import BRAT, form, is_format, write
 from spanloom.cli.say import WrongUse, listed, say
 from spanloom.document import Document
 
 if TYPE_CHECKING:
     from spanloom.model.model import Model
 
+# texts of one's own have no sentence ids yet, which CoNLL-U asks for
+_WHOLE = {"conllu": {"complete": "true"}}
 _NO_MODEL = (
     "annotate needs -m MODEL: no default model ships yet; "
     "train one: spanloom train FOLDER -o MODEL, then spanloom annotate … -m MODEL"
@@ -30,7 +32,10 @@ def annotate(
         str | None, typer.Option("-m", "--model", help="model folder or hub id")
     ] = None,
     tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None,
-    to: Annotated[Form | None, typer.Option(help="by OUT's name, else text")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="FORM", help="text | json | html | brat | conllu | trees …"),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None,
     in_place: Annotated[
         bool, typer.Option("--in-place", help="add to the brat files of DIR, changing no byte")
@@ -39,6 +44,8 @@ def annotate(
     precision: Annotated[str, typer.Option(help="auto | fp32 | bf16")] = "auto",
 ) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
+
+    FORM is by OUT's name, else text; it may be any format that convert writes.
 
     Example: spanloom annotate "Add 5 ml of buffer." -m runs/wlp
 
@@ -49,7 +56,7 @@ def annotate(
     found = given(source)
     is_folder = isinstance(found, Path) and found.is_dir()
     chosen = _chosen(to, out, in_place=in_place, folder=is_folder)
-    if chosen is Form.BRAT and out is None and not in_place and isinstance(found, Path):
+    if chosen == BRAT and out is None and not in_place and isinstance(found, Path):
         if is_folder or found.suffix == ".jsonl":
             raise WrongUse(f"{found}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     names = None if tasks is None else [each.strip() for each in tasks.split(",")]
@@ -59,18 +66,19 @@ def annotate(
         _add(loaded, stream, names, found)
         return
     title = found.name or "spanloom"
-    write(loaded.annotate(stream, names), chosen, out, title=title)
+    predicted = loaded.annotate(stream, names, cuts=is_format(chosen))
+    write(predicted, chosen, out, title=title, said=_WHOLE.get(chosen, {}))
 
 
-def _chosen(to: Form | None, out: Path | None, *, in_place: bool, folder: bool) -> Form:
+def _chosen(to: str | None, out: Path | None, *, in_place: bool, folder: bool) -> str:
     """The form of the output; raises ``WrongUse`` for what cannot go together."""
     if not in_place:
         return form(to, out, folder=folder)
     if not folder:
         raise WrongUse("--in-place needs a DIR of brat files")
-    if out is not None or to not in (None, Form.BRAT):
+    if out is not None or to not in (None, BRAT):
         raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
-    return Form.BRAT
+    return BRAT
 
 
 def _readable(path: Path) -> Iterator[Document]:

@@ -1,21 +1,17 @@
 """``spanloom convert``: the same documents in another format."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from spanloom.cli.inputs import documents, guessed, read
-from spanloom.cli.outputs import save_collection
+from spanloom.cli.outputs import of_name, pairs, save_collection, save_file, tell, valued
 from spanloom.cli.say import WrongUse, say
 from spanloom.document import Document
 from spanloom.errors import DataError
-
-if TYPE_CHECKING:
-    from spanloom.config.options import Options
-    from spanloom.formats._base import Format
 
 
 def convert(
@@ -51,16 +47,14 @@ def convert(
     if wanted != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
     say(f"{source} ({name}) to {out} ({wanted})")
-    said = _pairs("--read", reading or ())
-    stream = (
-        documents(source) if name == BRAT else read(source, name, _valued("--read", said), said)
-    )
+    said = pairs("--read", reading or ())
+    stream = documents(source) if name == BRAT else read(source, name, valued("--read", said), said)
     if wanted == BRAT:
         lost: Counter[str] = Counter()
         save_collection(_cut(stream, lost), out)
-        _tell(BRAT, lost)
+        tell(BRAT, lost)
     else:
-        _save(stream, out, wanted, _pairs("--write", writing or ()))
+        save_file(stream, out, wanted, pairs("--write", writing or ()))
 
 
 def _of(path: Path) -> str:
@@ -83,53 +77,11 @@ def _to(path: Path) -> str:
 
     if not path.suffix or path.is_dir():
         return _files.BRAT
-    names = _files.names()
-    if path.suffix.removeprefix(".") in names:
-        return path.suffix.removeprefix(".")
-    found = [name for name in names if path.name.lower().endswith(_files.load(name).suffixes[0])]
+    found = of_name(path)
     if len(found) != 1:
-        choices = ", ".join(found or [_files.BRAT, *names])
+        choices = ", ".join(found or [_files.BRAT, *_files.names()])
         raise WrongUse(f"{path}: its name does not tell the format; say --to {choices}")
     return found[0]
-
-
-def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """Return KEY=VALUE options by key."""
-    found = {}
-    for each in given:
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise WrongUse(f"{option}: expected KEY=VALUE, got {each!r:.60}")
-        found[key] = value
-    return found
-
-
-def _valued(option: str, said: Mapping[str, str]) -> dict[str, Any]:
-    """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
-    from spanloom.config.yaml import loads
-
-    return {
-        key: loads(value, option).data if value[:1] in ("[", "{") else value
-        for key, value in said.items()
-    }
-
-
-def _save(stream: Iterator[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
-    """Write one file, and say what it has no place for."""
-    from spanloom.config.yaml import Where
-    from spanloom.formats import _files
-
-    form = _files.load(name)
-    options = _files.chosen(form, _valued("--write", said), Where("--write"))
-    lost: Counter[str] = Counter()
-    written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
-    _tell(name, lost)
-    say(f"written to {', '.join(map(str, written))}")
-
-
-def _tell(name: str, lost: Mapping[str, int]) -> None:
-    for what, times in lost.items():
-        say(f"{name} has no place for {times} {what}")
 
 
 def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
@@ -145,13 +97,4 @@ def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
                 if any({"\n", "\r"} & {*document.text[a:b]} for a, b in span.fragments)
             )
             lost.update(breaks)
-        yield document
-
-
-def _counting(
-    stream: Iterator[Document], form: "Format", options: "Options", lost: Counter[str]
-) -> Iterator[Document]:
-    """Yield the documents, and count what the format will drop."""
-    for document in stream:
-        lost.update(form.lost(document, options))
         yield document

@@ -1,46 +1,88 @@
-"""How annotated documents leave: tables, JSON lines, brat files or an HTML page."""
+"""How annotated documents leave: tables, JSON lines, brat files, an HTML page, or any format."""
 
 import shutil
-from collections.abc import Iterable, Iterator
-from enum import StrEnum
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from spanloom.cli.say import WrongUse, is_terminal, put, say
 from spanloom.document import Document
+from spanloom.errors import NameNotFound
+
+if TYPE_CHECKING:
+    from spanloom.config.options import Options
+    from spanloom.formats._base import Format
+
+BRAT, JSON, TEXT, HTML = "brat", "json", "text", "html"
+_OWN = (BRAT, JSON, TEXT, HTML)
+_BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, ".txt": TEXT}
 
 
-class Form(StrEnum):
-    """What ``--to`` may say."""
-
-    BRAT = "brat"
-    JSON = "json"
-    TEXT = "text"
-    HTML = "html"
-
-
-_BY_SUFFIX = {".json": Form.JSON, ".jsonl": Form.JSON, ".html": Form.HTML, ".txt": Form.TEXT}
-
-
-def form(asked: Form | None, out: Path | None, *, folder: bool) -> Form:
+def form(asked: str | None, out: Path | None, *, folder: bool) -> str:
     """Return the form asked for, else the one that OUT's suffix names, else text.
 
-    ``folder``: the input is one, and OUT without a suffix is then a brat collection.
+    ``folder``: the input is one, and OUT without a suffix is then a brat collection. Raises
+    ``NameNotFound`` for a form that is neither one of ours nor a format.
     """
-    if asked is not None or out is None:
-        return asked or Form.TEXT
+    if asked is not None:
+        known = (*_OWN, *_formats())
+        if asked not in known:
+            raise NameNotFound("form", asked, known)
+        return asked
+    if out is None:
+        return TEXT
     if out.suffix in _BY_SUFFIX:
         return _BY_SUFFIX[out.suffix]
     if folder or not out.suffix:
-        return Form.BRAT
-    raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to brat|json|text|html")
+        return BRAT
+    found = of_name(out)
+    if len(found) != 1:
+        choices = "|".join(found or _OWN)
+        raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {choices}")
+    return found[0]
 
 
-def write(documents: Iterable[Document], to: Form, out: Path | None, *, title: str) -> None:
-    """Write documents as they come; nothing but an HTML page needs all of them at once."""
-    if to is Form.BRAT and out is not None:
+def is_format(form: str) -> bool:
+    """Whether a form is a format of files, which need words."""
+    return form not in _OWN
+
+
+def of_name(path: Path) -> list[str]:
+    """Return the format that is called as the file ends, else those whose files end so."""
+    from spanloom.formats import _files
+
+    names = _formats()
+    if path.suffix.removeprefix(".") in names:
+        return [path.suffix.removeprefix(".")]
+    return [name for name in names if path.name.lower().endswith(_files.load(name).suffixes[0])]
+
+
+def _formats() -> list[str]:
+    from spanloom.formats import _files
+
+    return _files.names()
+
+
+def write(
+    documents: Iterable[Document],
+    to: str,
+    out: Path | None,
+    *,
+    title: str,
+    said: Mapping[str, str],
+) -> None:
+    """Write documents as they come; an HTML page and files of formats need all of them at once.
+
+    ``said`` are a format's options.
+    """
+    if to == BRAT and out is not None:
         save_collection(documents, out)
         return
-    pieces = _page(documents, title) if to is Form.HTML else _pieces(documents, to, out)
+    if is_format(to) and out is not None:
+        save_file(documents, out, to, said)
+        return
+    pieces = _page(documents, title) if to == HTML else _pieces(documents, to, out, said)
     if out is None:
         for piece in pieces:
             put(piece, end="")
@@ -75,24 +117,96 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
     say(f"written to {out}/: {count} documents")
 
 
+def save_file(stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
+    """Write one file of a format, and say what that has no place for."""
+    from spanloom.formats import _files
+
+    form, options = _asked(name, said)
+    lost: Counter[str] = Counter()
+    written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
+    tell(name, lost)
+    say(f"written to {', '.join(map(str, written))}")
+
+
+def tell(name: str, lost: Mapping[str, int]) -> None:
+    """Say what a format had no place for."""
+    for what, times in lost.items():
+        say(f"{name} has no place for {times} {what}")
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Return KEY=VALUE options by key."""
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise WrongUse(f"{option}: expected KEY=VALUE, got {each!r:.60}")
+        found[key] = value
+    return found
+
+
+def valued(option: str, said: Mapping[str, str]) -> dict[str, Any]:
+    """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
+    from spanloom.config.yaml import loads
+
+    return {
+        key: loads(value, option).data if value[:1] in ("[", "{") else value
+        for key, value in said.items()
+    }
+
+
+def _asked(name: str, said: Mapping[str, str]) -> "tuple[Format, Options]":
+    """A format and its options."""
+    from spanloom.config.yaml import Where
+    from spanloom.formats import _files
+
+    form = _files.load(name)
+    return form, _files.chosen(form, valued("--write", said), Where("--write"))
+
+
+def _counting(
+    stream: Iterable[Document], form: "Format", options: "Options", lost: Counter[str]
+) -> Iterator[Document]:
+    """Yield the documents, and count what the format will drop."""
+    for document in stream:
+        lost.update(form.lost(document, options))
+        yield document
+
+
 def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
     from spanloom.page import html
 
     yield html.render(documents, title=title)
 
 
-def _pieces(documents: Iterable[Document], to: Form, out: Path | None) -> Iterator[str]:
+def _pieces(
+    documents: Iterable[Document], to: str, out: Path | None, said: Mapping[str, str]
+) -> Iterator[str]:
     """Each document by itself."""
     from spanloom.formats import jsonl
     from spanloom.formats.brat import write as brat
     from spanloom.page.table import table
 
+    if is_format(to):
+        yield from _spelled(documents, to, said)
+        return
     wide = shutil.get_terminal_size().columns if out is None and is_terminal() else None
     for number, document in enumerate(documents):
-        if to is Form.JSON:
+        if to == JSON:
             yield jsonl.dumps([document])
-        elif to is Form.BRAT:
+        elif to == BRAT:
             yield brat.dumps(document)
         else:
             head = "\n" * (number > 0) + f"# {document.name}\n"
             yield head + (table(document, width=wide) or "nothing found\n")
+
+
+def _spelled(documents: Iterable[Document], name: str, said: Mapping[str, str]) -> Iterator[str]:
+    """All documents as one text of a format; what it has no place for is told behind it."""
+    form, options = _asked(name, said)
+    if form.binary or form.beside:
+        what = "several files" if form.beside else "no text"
+        raise WrongUse(f"--to {name} makes {what}; say -o OUT")
+    lost: Counter[str] = Counter()
+    yield form.dumps(_counting(documents, form, options, lost), options=options)
+    tell(name, lost)

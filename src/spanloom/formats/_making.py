@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from spanloom.document import (
+    SENTENCE,
     SENTENCES,
+    WORD,
     WORDS,
     Annotation,
     Attribute,
@@ -20,8 +22,6 @@ from spanloom.document import (
     Span,
 )
 from spanloom.formats.brat.layers import layer_from
-
-WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 
 _LETTER: dict[type[Annotation], str] = {
     Span: "T",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from spanloom.document import SENTENCES, WORDS
-from spanloom.formats._making import WORD, Making
+from spanloom.document import SENTENCES, WORD, WORDS
+from spanloom.formats._making import Making
 from spanloom.formats._universal import (
     DEPREL,
     DEPS,

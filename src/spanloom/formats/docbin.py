@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanloom.config.options import Options
-from spanloom.document import SENTENCES, WORDS, Document, Fragment, Span
+from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._docbin import Grouped, Row, Tokens, begins, packed, unpacked
 from spanloom.formats._laid import Laid
-from spanloom.formats._making import SENTENCE, WORD, Making
+from spanloom.formats._making import Making
 from spanloom.formats._names import Names, numbered
 from spanloom.formats._regained import missing
 

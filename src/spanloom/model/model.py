@@ -11,13 +11,13 @@ from spanloom.config.recipe import Recipe
 from spanloom.data.batches import by_length, collate
 from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, Prompt, Sizes, Unit, cut, prompt
-from spanloom.document import Document, Layer
+from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer, Span
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat.ids import FreshIds
 from spanloom.forms.parts import PARTS
 from spanloom.model.network import Network
 from spanloom.model.precision import Compute
-from spanloom.tasks._base import Task
+from spanloom.tasks._base import Fresh, Task
 from spanloom.words import Splitter
 
 BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
@@ -71,6 +71,7 @@ class Model:
         names: Iterable[str] | None = None,
         *,
         words: int = BATCH_WORDS,
+        cuts: bool = False,
     ) -> Iterator[Document]:
         """Yield each document, bare of all else, with the layers that the named tasks predict.
 
@@ -79,8 +80,9 @@ class Model:
         reads it from the document (``LayerError`` where it has none); nothing else of a document
         but its text and queries is looked at. Where several of the tasks write one layer, each
         writes to a layer of its own name instead, so that none hides another. Layers that were
-        given and the parts of a text stay: what is written may refer to them. Raises
-        ``NameNotFound`` for an unknown task.
+        given and the parts of a text stay: what is written may refer to them. With ``cuts`` layers
+        of words and sentences say how a text was cut that gave none. Raises ``NameNotFound`` for
+        an unknown task.
         """
         tasks = self._chosen(names)
         passes = self.passes(tasks)
@@ -88,7 +90,7 @@ class Model:
         while under_way := self._open(stream, tasks):
             for group in passes:
                 self._run(under_way, {name: tasks[name] for name in group}, words)
-            yield from self._finish(under_way, tasks)
+            yield from self._finish(under_way, tasks, cuts=cuts)
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Task]:
         able = {name: task for name, task in self.tasks.items() if task.annotates}
@@ -142,18 +144,33 @@ class Model:
                     for unit, each in zip(group, found, strict=True):
                         under_way[unit.document].found[name].append((unit, each))
 
-    def _finish(self, under_way: Sequence[_Open], tasks: Mapping[str, Task]) -> Iterator[Document]:
+    def _finish(
+        self, under_way: Sequence[_Open], tasks: Mapping[str, Task], *, cuts: bool
+    ) -> Iterator[Document]:
         shared = Counter(task.layer for task in tasks.values())
         given = {PARTS, *(layer for task in tasks.values() for layer in task.inputs)}
         for each in under_way:
             document = each.document.bare(given - shared.keys())
             fresh = FreshIds(document.annotations())
-            layers: list[Layer] = []
+            layers = list(_cut_layers(each, fresh)) if cuts else []
             for name, task in tasks.items():
                 found = sorted(each.found.pop(name), key=_place)
                 layer = task.write(each.document, found, fresh)
                 layers.append(replace(layer, name=name) if shared[layer.name] > 1 else layer)
             yield replace(document, layers=(*document.layers, *layers))
+
+
+def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:
+    """The words and sentences that a document was cut into, where it gives none."""
+    bounds, sentences = opened.cut.words, opened.cut.sentences
+    at = {
+        WORDS: (WORD, bounds),
+        SENTENCES: (SENTENCE, [(bounds[a][0], bounds[b - 1][1]) for a, b in sentences]),
+    }
+    for name, (label, stretches) in at.items():
+        if not opened.document.has(name):
+            spans = tuple(Span(fresh("T"), label, (stretch,)) for stretch in stretches)
+            yield Layer(name, spans)
 
 
 def _place(found: tuple[Unit, Any]) -> tuple[int, int]:
