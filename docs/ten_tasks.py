@@ -77,7 +77,12 @@ def _order(row: Row) -> tuple[Any, ...]:
 
 
 def _asked(said: Mapping[str, Any], row: Row) -> Asked:
-    """What is asked of a row; that of gold spans only where they were given, and so on."""
+    """What is asked of a row; that of gold spans only where they were given, and so on.
+
+    Nothing of one whose labels were mapped: it measures something else.
+    """
+    if row.labels:
+        return Asked({}, said["ratios"].get(row.kind))
     every = said["figures"].get(row.dataset, {}).get(row.task, {})
     mine = {name: e for name, e in every.items() if e.get("given", False) == bool(row.given)}
     return Asked(mine, said["ratios"].get(row.kind))
@@ -89,7 +94,9 @@ def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
     ratio = spread([row.ratio for row in rows], "{:.0%}")
     wanted = f" (≥ {asked.ratio} %)" if asked.ratio is not None else ""
     return [
-        TASKS.get(one.kind, one.kind) + (", given" if one.given else ""),
+        TASKS.get(one.kind, one.kind)
+        + (", given" if one.given else "")
+        + (", labels mapped" if one.labels else ""),
         one.dataset,
         ", ".join(_figure(name, rows) for name in one.figures),
         ", ".join(f"{name} {e['asked']:g}" for name, e in asked.figures.items() if "asked" in e),

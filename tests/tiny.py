@@ -112,3 +112,12 @@ def recipe(folder: Path, **changes: object) -> Path:
     path = folder / "recipe.yaml"
     path.write_text(json.dumps(made | changes), encoding="utf-8")
     return path
+
+
+def placed(ids, rows, owners):
+    """Say which word stands at each place of windows, from the places of the words' pieces."""
+    import torch
+
+    words = torch.full_like(ids, -1).flatten()
+    words[rows] = owners
+    return words.view_as(ids)

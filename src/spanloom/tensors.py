@@ -47,6 +47,8 @@ class Batch:
     unless ``aside`` says which. ``piece_row`` names, for each piece in reading order, its place in
     ``ids.flatten()``: the window in which it has most context. ``piece_word`` names the word it
     belongs to, in ascending order. ``segments`` is 0 in prompts and 1 in texts that follow one.
+    ``place_word`` names the word whose piece stands at each place, -1 where none does: where
+    windows overlap, a word's pieces stand in several.
     """
 
     words: tuple[str, ...]
@@ -57,6 +59,7 @@ class Batch:
     mask: Bool[Tensor, "window seq"]
     piece_row: Int[Tensor, " piece"]
     piece_word: Int[Tensor, " piece"]
+    place_word: Int[Tensor, "window seq"]
     segments: Int[Tensor, "window seq"] | None = None
     aside: Aside | None = None
 
@@ -71,6 +74,7 @@ class Batch:
             self.mask.to(device),
             self.piece_row.to(device),
             self.piece_word.to(device),
+            self.place_word.to(device),
             None if self.segments is None else self.segments.to(device),
             None if self.aside is None else self.aside.to(device),
         )

@@ -19,6 +19,7 @@ def batch():
         mask=ids > 0,
         piece_row=torch.tensor([1, 2, 3, 6, 7]),
         piece_word=torch.tensor([0, 0, 1, 2, 2]),
+        place_word=torch.tensor([[-1, 0, 0, 1, -1], [-1, 2, 2, -1, -1]]),
     )
 
 

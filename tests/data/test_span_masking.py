@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 from itertools import groupby, pairwise
 
 import pytest
+import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,8 +44,9 @@ def batch(windows):
         units=every,
         ids=ids,
         mask=ids != PAD,
-        piece_row=torch.tensor(rows, dtype=torch.long),
-        piece_word=torch.tensor(words, dtype=torch.long),
+        piece_row=(places := torch.tensor(rows, dtype=torch.long)),
+        piece_word=(owners := torch.tensor(words, dtype=torch.long)),
+        place_word=tiny.placed(ids, places, owners),
     )
 
 

@@ -14,7 +14,15 @@ KINDS = [
 
 def _batch(words):
     none, bounds = torch.zeros(0, dtype=torch.long), torch.tensor([[0, len(words)]])
-    return Batch(tuple(words), bounds, bounds, bounds, none[None], none[None].bool(), none, none)
+    return Batch(
+        tuple(words),
+        bounds,
+        bounds,
+        bounds,
+        none[None],
+        none[None].bool(),
+        *(none, none, none[None]),
+    )
 
 
 @pytest.mark.parametrize("words", KINDS)

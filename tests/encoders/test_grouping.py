@@ -47,7 +47,8 @@ def _made(ids, rows, owners):
     every = torch.tensor([[0, owners[-1] + 1]])
     words = ("w",) * (owners[-1] + 1)
     places = torch.tensor(rows), torch.tensor(owners)
-    return Batch(words, every, every, every, ids, ids != PAD, *places)
+    placed = tiny.placed(ids, *places)
+    return Batch(words, every, every, every, ids, ids != PAD, *places, placed)
 
 
 def alone(batch):

@@ -1,6 +1,7 @@
 """A text as long as a book: few windows go through an encoder at once, and nothing else changes."""
 
 import pytest
+import tiny
 import torch
 from transformers import BertConfig
 
@@ -26,7 +27,8 @@ def batch(windows, width=6):
     bounds = torch.tensor([[0, len(rows)]])
     mask = torch.ones(windows, width, dtype=torch.bool)
     words = ("w",) * len(rows)
-    return Batch(words, bounds, bounds, bounds, ids, mask, rows, torch.arange(len(rows)))
+    places = rows, torch.arange(len(rows))
+    return Batch(words, bounds, bounds, bounds, ids, mask, *places, tiny.placed(ids, *places))
 
 
 def test_little_is_read_at_once_where_no_gradient_is_kept(made, monkeypatch):

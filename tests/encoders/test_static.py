@@ -36,6 +36,7 @@ def _batch(words):
     return Batch(
         words=tuple(words), sentences=bounds, contexts=bounds, units=bounds, ids=none[None],
         mask=none[None].bool(), piece_row=none, piece_word=none,
+        place_word=none[None],
     )  # fmt: skip
 
 

@@ -3,11 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 from transformers import AutoConfig, BertConfig, BertModel
 
+from spanloom.data.batches import collate
+from spanloom.data.pieces import Pieces
+from spanloom.data.units import Unit
 from spanloom.data.windows import slices
 from spanloom.encoders.casing import shape
 from spanloom.encoders.transformer import Options, build, pretrained, untrained
@@ -52,7 +58,10 @@ def _batch(units, limit):
     rows = torch.tensor([window * width + place for window, place in places])
     names = ("w",) * len(words)
     return (
-        Batch(names, bounds, bounds, bounds, ids, mask, rows, torch.tensor(owners)),
+        Batch(
+            *(names, bounds, bounds, bounds, ids, mask, rows, torch.tensor(owners)),
+            tiny.placed(ids, rows, torch.tensor(owners)),
+        ),
         windows,
         places,
     )
@@ -170,3 +179,38 @@ def test_spelling_is_added_to_the_pieces_of_each_word(folder, theirs):
         second = theirs(inputs_embeds=embedded[1:, :3]).last_hidden_state[0]
         expected = torch.stack([first[1], first[2:4].mean(0), first[4], second[1]])
         torch.testing.assert_close(mine(batch), expected, **CLOSE)
+
+
+def test_spelling_is_shown_wherever_windows_overlap(folder, theirs):
+    options = Options(layers="last", spelling=True)
+    mine = build(options, pretrained(folder, options)).eval()
+    spelt = ["of", "Ada", "NASA", "7", "x", "Bob", "12"]
+    pieces = Pieces(Tokenizer(WordLevel()), (CLS,), (SEP,), padding=PAD, unknown=1, mask=1)
+    ids = tuple((row + 4,) for row in range(7))  # the word "of" is piece 4
+    unit = Unit(0, 0, ((0, 1),) * 7, tuple(spelt), ids, ((0, 7),), ((0, 7),))
+    batch = collate([unit], pieces, 4)
+    assert batch.ids.shape[0] > 1
+    with torch.no_grad():
+        torch.nn.init.normal_(mine.spelling.weight)
+        mine.spelling.weight[0] = 0
+        every = []
+        for ids in batch.ids:
+            shapes = [0 if i < 4 else 1 + shape(spelt[i - 4]) for i in ids.tolist()]
+            embedded = theirs.get_input_embeddings()(ids) + mine.spelling.weight[shapes]
+            mask = (ids != PAD)[None].long()
+            out = theirs(inputs_embeds=embedded[None], attention_mask=mask).last_hidden_state[0]
+            every.append(out)
+        expected = torch.cat(every)[batch.piece_row]
+        torch.testing.assert_close(mine(batch), expected, **CLOSE)
+
+
+def test_states_do_not_betray_how_hidden_words_are_spelt(folder):
+    options = Options(spelling=True)
+    mine = build(options, pretrained(folder, options)).eval()
+    batch = _batch([[[5], [6, 7]]], 9)[0]
+    with torch.no_grad():
+        torch.nn.init.normal_(mine.spelling.weight)
+        one, two = (
+            mine.states(replace(batch, words=words))[-1] for words in (("a", "b"), ("A", "B7"))
+        )
+    assert one.equal(two)

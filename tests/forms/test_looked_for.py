@@ -46,8 +46,8 @@ def test_a_label_that_the_map_does_not_name_is_an_error():
         relabelled(SOURCE, "ner", "names", {"PER": "person", "ORG": "group"})
 
 
-def test_a_document_without_the_layer_stays():
-    assert relabelled(SOURCE, "none", "names", LABELS) is SOURCE
+def test_a_document_without_the_layer_has_nothing_to_learn():
+    assert relabelled(SOURCE, "none", "other", LABELS).layers == ()
 
 
 def test_what_nobody_looked_for_is_not_judged():

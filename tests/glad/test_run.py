@@ -128,7 +128,7 @@ def test_without_the_folder_of_its_run_a_model_has_no_minutes(home, made, tmp_pa
         (("dropout=0.2",), "its seed is 3, asked for is 1"),
         (("seed=3",), "its dropout is 0.2, asked for is 0.3"),
         (("seed=3", "dropout=0.2", "stages.1.epochs=4"), "its stages.1.epochs is 3.0, asked"),
-        (("seed=3", "dropout=0.2", "tasks.steps.prune=0.7"), "its tasks.steps.prune is None"),
+        (("seed=3", "dropout=0.2", "tasks.steps.prune=0.7"), "its tasks.steps.prune is nothing"),
         (("seed=3", "dropout=0.2", "stages.1.drop=[]"), r"its stages.1.drop is \['names'\]"),
     ],
 )

@@ -60,7 +60,8 @@ def test_what_cannot_be_unpacked_is_refused_by_its_header(header, said):
 @pytest.fixture(scope="module")
 def small(saved, tmp_path_factory):
     out = tmp_path_factory.mktemp("packed") / "small"
-    return folder.packed(saved, out, Store("int8", "fp16")), out
+    folder.repack(saved, out, Store("int8", "fp16"))
+    return folder.load(out, device="cpu"), out
 
 
 def test_a_packed_model_is_smaller_and_finds_nearly_the_same(saved, small):
@@ -77,8 +78,9 @@ def test_a_packed_model_is_smaller_and_finds_nearly_the_same(saved, small):
 
 def test_a_packed_model_can_be_packed_again_and_changes_no_more(small, tmp_path):
     _, out = small
-    folder.packed(out, tmp_path / "again", Store("int8", "fp16"))
-    assert (tmp_path / "again" / folder.WEIGHTS).read_bytes() == (out / folder.WEIGHTS).read_bytes()
+    folder.repack(out, tmp_path / "again", Store("int8", "fp16"))
+    for name in (folder.WEIGHTS, folder.CARD):
+        assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes()
 
 
 def test_a_hostile_scale_is_refused(small, tmp_path):

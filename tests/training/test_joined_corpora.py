@@ -78,8 +78,36 @@ def test_a_label_without_a_name_is_an_error(bench, home):
         bench.fresh(**joined(corpora={"joined": [part]}))
 
 
-def test_a_kind_that_cannot_mask_is_refused(bench, home):
-    tags = {"names": {"data": "joined", "kind": "tags", "layer": "names", "size": 16}}
+@pytest.mark.parametrize("kind", ["tags", "relations"])
+def test_a_kind_that_cannot_mask_is_refused(bench, home, kind):
+    tags = {"names": {"data": "joined", "kind": kind, "layer": "names", "size": 16}}
     said = "tasks.names.data: a corpus made of others needs a kind that learns where not all"
     with pytest.raises(RecipeError, match=re.escape(said)):
         bench.fresh(**joined(tasks=tags))
+
+
+@pytest.mark.parametrize(
+    ("corpora", "said"),
+    [
+        ({"joined": [JOINED[0], JOINED[0]]}, "corpora.joined: names 'corpus' twice"),
+        ({"joined": JOINED, "idle": JOINED}, "corpora.idle: no task has it as its data"),
+        ({"joined": [{"data": "corpus", "labels": {"a": ""}}]}, "corpora.joined.0.labels.a:"),
+        ({"joined": [{"data": "corpus", "labels": {"a": "b\nc"}}]}, "corpora.joined.0.labels.a:"),
+    ],
+)
+def test_what_makes_no_corpus_is_told_with_its_place(bench, home, corpora, said):
+    with pytest.raises(RecipeError, match=re.escape(said)):
+        bench.fresh(**joined(corpora=corpora))
+
+
+def test_a_layer_that_a_source_lacks_is_an_error(bench, home):
+    part = {"data": "corpus", "layer": "mian", "labels": FIRST}
+    with pytest.raises(DataError, match=r"no document of 'corpus' has layer 'mian' .*: main"):
+        bench.fresh(**joined(corpora={"joined": [part]}))
+
+
+def test_a_misspelt_corpus_is_told_with_its_like(bench, home):
+    tasks = {"names": TASKS["names"] | {"data": "joind"}, "more": TASKS["names"]}
+    stage = STAGE | {"tasks": ["names", "more"]}
+    with pytest.raises(RecipeError, match=r"no corpus 'joind'.* did you mean 'joined'"):
+        bench.fresh(**joined(tasks=tasks, stages=[stage]))

@@ -184,6 +184,7 @@ class Layered(nn.Module):
         encoder.embeddings = nn.Embedding(5, 2)
         encoder.encoder = nn.Module()
         encoder.encoder.layer = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+        encoder.final_norm = nn.LayerNorm(2)
         part = nn.Module()
         part.encoder, part.mix = encoder, nn.Linear(2, 2)
         self.trunk = nn.ModuleList([part])
@@ -199,5 +200,6 @@ def test_each_layer_learns_more_slowly_than_the_one_above():
         f"{inside}.1.weight": 0.4,
         f"{inside}.0.weight": 0.2,
         "trunk.0.encoder.embeddings.weight": 0.1,
+        "trunk.0.encoder.final_norm.weight": 0.8,
         "trunk.0.mix.weight": 3.0,
     }

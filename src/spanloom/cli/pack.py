@@ -22,8 +22,8 @@ def pack(
 
     Example: spanloom pack runs/mine -o runs/mine-small
     """
-    from spanloom.model.folder import WEIGHTS, packed
+    from spanloom.model.folder import WEIGHTS, repack
     from spanloom.model.packing import Store
 
-    packed(model, out, Store(tables, matrices))
+    repack(model, out, Store(tables, matrices))
     put(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")

@@ -4,7 +4,7 @@ What belongs to one kind of embedder, level or task stays a plain mapping (``opt
 file that owns the kind checks with its own model: ``options(Model, spec.options, recipe.at(...))``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
 PIECES = "pieces"  # the level of a transformer's own pieces, for tasks that guess them
 
 Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
+Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 Raw = dict[str, Any]
 
 
@@ -49,11 +50,11 @@ class LevelSpec(Options):
 
 
 class SourceSpec(Options):
-    """A layer of a corpus that is part of a larger one, and what its labels are called there."""
+    """A corpus that is part of a larger one, and what the labels of a layer are called there."""
 
     data: str = Field(min_length=1, description="a corpus name or a folder")
     layer: str = Field(default="main", min_length=1, description="the layer it adds")
-    labels: dict[str, str | None] = Field(
+    labels: dict[str, Label | None] = Field(
         min_length=1,
         description="its labels, each with its name in the whole; null: something, unclear what",
     )
@@ -181,7 +182,7 @@ class Recipe(Options):
     start: str | None = Field(
         default=None,
         min_length=1,
-        description="a model (folder or hub id) whose trunk, levels and heads training begins with",
+        description="a model (folder from here, or hub id) whose weights training begins with",
     )
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
     dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
@@ -218,7 +219,7 @@ def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Reci
 
 
 def dumps(recipe: Recipe) -> str:
-    """Write a recipe as YAML with every key, so that later defaults do not change it."""
+    """Write a recipe as YAML with every key it has, so that later defaults do not change it."""
     return yaml.dump(plain(recipe))
 
 
@@ -280,6 +281,18 @@ def _check_names(recipe: Recipe) -> None:
         _known(task.level, known, recipe.at("tasks", name, "level"), "level")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
+    for name, parts in recipe.corpora.items():
+        _check_corpus(recipe, name, [each.data for each in parts])
+
+
+def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:
+    """Raise ``RecipeError`` for a corpus made of others that is one twice, or that nobody reads."""
+    where = recipe.at("corpora", name)
+    for source in sources:
+        if sources.count(source) > 1:
+            raise where.error(f"names {source!r} twice")
+    if all(task.data != name for task in recipe.tasks.values()):
+        raise where.error("no task has it as its data")
 
 
 def _check_stage(recipe: Recipe, index: int) -> None:

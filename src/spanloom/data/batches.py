@@ -40,6 +40,7 @@ def collate(units: Sequence[Unit], pieces: Pieces, limit: int) -> Batch:
         mask=mask,
         piece_row=rows,
         piece_word=words,
+        place_word=windows.words_read(ids.shape[1]),
         segments=windows.segments(ids.shape[1]),
         aside=_aside(units),
     )
@@ -50,7 +51,8 @@ class _Windows:
     """Windows under way, and where the pieces of each word read stand in them.
 
     ``runs`` are pieces side by side: their window, the first one's place in it, the words they
-    belong to. ``ahead`` counts what stands before a text that has a prompt.
+    belong to; those ``beside`` are read for context alone. ``ahead`` counts what stands before a
+    text that has a prompt.
     """
 
     special: Pieces
@@ -58,6 +60,7 @@ class _Windows:
     ids: list[list[int]] = field(default_factory=list)
     ahead: list[int] = field(default_factory=list)
     runs: list[tuple[int, int, Owners]] = field(default_factory=list)
+    beside: list[tuple[int, int, Owners]] = field(default_factory=list)
     words: int = 0
 
     def add(self, unit: Unit) -> None:
@@ -79,6 +82,10 @@ class _Windows:
                     (window, len(self.special.prefix), asked),
                     (window, before, owners[part.keep : part.stop]),
                 ]
+                self.beside += [
+                    (window, len(head), owners[part.start : part.keep]),
+                    (window, part.stop - part.start + len(head), owners[part.stop : part.end]),
+                ]
                 self.ids.append([*head, *ids[part.start : part.end], *self.special.suffix])
                 self.ahead.append(len(head) if prompt else 0)
         self.words = text + len(unit.pieces)
@@ -97,6 +104,13 @@ class _Windows:
         words = np.concatenate([owners for _, owners in runs])
         order = np.argsort(words, kind="stable")
         return torch.from_numpy(rows[order]), torch.from_numpy(words[order])
+
+    def words_read(self, width: int) -> Tensor:
+        """Return the word of the piece at each place, ``window seq``; -1 for special pieces."""
+        found = np.full((max(1, len(self.ids)), width), -1)
+        for window, place, owners in (*self.runs, *self.beside):
+            found[window, place : place + len(owners)] = owners
+        return torch.from_numpy(found)
 
     def segments(self, width: int) -> Tensor | None:
         """Return 1 for what follows a prompt, ``window seq``; None where there is no prompt."""
@@ -179,6 +193,7 @@ def parts(batch: Batch) -> Iterator[Batch]:
             batch.mask[top:bottom],
             row - top * width,
             word - start,
+            (batch.place_word[top:bottom] - start).clamp(min=-1),
         )
 
 

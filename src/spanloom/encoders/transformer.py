@@ -125,10 +125,12 @@ class Transformer(nn.Module):
         return self._pool(torch.cat(parts) if len(parts) > 1 else parts[0], rows, batch)
 
     def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
-        """Return all layers' states, the lowest first."""
+        """Return all layers' states, the lowest first.
+
+        Spellings are not shown: who asks has hidden words in ``ids``, which they would betray.
+        """
         every = torch.arange(len(batch.ids), device=batch.ids.device)
-        shapes = None if self.spelling is None else _shapes(batch)
-        return self._read(batch, shapes, every, batch.ids.shape[1])
+        return self._read(batch, None, every, batch.ids.shape[1])
 
     def _read(
         self,
@@ -138,7 +140,8 @@ class Transformer(nn.Module):
         longest: int,
     ) -> tuple[Float[Tensor, "some longest dim"], ...]:
         """States of some windows, of their first pieces."""
-        read: dict[str, Tensor] = {"attention_mask": batch.mask[windows, :longest]}
+        mask = batch.mask[windows, :longest].long()  # DeBERTa reckons with it
+        read: dict[str, Tensor] = {"attention_mask": mask}
         ids = batch.ids[windows, :longest]
         if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
             read["token_type_ids"] = batch.segments[windows, :longest]
@@ -167,14 +170,9 @@ class Transformer(nn.Module):
 
 
 def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
-    """How the word is spelled whose piece stands at each place, counted from 1; 0 where none does.
-
-    Where windows of a long sentence overlap, a piece counts in the window it is taken from alone.
-    """
-    shapes = torch.tensor([casing.shape(word) + 1 for word in batch.words], device=batch.ids.device)
-    placed = torch.zeros_like(batch.ids).flatten()
-    placed[batch.piece_row] = shapes[batch.piece_word]
-    return placed.view_as(batch.ids)
+    """How the word is spelled whose piece stands at each place, from 1; 0 where none does."""
+    shapes = [0, *(casing.shape(word) + 1 for word in batch.words)]
+    return torch.tensor(shapes, device=batch.ids.device)[batch.place_word + 1]
 
 
 def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:

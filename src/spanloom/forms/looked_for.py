@@ -1,8 +1,8 @@
-"""Corpora of different labels as one: what each label is called, and which ones were looked for.
+"""Spans of corpora with different labels as one: what each is called, and what was looked for.
 
 A document says in its meta which labels its annotators looked for, where these are not all that a
-layer may have. A span whose label says too little (`MISC` may be a work or an event) is `UNSURE`:
-something stands there, nobody knows what.
+layer may have. A span whose label says too little (``MISC`` may be a work or an event) is
+``UNSURE``: something stands there, nobody knows what. No corpus can spell that label.
 """
 
 from collections.abc import Mapping
@@ -11,34 +11,34 @@ from dataclasses import replace
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 
-UNSURE = "?"
+UNSURE = "\x00unsure"
 _KEY = "looked for: "
 
 
 def relabelled(
     document: Document, layer: str, to: str, labels: Mapping[str, str | None]
 ) -> Document:
-    """Return the text with one layer, renamed ``to``, its spans labelled as ``labels`` says.
+    """Return the bare text with the spans of one layer in a layer ``to``, labelled as said.
 
-    Where that says None a span is unsure. All other labels that ``labels`` leads to were looked
-    for. Raises ``DataError`` for a span whose label is not in it; a document that has no such layer
-    stays as it is.
+    Where ``labels`` says None a span is unsure. All other labels that it leads to were looked for.
+    Relations, events and attributes have no names there and are left out. A document without the
+    layer has none of that name afterwards. Raises ``DataError`` for a span whose label is not in
+    ``labels``.
     """
+    bare = document.bare()
     if not document.has(layer):
-        return document
-    mine = document[layer]
-    for span in mine.spans:
+        return bare
+    spans = document[layer].spans
+    for span in spans:
         if span.label not in labels:
             raise DataError(
                 f"{document.name}: layer {layer!r} has a span {span.label!r} that its map of "
                 f"labels does not name (named: {', '.join(sorted(labels))})"
             )
-    spans = tuple(replace(span, label=labels[span.label] or UNSURE) for span in mine.spans)
+    named = tuple(replace(span, label=labels[span.label] or UNSURE) for span in spans)
     known = "\n".join(sorted({label for label in labels.values() if label is not None}))
-    bare = document.bare()
     meta = (*(pair for pair in bare.meta if pair[0] != _KEY + to), (_KEY + to, known))
-    renamed = Layer(to, spans, mine.relations, attributes=mine.attributes)
-    return replace(bare.with_layer(renamed), meta=meta)
+    return replace(bare.with_layer(Layer(to, named)), meta=meta)
 
 
 def looked_for(document: Document, layer: str) -> frozenset[str] | None:
@@ -50,12 +50,14 @@ def looked_for(document: Document, layer: str) -> frozenset[str] | None:
 def judged(gold: Document, layer: Layer) -> Layer:
     """Leave out of a layer, the gold document's or a predicted one, what cannot be judged.
 
-    That is labels nobody looked for, spans of which the gold is unsure, and what hangs on these.
+    That is spans of labels nobody looked for, those of which the gold is unsure, and what hangs on
+    these.
     """
     known = looked_for(gold, layer.name)
     if known is None:
         return layer
-    unsure = {span.fragments for span in gold[layer.name].spans if span.label == UNSURE}
+    sure = {span.fragments for span in gold[layer.name].spans if span.label != UNSURE}
+    unsure = {span.fragments for span in gold[layer.name].spans} - sure
     spans = tuple(
         span for span in layer.spans if span.label in known and span.fragments not in unsure
     )

@@ -25,7 +25,9 @@ def cells(row: Row) -> tuple[str, ...]:
     Ratios are in percent, speeds in words a second of CPU time, in training and annotating.
     """
     measure, value = row.main
-    kind = f"{row.kind}, given" if row.given else row.kind
+    kind = ", ".join(
+        (row.kind, *(["given"] if row.given else []), *(["labels mapped"] if row.labels else []))
+    )
     dev = row.dev.get(f"{row.task}.{measure}")
     sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
     recipe = " ".join((row.recipe, *row.settings))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,9 +19,11 @@ class Row:
     """``figures`` are the task's own numbers, the first its main one; ``intervals`` are of those.
 
     ``key`` says which files and card the dataset was prepared from, ``given`` the layers that the
-    task was told, ``settings`` what was changed in the recipe but for the seed, ``report`` all that
-    was measured. ``dev`` are the figures for which the weights were chosen, after ``updates``,
-    which is ``epoch`` passes over the data of the last stage.
+    task was told, ``labels`` what the dataset's labels are called where a task learns from several
+    (what nobody looked for is not scored: not the dataset's usual figure), ``settings`` what was
+    changed in the recipe but for the seed, ``report`` all that was measured. ``dev`` are the
+    figures for which the weights were chosen, after ``updates``, which is ``epoch`` passes over the
+    data of the last stage.
 
     ``minutes`` are of CPU time in training. Speeds are words a second of CPU time: ``trained`` in
     training, ``annotated`` end to end, ``encoder`` the encoder alone on the same batches in the
@@ -53,6 +55,7 @@ class Row:
     ratio: float | None
     compute: str
     report: dict[str, Any]
+    labels: dict[str, str | None] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @property

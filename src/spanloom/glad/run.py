@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def run(
     set; each look at one is noted in ``test-evaluations.jsonl``.
     """
     asked = recipes.load(recipe, settings)
+    for name in asked.kept:
+        list(_tests(asked, name, data))  # a label that only test has is better told now
     if not out.exists():
         start.train(asked, data, out, say, resume=resume)
     model = load(str(out))
@@ -54,21 +57,23 @@ def run(
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
     tasks = [name for name, task in model.tasks.items() if task.annotates]
-    found = [(name, *each) for name in tasks for each in _tests(model.recipe, name, data)]
-    if not any(documents for _, _, documents in found):
+    found = [(name, test) for name in tasks for test in _tests(model.recipe, name, data)]
+    if not any(test.documents for _, test in found):
         raise DataError(f"{data}: no task of {recipe} has a test split")
-    for name, dataset, documents in found:
-        row = _row(model, name, dataset, documents, say)
+    for name, test in found:
+        row = _row(model, name, test, say)
         if row is not None:
             figures = {name: row["figures"]}
-            look = command, str(out), dataset, "test", documents, model.recipe.seed, figures
+            look = command, str(out), test.dataset, "test", test.raw, model.recipe.seed, figures
             evaluation.note(evaluation.LOG, *look)
-            prepared = prepare.already(data, dataset)
+            prepared = prepare.already(data, test.dataset)
+            known = test.dataset in cards.names()
             yield Row(
-                dataset=dataset,
-                version=cards.load(dataset).version if dataset in cards.names() else "",
+                dataset=test.dataset,
+                version=cards.load(test.dataset).version if known else "",
                 key=prepared.key if prepared else "",
                 task=name,
+                labels=test.labels,
                 recipe=recipe.stem,
                 settings=tuple(each for each in settings if not each.startswith(SEED)),
                 seed=model.recipe.seed,
@@ -99,7 +104,8 @@ def _differences(mine: Any, other: Any, above: Keys = ()) -> Iterator[tuple[Keys
     """Yield where two plain values differ, and what each says there, None for nothing."""
     if isinstance(mine, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*mine, *other)):
-            yield from _differences(mine.get(key), other.get(key), (*above, key))
+            pair = mine.get(key, _Nothing()), other.get(key, _Nothing())
+            yield from _differences(*pair, (*above, key))
     elif isinstance(mine, list) and isinstance(other, list) and len(mine) == len(other):
         for row, pair in enumerate(zip(mine, other, strict=True)):
             yield from _differences(*pair, (*above, row))
@@ -128,26 +134,48 @@ def _said(settings: Sequence[str]) -> list[str]:
     return [part for each in settings for part in ("--set", each)]
 
 
-def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[tuple[str, tuple[Document, ...]]]:
-    """The datasets of a task, each with the documents of its test split, none where it has none."""
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """What a recipe without a key says of it."""
+
+    def __repr__(self) -> str:
+        """Read well in an error."""
+        return "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """The test split of a dataset, empty where it has none: as it is, and as a task sees it.
+
+    ``labels`` maps its labels to the task's, where the task learns from several datasets.
+    """
+
+    dataset: str
+    raw: tuple[Document, ...]
+    documents: tuple[Document, ...]
+    labels: dict[str, str | None]
+
+
+def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[_Test]:
+    """The test splits of the datasets that a task learns from."""
     spec = recipe.tasks[task]
     parts = recipe.corpora.get(spec.data, ())
     for row, source in enumerate(recipe.sources(task)):
         place = locate(source, data)
         splits = folder.splits(place)
-        documents = folder.read(place, "test").documents if "test" in splits else ()
+        raw = folder.read(place, "test").documents if "test" in splits else ()
+        documents, labels = raw, {}
         if parts:
             layer, labels = parts[row].layer, parts[row].labels
-            documents = tuple(relabelled(each, layer, spec.layer, labels) for each in documents)
-        yield place.name, documents
+            documents = tuple(relabelled(each, layer, spec.layer, labels) for each in raw)
+        yield _Test(place.name, raw, documents, labels)
 
 
-def _row(
-    model: Model, name: str, dataset: str, documents: Sequence[Document], say: Say
-) -> dict[str, Any] | None:
+def _row(model: Model, name: str, test: _Test, say: Say) -> dict[str, Any] | None:
     """What was measured of one task, None where there is nothing to measure."""
+    documents = test.documents
     if not documents:
-        say(f"task {name}: {dataset} has no test split, not scored")
+        say(f"task {name}: {test.dataset} has no test split, not scored")
         return None
     report = evaluation.scored(model, name, documents, say)
     if report is None:

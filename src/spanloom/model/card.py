@@ -3,8 +3,18 @@
 from collections.abc import Mapping
 
 from spanloom.model.model import Model
+from spanloom.model.packing import Store
 
+_STORED = "Weights are stored smaller than they were measured: "
 _LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
+
+
+def stored(card: str, store: Store) -> str:
+    """Return a card that says how weights are stored, and no more what it said of that before."""
+    lines = [line for line in card.splitlines() if not line.startswith(_STORED)]
+    if store != Store():
+        lines.append(f"{_STORED}{store}.")
+    return "\n".join(lines) + "\n"
 
 
 def write(model: Model, figures: Mapping[str, float]) -> str:

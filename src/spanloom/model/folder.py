@@ -31,6 +31,7 @@ from spanloom.config import recipe as recipes
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape
 from spanloom.encoders._base import Embedder, Kind
+from spanloom.encoders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
@@ -108,29 +109,32 @@ def load(place: str | Path, *, device: str | None = None, precision: str = "auto
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 
 
-def packed(place: str | Path, target: Path, store: Store) -> Model:
+def repack(place: str | Path, target: Path, store: Store) -> None:
     """Write the model at ``place`` to ``target`` with its weights stored another way.
 
-    Returns the model as it is in ``target``. Raises ``ModelError`` and ``StorageError``.
+    Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
-    model = load(place, device="cpu")
-    files = verify_folder(_fetched(place)[0])
-    tables = _tables(model.network)
+    tables = _tables(load(place, device="cpu").network)
+    folder, blobs = _fetched(place)
+    files = verify_folder(folder, blobs=blobs)
     weights = pack(unpack(load_file(files[WEIGHTS])), tables, store)
     with write_folder(target, replace=True) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
         (staging / WEIGHTS).write_bytes(serialized(weights))
-        card = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
-        said = f"Weights are stored smaller than they were measured: {store}.\n"
-        (staging / CARD).write_text(f"{card}\n{said}", encoding="utf-8")
-    return load(target, device="cpu")
+        before = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
+        (staging / CARD).write_text(card.stored(before, store), encoding="utf-8")
 
 
 def _tables(network: Network) -> frozenset[str]:
     """The names of the trunk's vectors that are looked up: of pieces, words, places, spellings."""
-    parts = network.trunk.named_modules(prefix="trunk")
-    return frozenset(f"{name}.weight" for name, part in parts if isinstance(part, nn.Embedding))
+    found = set()
+    for name, part in network.trunk.named_modules(prefix="trunk"):
+        if isinstance(part, nn.Embedding):
+            found.add(f"{name}.weight")
+        elif isinstance(part, Static):
+            found.add(f"{name}.table")
+    return frozenset(found)
 
 
 def _beside(row: int, name: str) -> str:
@@ -147,8 +151,15 @@ def copy(folder: Path, target: Path) -> None:
 
 
 def load_weights(folder: Path, network: nn.Module) -> None:
-    """Load the weights of a model folder into a network of the same shape."""
-    network.load_state_dict(unpack(load_file(folder / WEIGHTS)))
+    """Load the weights of a model folder into a network of the same shape.
+
+    Raises ``ModelError`` for a weight that is no number.
+    """
+    weights = unpack(load_file(folder / WEIGHTS))
+    for name, each in weights.items():
+        if not bool(each.isfinite().all()):
+            raise ModelError(f"{folder / WEIGHTS}: {name}: expected numbers, got nan or inf")
+    network.load_state_dict(weights)
 
 
 def _fetched(place: str | Path) -> tuple[Path, Path | None]:

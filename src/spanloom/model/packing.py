@@ -12,9 +12,10 @@ from torch import Tensor
 from spanloom.errors import NameNotFound
 
 FORMS = ("fp32", "fp16", "int8")
-SCALE = "@scale"
+_SCALE = "@scale"
 _LARGEST, _TINY = 127, torch.finfo(torch.float32).tiny
-KNOWN = ("F32", "F16", "I64", "BOOL")  # what a weight may be stored as, beside int8 with scales
+_LARGEST_HALF = torch.finfo(torch.float16).max
+_KNOWN = ("F32", "F16", "I64", "BOOL")  # what a weight may be stored as, beside int8 with scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ def pack(weights: Mapping[str, Tensor], tables: Collection[str], store: Store) -
         if each.ndim < 2 or not each.is_floating_point() or form == "fp32":
             packed[name] = each.contiguous()
         elif form == "fp16":
-            packed[name] = each.half().contiguous()
+            packed[name] = each.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
         else:
             rows = each.float().flatten(1)
             scale = rows.abs().amax(1) / _LARGEST
             steps = (rows / scale.clamp(min=_TINY)[:, None]).round()
             packed[name] = steps.to(torch.int8).view_as(each).contiguous()
-            packed[name + SCALE] = scale
+            packed[name + _SCALE] = scale
     return packed
 
 
@@ -60,10 +61,10 @@ def unpack(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what ``pack`` was given, as near as what was stored allows; float tensors in fp32."""
     weights: dict[str, Tensor] = {}
     for name, each in stored.items():
-        if name.endswith(SCALE):
+        if name.endswith(_SCALE):
             continue
         if each.dtype == torch.int8:
-            scale = stored[name + SCALE].view(-1, *(1 for _ in each.shape[1:]))
+            scale = stored[name + _SCALE].view(-1, *(1 for _ in each.shape[1:]))
             weights[name] = each.float() * scale
         else:
             weights[name] = each.float() if each.is_floating_point() else each
@@ -77,15 +78,15 @@ def shapes(header: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, tuple
     """
     found = {}
     for name, (form, shape) in header.items():
-        if name.endswith(SCALE):
-            if header.get(name.removesuffix(SCALE), ("",))[0] != "I8":
+        if name.endswith(_SCALE):
+            if header.get(name.removesuffix(_SCALE), ("",))[0] != "I8":
                 raise ValueError(f"{name}: a scale of no int8 weight")
             continue
         if form == "I8":
-            beside = header.get(name + SCALE)
+            beside = header.get(name + _SCALE)
             if len(shape) < 2 or beside != ("F32", shape[:1]):
                 raise ValueError(f"{name}: int8 needs a scale for each of {shape[:1]} rows")
-        elif form not in KNOWN:
-            raise ValueError(f"{name}: expected {', '.join(KNOWN)} or I8, got {form}")
+        elif form not in _KNOWN:
+            raise ValueError(f"{name}: expected {', '.join(_KNOWN)} or I8, got {form}")
         found[name] = shape
     return found

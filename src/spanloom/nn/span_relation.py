@@ -229,6 +229,9 @@ class SpanRelation(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         bounds: Int[Tensor, "span 2"],
     ) -> Loss:
+        known = target != _UNSURE
+        if self.confusing is not None and not bool(known.all()):
+            scores, target, bounds = scores[known], target[known], bounds[known]
         if self.confusing == 0:
             scores, target = scores[target > 0], target[target > 0]
         elif self.confusing is not None:

@@ -125,7 +125,7 @@ class SpanRelationTask(LayerTask):
         there = placed(layer, cut.words)
         known = {label: row for row, label in enumerate(self.inventory.spans, 1)} | {UNSURE: 0}
         at: dict[Bounds, int] = {}
-        for span in layer.spans:
+        for span in sorted(layer.spans, key=lambda each: each.label == UNSURE):
             if span.id in there and span.label in known:
                 at.setdefault(there[span.id], known[span.label])
         order = {bounds: row for row, bounds in enumerate(sorted(at))}

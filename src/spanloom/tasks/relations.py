@@ -172,4 +172,4 @@ def _make(
     )
 
 
-KIND = Kind(PairOptions, _collect, _make, _SAMPLE, partial=True)
+KIND = Kind(PairOptions, _collect, _make, _SAMPLE)

@@ -1,54 +1,67 @@
 """A model that starts from the weights of an earlier one: joint training, then a task by itself."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable
+from typing import cast
 
-from torch import Tensor
+from torch import nn
 
-from spanloom.errors import ModelError
-from spanloom.model.folder import load
+from spanloom.config.recipe import Recipe
+from spanloom.encoders._base import Embedder, Kind
+from spanloom.model import build
 from spanloom.model.model import Model
 
 
-def inherit(model: Model, place: str, near: Path) -> str:
-    """Give ``model`` the weights of the model at ``place``, and say in words what began anew.
+def trunk(recipe: Recipe, earlier: Model) -> list[nn.Module]:
+    """Make the recipe's embedders with what those of an earlier model know, and their weights.
 
-    ``place`` is a folder near the recipe, or a hub id. The trunk has to be the same; levels are
-    taken by name, and heads by name where they know the same labels. What else ``model`` has stays
-    as it was made. Raises ``ModelError`` where the earlier model is none, or has another trunk.
+    So vocabularies, alphabets and the encoder's shape are the earlier model's, whatever the data.
+    Raises ``RecipeError`` where the recipe has other embedders.
     """
-    folder = near / place
-    earlier = load(folder if folder.is_dir() else place, device="cpu")
-    mine, theirs = model.network.state_dict(), earlier.network.state_dict()
-    _check_trunk(mine, theirs, place)
-    if model.pieces.tokenizer.to_str() != earlier.pieces.tokenizer.to_str():
-        raise ModelError(f"{place}: cuts words into other pieces than the recipe's trunk")
+    mine, theirs = ([part.name for part in each.trunk] for each in (recipe, earlier.recipe))
+    where = recipe.at("trunk")
+    if mine != theirs:
+        raise where.error(f"expected the embedders of {recipe.start}, {theirs}, got {mine}")
+
+    def made(row: int, kind: Kind, options: object) -> nn.Module:
+        part = earlier.network.trunk[row]
+        again = kind.saved(options, cast(Embedder, part).files())
+        _check(part, again, f"{mine[row]} of {recipe.start}", recipe, row)
+        again.load_state_dict(part.state_dict())
+        return again
+
+    return build.trunk(recipe, made)
+
+
+def inherit(model: Model, earlier: Model) -> list[str]:
+    """Give ``model`` the levels, heads and task vectors of an earlier model; say what began anew.
+
+    Levels are taken by name, heads by the names of their tasks where these are of the same kind and
+    collected the same labels and limits; each is taken whole or, where its shape differs, not at
+    all.
+    """
+    mine, theirs = model.network, earlier.network
+    anew = []
+    for name, level in mine.levels.items():
+        if not _taken(level, theirs.levels, name):
+            anew.append(name)
     others = _others(model, earlier)
-    taken = {
-        name: weights
-        for name, weights in theirs.items()
-        if name in mine
-        and weights.shape == mine[name].shape
-        and not name.startswith(tuple(f"heads.{head}." for head in others))
-    }
-    model.network.load_state_dict(taken, strict=False)
-    anew = dict.fromkeys(_part(name) for name in mine if name not in taken)
-    return f"starting from {place}; anew: {', '.join(anew) or 'nothing'}"
+    for name, head in mine.heads.items():
+        if name in others or not _taken(head, theirs.heads, name):
+            anew.append(name)
+    anew += _take_vectors(model, earlier)
+    return anew
 
 
-def _check_trunk(mine: Mapping[str, Tensor], theirs: Mapping[str, Tensor], place: str) -> None:
-    """Raise ``ModelError`` for a trunk of other parts or sizes."""
-    for name in sorted({*mine, *theirs}):
-        shapes = [tuple(each[name].shape) if name in each else None for each in (mine, theirs)]
-        if name.startswith("trunk.") and shapes[0] != shapes[1]:
-            raise ModelError(
-                f"{place}: another trunk than the recipe's: {name}: "
-                f"expected shape {shapes[0]}, got {shapes[1]}"
-            )
+def _taken(part: nn.Module, others: nn.ModuleDict, name: str) -> bool:
+    """Give a part the weights of its namesake, if there is one of the same shape."""
+    if name not in others or _shapes(part) != _shapes(others[name]):
+        return False
+    part.load_state_dict(others[name].state_dict())
+    return True
 
 
 def _others(model: Model, earlier: Model) -> set[str]:
-    """Heads whose tasks are of another kind, or have other labels, than in the earlier model."""
+    """Heads of a task that is of another kind, or has other labels, than in the earlier model."""
     return {
         place.head
         for task, place in model.network.places.items()
@@ -58,7 +71,29 @@ def _others(model: Model, earlier: Model) -> set[str]:
     }
 
 
-def _part(name: str) -> str:
-    """The part of a network that a weight belongs to: a head or level by its name."""
-    first, second, *_ = name.split(".")
-    return second if first in ("heads", "levels") else first
+def _take_vectors(model: Model, earlier: Model) -> Iterable[str]:
+    """Give each task its own vector; return the tasks that had none of that size."""
+    mine, theirs = model.network.task_vectors, earlier.network.task_vectors
+    if mine is None:
+        return
+    for task, place in model.network.places.items():
+        before = earlier.network.places.get(task)
+        if theirs is None or before is None or theirs.embedding_dim != mine.embedding_dim:
+            yield f"vector of {task}"
+        else:
+            mine.weight.data[place.row] = theirs.weight.data[before.row]
+
+
+def _check(part: nn.Module, again: nn.Module, what: str, recipe: Recipe, row: int) -> None:
+    """Raise ``RecipeError`` where an embedder has other sizes than the recipe gives it."""
+    there, wanted = _shapes(part), _shapes(again)
+    for name in sorted({*there, *wanted}):
+        if there.get(name) != wanted.get(name):
+            raise recipe.at("trunk", row).error(
+                f"{what} differs in {name}: expected shape {there.get(name)}, "
+                f"got {wanted.get(name)}"
+            )
+
+
+def _shapes(part: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(each.shape) for name, each in part.state_dict().items()}

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,6 +76,8 @@ class Run:
             self.progress = checkpoint.read_progress(state, mine.recipe, mine.data)
             for spec in self.recipe.stages[: self.progress.stage + 1]:
                 self.model = heads.without(self.model, spec.drop)
+        if not resumed and self.processes.first:
+            shutil.rmtree(self.home / OWN, ignore_errors=True)  # of a run before
         self.journal.start(keep=self.progress.updates if resumed else None)
         for number in range(self.progress.stage, len(self.recipe.stages)):
             if not resumed:

@@ -14,6 +14,7 @@ OPTIMISERS: dict[str, type[torch.optim.Adam]] = {
 }
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")  # as Hugging Face names them
+_BELOW = re.compile("embed|projection|relative|rel_")  # what is read before the first layer
 
 
 def learnable(network: nn.Module) -> frozenset[str]:
@@ -24,10 +25,12 @@ def learnable(network: nn.Module) -> frozenset[str]:
 def freeze(network: nn.Module, names: Collection[str], rates: Rates) -> None:
     """Let a stage compute gradients for those of ``names`` alone whose rate is not 0.
 
-    So frozen encoders cost no backward pass and have no part in the length of the gradient.
+    So frozen encoders cost no backward pass and have no part in the length of the gradient. What
+    learns below an encoder's first layer is frozen with it.
     """
     for name, each in network.named_parameters():
-        rate = rates.trunk if pretrained(name) else rates.rest
+        below = pretrained(name) or ".spelling." in name
+        rate = rates.trunk if below else rates.rest
         each.requires_grad_(name in names and rate > 0)
         each.grad = None
 
@@ -54,19 +57,22 @@ def optimiser(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
 
 
 def _depths(names: Iterable[str]) -> dict[str, int]:
-    """How many layers of its encoder lie above each pre-trained parameter."""
-    layers: dict[str, dict[str, int]] = {}
+    """How many layers of its encoder lie above each pre-trained parameter.
+
+    What has no layer's number is above all (a last norm), or below where it is of embeddings.
+    """
+    layers: dict[str, dict[str, int | None]] = {}
     for name in names:
         if pretrained(name):
             encoder, _, inside = name.partition(".encoder.")
             number = _LAYER.search(inside)
-            layers.setdefault(encoder, {})[name] = int(number[1]) if number else -1
-    tops = {encoder: max(mine.values()) for encoder, mine in layers.items()}
-    return {
-        name: tops[encoder] - layer
-        for encoder, mine in layers.items()
-        for name, layer in mine.items()
-    }
+            below = -1 if _BELOW.search(inside) else None
+            layers.setdefault(encoder, {})[name] = int(number[1]) if number else below
+    found: dict[str, int] = {}
+    for mine in layers.values():
+        top = max((layer for layer in mine.values() if layer is not None), default=0)
+        found |= {name: 0 if layer is None else top - layer for name, layer in mine.items()}
+    return found
 
 
 def pretrained(name: str) -> bool:

@@ -1,13 +1,13 @@
 """From a recipe to what the loop needs: tasks with their labels, texts cut, gold over words."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from spanloom.config.options import nearest, options
-from spanloom.config.recipe import Recipe
+from spanloom.config.recipe import Recipe, SourceSpec
 from spanloom.corpora import folder
 from spanloom.corpora.documents import fingerprint, hold_out
 from spanloom.corpora.locate import locate
@@ -70,7 +70,8 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     if _PIECES in recipe.tasks:
         raise recipe.at("tasks", _PIECES).error("this name is taken; choose another")
     read = {
-        data: _read(locate(data, near), recipe.seed, split, pieces) for data in _sources(recipe)
+        data: _read(_place(recipe, data, near), recipe.seed, split, pieces)
+        for data in _sources(recipe)
     }
     corpora = {name: _corpus(recipe, name, read) for name in recipe.tasks}
     collected = _collect(recipe, corpora)
@@ -87,6 +88,11 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     ]
     for name, task in tasks.items():
         corpus = corpora[name]
+        if recipe.tasks[name].data in recipe.corpora:
+            remarks += [
+                f"{name}: {len(read[source].train)} documents of {source}"
+                for source in recipe.sources(name)
+            ]
         train = tuple(zip(corpus.train, corpus.cuts, strict=True))
         remarks += task.remarks(train, corpus.whole, data[name].gold)
     learnt = _identity((each.train, each.dev) for each in read.values())
@@ -106,6 +112,16 @@ def identity(recipe: Recipe, near: Path) -> str:
     """
     every = _sources(recipe)
     return _identity(_documents(locate(data, near), recipe.seed)[:2] for data in every)
+
+
+def _place(recipe: Recipe, data: str, near: Path) -> Path:
+    """Where a corpus lies; ``RecipeError`` for what may be a misspelt name of the recipe's own."""
+    try:
+        return locate(data, near)
+    except DataError as error:
+        if not recipe.corpora:
+            raise
+        raise recipe.at("corpora").error(f"{error}{nearest(data, recipe.corpora)}") from error
 
 
 def _sources(recipe: Recipe) -> tuple[str, ...]:
@@ -134,26 +150,42 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     if not load(spec.kind).partial:
         raise recipe.at("tasks", task, "data").error(
             f"a corpus made of others needs a kind that learns where not all labels were looked "
-            f"for, as entities and relations do; got {spec.kind}"
+            f"for, as entities do; got {spec.kind}"
         )
-    parts = recipe.corpora[spec.data]
-    mine = [read[each.data] for each in parts]
-
-    def whole(select: Callable[[_Corpus], Sequence[Document]]) -> tuple[Document, ...]:
-        named = [
-            (part, replace(document, name=f"{part.data}/{document.name}"))
-            for part, corpus in zip(parts, mine, strict=True)
-            for document in select(corpus)
-        ]
-        return tuple(relabelled(each, part.layer, spec.layer, part.labels) for part, each in named)
-
+    made = [_part(each, spec.layer, read[each.data]) for each in recipe.corpora[spec.data]]
     return _Corpus(
-        whole(lambda corpus: corpus.train),
-        whole(lambda corpus: corpus.dev),
-        tuple(chain.from_iterable(each.cuts for each in mine)),
-        tuple(chain.from_iterable(each.whole for each in mine)),
+        tuple(chain.from_iterable(each.train for each in made)),
+        tuple(chain.from_iterable(each.dev for each in made)),
+        tuple(chain.from_iterable(each.cuts for each in made)),
+        tuple(chain.from_iterable(each.whole for each in made)),
         0,
     )
+
+
+def _part(source: SourceSpec, layer: str, corpus: _Corpus) -> _Corpus:
+    """A corpus as a part of a larger one; documents are called by both names.
+
+    Raises ``DataError`` where nothing in its train has the layer.
+    """
+    if not any(each.has(source.layer) for each in corpus.train):
+        there = sorted({each.name for document in corpus.train for each in document.layers})
+        raise DataError(
+            f"no document of {source.data!r} has layer {source.layer!r} "
+            f"(layers there: {', '.join(there) or 'none'})"
+        )
+    train, dev = (
+        tuple(
+            relabelled(
+                replace(each, name=f"{source.data}/{each.name}"),
+                source.layer,
+                layer,
+                source.labels,
+            )
+            for each in documents
+        )
+        for documents in (corpus.train, corpus.dev)
+    )
+    return replace(corpus, train=train, dev=dev)
 
 
 def _documents(path: Path, seed: int) -> tuple[tuple[Document, ...], tuple[Document, ...], int]:

@@ -15,6 +15,7 @@ from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.training.checkpoint import Progress
 from spanloom.training.inherit import inherit
+from spanloom.training.inherit import trunk as inherited
 from spanloom.training.journal import Journal, Say
 from spanloom.training.loop import BEST, METRICS, Pace, Run
 from spanloom.training.prepare import Prepared, prepare
@@ -33,8 +34,11 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     Raises what ``train`` does, but for ``TrainingError``.
     """
     chosen = build.transformer_options(recipe)
+    earlier = None if recipe.start is None else folder.load(recipe.start, device="cpu")
     cutter = build.plain_cutter()
-    if chosen is not None:
+    if earlier is not None:
+        cutter = earlier.pieces
+    elif chosen is not None:
         cutter = build.cutter(transformer.source(chosen.transformer, near))
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     prepared = prepare(recipe, near, split, cutter)
@@ -45,14 +49,16 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     def made(row: int, kind: Kind, options: object) -> nn.Module:
         return kind.fresh(options, sources, recipe.at("trunk", row))
 
-    network = build.network(recipe, prepared.tasks, build.trunk(recipe, made))
+    trunk = build.trunk(recipe, made) if earlier is None else inherited(recipe, earlier)
+    network = build.network(recipe, prepared.tasks, trunk)
     for part in network.trunk:
         cast(Embedder, part).files()  # what cannot be saved is better refused now
     build.check_window(recipe, cutter, network)
     where = compute(recipe.stages[0].precision, device)
     model = Model(recipe, split, cutter, network, prepared.tasks, where)
-    if recipe.start is not None:
-        said = inherit(model, recipe.start, near)
+    if earlier is not None:
+        anew = ", ".join(inherit(model, earlier)) or "nothing"
+        said = f"starting from {recipe.start}; anew: {anew}"
         prepared = replace(prepared, remarks=(*prepared.remarks, said))
     network.to(where.device)
     return model, prepared
