@@ -1,5 +1,7 @@
 """Maps of labels, and what can be judged where not all labels were looked for."""
 
+from dataclasses import replace
+
 import pytest
 
 from spanloom.document import Attribute, Document, Event, Layer, Relation, Span
@@ -39,6 +41,12 @@ def test_spans_get_the_labels_of_the_map():
     assert dict(made.meta)["language"] == "en"
     assert looked_for(SOURCE, "ner") is None
     assert looked_for(made, "other") is None
+
+
+def test_without_a_map_a_layer_is_whole():
+    made = relabelled(SOURCE, "ner", "names", None)
+    assert made["names"] == replace(SOURCE["ner"], name="names")
+    assert looked_for(made, "names") is None
 
 
 def test_a_label_that_the_map_does_not_name_is_an_error():

@@ -78,10 +78,26 @@ def test_a_label_without_a_name_is_an_error(bench, home):
         bench.fresh(**joined(corpora={"joined": [part]}))
 
 
+def test_without_maps_any_kind_learns_from_several(bench, home):
+    """A layer is whole then, and all of its labels were looked for."""
+    parts = [{"data": "corpus"}, {"data": "acts"}]
+    steps = {"steps": {"data": "joined", "kind": "relations", "layer": "steps", "size": 16}}
+    stage = STAGE | {"tasks": ["steps"]}
+    changes = {"tasks": steps, "stages": [stage]}
+    both = bench.fresh(**joined(corpora={"joined": parts}, **changes))[1].data["steps"]
+    alone = {"steps": steps["steps"] | {"data": "corpus", "layer": "main"}}
+    one = bench.fresh(tasks=alone, stages=[stage])[1].data["steps"]
+    half = len(both.cuts) // 2
+    assert [both.gold[row] for row in range(half)] == [one.gold[row] for row in range(half)]
+    assert any(each.pairs for each in one.gold.values())
+    assert both.gold[half].looked is None
+    assert both.dev[0].name == "corpus/dev0"
+
+
 @pytest.mark.parametrize("kind", ["tags", "relations"])
 def test_a_kind_that_cannot_mask_is_refused(bench, home, kind):
     tags = {"names": {"data": "joined", "kind": kind, "layer": "names", "size": 16}}
-    said = "tasks.names.data: a corpus made of others needs a kind that learns where not all"
+    said = "tasks.names.data: a corpus with a map of labels needs a kind that learns where not all"
     with pytest.raises(RecipeError, match=re.escape(said)):
         bench.fresh(**joined(tasks=tags))
 

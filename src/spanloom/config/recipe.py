@@ -54,9 +54,11 @@ class SourceSpec(Options):
 
     data: str = Field(min_length=1, description="a corpus name or a folder")
     layer: str = Field(default="main", min_length=1, description="the layer it adds")
-    labels: dict[str, Label | None] = Field(
+    labels: dict[str, Label | None] | None = Field(
+        default=None,
         min_length=1,
-        description="its labels, each with its name in the whole; null: something, unclear what",
+        description="its labels, each with its name in the whole (null: something, unclear what); "
+        "unsaid: as they are, and all of them were looked for",
     )
 
 
@@ -170,7 +172,7 @@ class Recipe(Options):
     )
     tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
     corpora: dict[Name, Annotated[tuple[SourceSpec, ...], Field(min_length=1)]] = Field(
-        default={}, description="corpora made of layers of others, by a map of labels"
+        default={}, description="corpora made of layers of others, labels mapped or as they are"
     )
     words: WordsSpec = Field(default=WordsSpec(), description="how raw text is split")
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")

@@ -16,11 +16,12 @@ _KEY = "looked for: "
 
 
 def relabelled(
-    document: Document, layer: str, to: str, labels: Mapping[str, str | None]
+    document: Document, layer: str, to: str, labels: Mapping[str, str | None] | None
 ) -> Document:
     """Return the bare text with the spans of one layer in a layer ``to``, labelled as said.
 
-    Where ``labels`` says None a span is unsure. All other labels that it leads to were looked for.
+    Without ``labels`` the layer is whole and all that it may say was looked for. Where ``labels``
+    says None a span is unsure. All other labels that it leads to were looked for.
     Relations, events and attributes have no names there and are left out. A document without the
     layer has none of that name afterwards. Raises ``DataError`` for a span whose label is not in
     ``labels``.
@@ -28,6 +29,8 @@ def relabelled(
     bare = document.bare()
     if not document.has(layer):
         return bare
+    if labels is None:
+        return bare.with_layer(replace(document[layer], name=to))
     spans = document[layer].spans
     for span in spans:
         if span.label not in labels:

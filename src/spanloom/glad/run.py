@@ -166,8 +166,8 @@ def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[_Test]:
         raw = folder.read(place, "test").documents if "test" in splits else ()
         documents, labels = raw, {}
         if parts:
-            layer, labels = parts[row].layer, parts[row].labels
-            documents = tuple(relabelled(each, layer, spec.layer, labels) for each in raw)
+            mine, labels = parts[row], parts[row].labels or {}
+            documents = tuple(relabelled(each, mine.layer, spec.layer, mine.labels) for each in raw)
         yield _Test(place.name, raw, documents, labels)
 
 

@@ -147,10 +147,11 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     spec = recipe.tasks[task]
     if spec.data not in recipe.corpora:
         return read[spec.data]
-    if not load(spec.kind).partial:
+    mapped = any(part.labels is not None for part in recipe.corpora[spec.data])
+    if mapped and not load(spec.kind).partial:
         raise recipe.at("tasks", task, "data").error(
-            f"a corpus made of others needs a kind that learns where not all labels were looked "
-            f"for, as entities do; got {spec.kind}"
+            f"a corpus with a map of labels needs a kind that learns where not all labels were "
+            f"looked for, as entities do; got {spec.kind}"
         )
     made = [_part(each, spec.layer, read[each.data]) for each in recipe.corpora[spec.data]]
     return _Corpus(
