@@ -5,10 +5,11 @@ import torch
 
 from spanloom.data.batches import collate
 from spanloom.data.units import Sizes, cut
-from spanloom.document import Document
+from spanloom.document import Document, Layer
 from spanloom.model.build import plain_cutter
 from spanloom.tasks import load
 from spanloom.tasks._base import Ground
+from spanloom.tasks._spans import labelled
 from spanloom.tensors import Vectors
 from spanloom.words import splitter
 
@@ -30,3 +31,20 @@ def test_a_sentence_of_hundreds_of_words_has_trees(name):
     assert len(said) == 1
     assert said[0].spans
     assert all(start // 256 == (end - 1) // 256 for start, end, *_ in said[0].spans)
+
+
+@pytest.mark.parametrize(
+    ("functions", "labels"),
+    [(False, ("NP", "S", "S VP")), (True, ("NP-SBJ-1", "S", "S VP=2"))],
+)
+def test_functions_of_labels_are_learnt_only_where_asked(functions, labels):
+    spans = labelled(("S", 0, 5), ("NP-SBJ-1", 0, 1), ("S", 2, 5), ("VP=2", 2, 5))
+    gold = Document("a b c", (Layer("main", spans),), "d")
+    kind = load("constituency")
+    whole = cut(gold, splitter("fine", "line"), plain_cutter())
+    options = kind.options(size=8, functions=functions)
+    found = kind.collect(options, "main", [(gold, whole)])
+    task = kind.make("trees", "main", options, found, found)
+    assert task.inventory.spans == labels
+    assert [label for _, _, label in task.gold(gold, whole).spans] == [1, 2, 3]
+    assert task.unknown([gold]) == set()

@@ -18,6 +18,7 @@ from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
 from spanloom.document import MAIN, Document, Layer
 from spanloom.forms import chains
+from spanloom.forms.trees import category
 from spanloom.metrics.constituents import score
 from spanloom.nn.span_relation import SpanRelation, View, in_order
 from spanloom.structs import cky
@@ -59,6 +60,9 @@ class BracketOptions(WordOptions):
     decoder: Literal["cky", "greedy"] = Field(
         "cky", description="cky (the best tree) | greedy (from the top down, as in the paper)"
     )
+    functions: bool = Field(
+        False, description="learn NP-SBJ-1 as itself; else as NP, which is all that evalb compares"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +70,18 @@ class ConstituencyTask(SpanRelationTask):
     """Spans of every width, of which those are chosen that make the best tree."""
 
     decode: Decoder = cky.best
+    functions: bool = False
 
     def gold(self, document: Document, cut: Cut) -> Gold:
         """Express a layer over words, unary chains as one label."""
-        layer = chains.joined(document[self.layer])
+        layer = _chains(document[self.layer], functions=self.functions)
         return SpanRelationTask.gold(self, document.with_layer(layer), cut)
 
     def remarks(
         self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
     ) -> list[str]:
         """Say what is learnt, unary chains counted once."""
-        trees = _chained(train, self.layer)
+        trees = _chained(train, self.layer, functions=self.functions)
         return SpanRelationTask.remarks(self, trees, whole, gold)
 
     def predict(
@@ -126,6 +131,12 @@ class ConstituencyTask(SpanRelationTask):
         """Return F1 of brackets."""
         return {"evalb": report.brackets.micro.f1}
 
+    def unknown(self, documents: Sequence[Document]) -> set[str]:
+        """Return labels of chains that train did not have."""
+        known = {*self.inventory.spans}
+        trees = (_chains(each[self.layer], functions=self.functions) for each in documents)
+        return {span.label for tree in trees for span in tree.spans} - known
+
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
         """Make a layer of what was predicted, the outer of two spans first."""
         spans, _ = spans_and_relations(found, lambda letter: "")
@@ -138,12 +149,23 @@ class ConstituencyTask(SpanRelationTask):
         return Layer(self.layer, tuple(made))
 
 
-def _chained(train: Train, layer: str) -> Train:
+def _chained(train: Train, layer: str, *, functions: bool) -> Train:
     """The documents with unary chains as one span, those without the layer as they are."""
     return [
-        (each.with_layer(chains.joined(each[layer])) if each.has(layer) else each, cut)
+        (
+            each.with_layer(_chains(each[layer], functions=functions)) if each.has(layer) else each,
+            cut,
+        )
         for each, cut in train
     ]
+
+
+def _chains(layer: Layer, *, functions: bool) -> Layer:
+    """A layer with unary chains as one span, labels with or without functions and numbers."""
+    if not functions:
+        plain = tuple(replace(span, label=category(span.label)) for span in layer.spans)
+        layer = replace(layer, spans=plain)
+    return chains.joined(layer)
 
 
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
@@ -162,7 +184,7 @@ _DECODERS: dict[str, Decoder] = {"cky": cky.best, "greedy": cky.top_down}
 
 
 def _collect(options: BracketOptions, layer: str, train: Train) -> dict[str, Any]:
-    trees = _chained(train, layer)
+    trees = _chained(train, layer, functions=options.functions)
     found = collect_inventory(options.spans(), layer, trees, relations=False)
     return replace(found, nested=True, width=LONGEST).to_dict()
 
@@ -182,6 +204,7 @@ def _make(
         spans,
         inventory(collected),
         decode=_DECODERS[options.decoder],
+        functions=options.functions,
     )
 
 
