@@ -34,7 +34,7 @@ def labels(document, layer="names"):
 
 
 def test_spans_get_the_labels_of_the_map():
-    made = relabelled(SOURCE, "ner", "names", LABELS)
+    made = relabelled(SOURCE, "ner", "names", LABELS, partial=True)
     assert labels(made) == {ADA: "person", MIT: "group", EMMY: UNSURE}
     assert [layer.name for layer in made.layers] == ["names"]
     assert looked_for(made, "names") == {"person", "group"}
@@ -44,22 +44,36 @@ def test_spans_get_the_labels_of_the_map():
 
 
 def test_without_a_map_a_layer_is_whole():
-    made = relabelled(SOURCE, "ner", "names", None)
+    made = relabelled(SOURCE, "ner", "names", None, partial=False)
     assert made["names"] == replace(SOURCE["ner"], name="names")
+    assert looked_for(made, "names") is None
+
+
+def test_where_all_was_looked_for_relations_stay():
+    whole = replace(
+        SOURCE["ner"],
+        relations=(Relation("R1", "of", "T0", "T1"),),
+        events=(Event("E1", "PER", "T0"),),
+    )
+    labels_too = {"PER": "name", "ORG": "name", "MISC": "name"}
+    made = relabelled(SOURCE.with_layer(whole), "ner", "names", labels_too, partial=False)
+    assert {span.label for span in made["names"].spans} == {"name"}
+    assert made["names"].relations == whole.relations
+    assert made["names"].events[0].label == "name"
     assert looked_for(made, "names") is None
 
 
 def test_a_label_that_the_map_does_not_name_is_an_error():
     with pytest.raises(DataError, match=r"d: layer 'ner' has a span 'MISC' .* \(named: ORG, PER\)"):
-        relabelled(SOURCE, "ner", "names", {"PER": "person", "ORG": "group"})
+        relabelled(SOURCE, "ner", "names", {"PER": "person", "ORG": "group"}, partial=True)
 
 
 def test_a_document_without_the_layer_has_nothing_to_learn():
-    assert relabelled(SOURCE, "none", "other", LABELS).layers == ()
+    assert relabelled(SOURCE, "none", "other", LABELS, partial=True).layers == ()
 
 
 def test_what_nobody_looked_for_is_not_judged():
-    gold = relabelled(SOURCE, "ner", "names", LABELS)
+    gold = relabelled(SOURCE, "ner", "names", LABELS, partial=True)
     found = Layer(
         "names",
         spans(("person", ADA), ("person", MIT), ("work", EMMY), ("act", WON), ("group", EMMY)),
@@ -77,7 +91,7 @@ def test_where_all_was_looked_for_all_is_judged():
 
 
 def test_scores_leave_it_out():
-    gold = relabelled(SOURCE, "ner", "names", LABELS)
+    gold = relabelled(SOURCE, "ner", "names", LABELS, partial=True)
     found = spans(("person", ADA), ("person", MIT), ("work", EMMY), ("act", WON))
     report = score([gold], [Document(TEXT, (Layer("names", found),), "d")], "names")
     counts = report.spans.micro

@@ -97,7 +97,7 @@ def test_without_maps_any_kind_learns_from_several(bench, home):
 @pytest.mark.parametrize("kind", ["tags", "relations"])
 def test_a_kind_that_cannot_mask_is_refused(bench, home, kind):
     tags = {"names": {"data": "joined", "kind": kind, "layer": "names", "size": 16}}
-    said = "tasks.names.data: a corpus with a map of labels needs a kind that learns where not all"
+    said = "tasks.names.data: a corpus whose parts have different labels needs a kind"
     with pytest.raises(RecipeError, match=re.escape(said)):
         bench.fresh(**joined(tasks=tags))
 

@@ -205,6 +205,12 @@ class Recipe(Options):
         data = self.tasks[task].data
         return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
 
+    def partial(self, corpus: str) -> bool:
+        """Whether a corpus made of others has parts in which not all labels were looked for."""
+        maps = [each.labels for each in self.corpora[corpus]]
+        names = [None if each is None else frozenset(each.values()) for each in maps]
+        return len(set(names)) > 1 or any(each is not None and None in each for each in names)
+
     def at(self, *keys: str | int) -> Where:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
         return self._where.at(*keys)

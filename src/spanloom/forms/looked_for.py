@@ -16,15 +16,19 @@ _KEY = "looked for: "
 
 
 def relabelled(
-    document: Document, layer: str, to: str, labels: Mapping[str, str | None] | None
+    document: Document,
+    layer: str,
+    to: str,
+    labels: Mapping[str, str | None] | None,
+    *,
+    partial: bool,
 ) -> Document:
-    """Return the bare text with the spans of one layer in a layer ``to``, labelled as said.
+    """Return the bare text with one layer, called ``to``, and its spans labelled as said.
 
-    Without ``labels`` the layer is whole and all that it may say was looked for. Where ``labels``
-    says None a span is unsure. All other labels that it leads to were looked for.
-    Relations, events and attributes have no names there and are left out. A document without the
-    layer has none of that name afterwards. Raises ``DataError`` for a span whose label is not in
-    ``labels``.
+    Without ``labels`` they stay as they are. Where ``labels`` says None a span is unsure. With
+    ``partial`` only the labels that ``labels`` leads to were looked for, and spans alone are kept:
+    what else was looked for it does not say. Events are called as their triggers. A document without the layer has none of that name afterwards.
+    Raises ``DataError`` for a span whose label is not in ``labels``.
     """
     bare = document.bare()
     if not document.has(layer):
@@ -38,7 +42,11 @@ def relabelled(
                 f"{document.name}: layer {layer!r} has a span {span.label!r} that its map of "
                 f"labels does not name (named: {', '.join(sorted(labels))})"
             )
+    mine = document[layer]
     named = tuple(replace(span, label=labels[span.label] or UNSURE) for span in spans)
+    if not partial:
+        events = (replace(each, label=labels.get(each.label) or each.label) for each in mine.events)
+        return bare.with_layer(replace(mine, name=to, spans=named, events=tuple(events)))
     known = "\n".join(sorted({label for label in labels.values() if label is not None}))
     meta = (*(pair for pair in bare.meta if pair[0] != _KEY + to), (_KEY + to, known))
     return replace(bare.with_layer(Layer(to, named)), meta=meta)

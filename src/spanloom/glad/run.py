@@ -167,7 +167,12 @@ def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[_Test]:
         documents, labels = raw, {}
         if parts:
             mine, labels = parts[row], parts[row].labels or {}
-            documents = tuple(relabelled(each, mine.layer, spec.layer, mine.labels) for each in raw)
+            documents = tuple(
+                relabelled(
+                    each, mine.layer, spec.layer, mine.labels, partial=recipe.partial(spec.data)
+                )
+                for each in raw
+            )
         yield _Test(place.name, raw, documents, labels)
 
 

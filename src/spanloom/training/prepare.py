@@ -147,13 +147,16 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     spec = recipe.tasks[task]
     if spec.data not in recipe.corpora:
         return read[spec.data]
-    mapped = any(part.labels is not None for part in recipe.corpora[spec.data])
-    if mapped and not load(spec.kind).partial:
+    partial = recipe.partial(spec.data)
+    if partial and not load(spec.kind).partial:
         raise recipe.at("tasks", task, "data").error(
-            f"a corpus with a map of labels needs a kind that learns where not all labels were "
-            f"looked for, as entities do; got {spec.kind}"
+            f"a corpus whose parts have different labels needs a kind that learns where not all "
+            f"were looked for, as entities do; got {spec.kind}"
         )
-    made = [_part(each, spec.layer, read[each.data]) for each in recipe.corpora[spec.data]]
+    made = [
+        _part(each, spec.layer, read[each.data], partial=partial)
+        for each in recipe.corpora[spec.data]
+    ]
     return _Corpus(
         tuple(chain.from_iterable(each.train for each in made)),
         tuple(chain.from_iterable(each.dev for each in made)),
@@ -163,7 +166,7 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     )
 
 
-def _part(source: SourceSpec, layer: str, corpus: _Corpus) -> _Corpus:
+def _part(source: SourceSpec, layer: str, corpus: _Corpus, *, partial: bool) -> _Corpus:
     """A corpus as a part of a larger one; documents are called by both names.
 
     Raises ``DataError`` where nothing in its train has the layer.
@@ -181,6 +184,7 @@ def _part(source: SourceSpec, layer: str, corpus: _Corpus) -> _Corpus:
                 source.layer,
                 layer,
                 source.labels,
+                partial=partial,
             )
             for each in documents
         )
