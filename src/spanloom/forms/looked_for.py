@@ -27,8 +27,9 @@ def relabelled(
 
     Without ``labels`` they stay as they are. Where ``labels`` says None a span is unsure. With
     ``partial`` only the labels that ``labels`` leads to were looked for, and spans alone are kept:
-    what else was looked for it does not say. Events are called as their triggers. A document without the layer has none of that name afterwards.
-    Raises ``DataError`` for a span whose label is not in ``labels``.
+    what else was looked for it does not say. Events are called as their triggers. A document
+    without the layer has none of that name afterwards. Raises ``DataError`` for a span whose label
+    is not in ``labels``.
     """
     bare = document.bare()
     if not document.has(layer):
