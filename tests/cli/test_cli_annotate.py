@@ -78,6 +78,20 @@ def test_any_format_and_the_words_it_needs(annotate, tmp_path):
     assert "# sent_id = text-1\n# text = " in shown
 
 
+def test_json_has_one_spelling(annotate):
+    assert annotate(TEXT, "--to", "jsonl").stdout == annotate(TEXT, "--to", "json").stdout
+
+
+def test_a_packed_model_annotates(annotate, home, spanloom, tmp_path):
+    said = spanloom("pack", home / "model", "-o", tmp_path / "small", "--matrices", "fp32")
+    assert said.exit_code == 0, said.stderr
+    assert said.stdout.endswith(" MB of weights\n")
+    again = spanloom("annotate", TEXT, "-m", tmp_path / "small", "--precision", "fp32")
+    assert again.stdout.startswith("# text\n")
+    wrong = spanloom("pack", home / "model", "-o", tmp_path / "x", "--tables", "fp8")
+    assert (wrong.exit_code, "no form 'fp8'" in wrong.stderr) == (1, True)
+
+
 def test_jsonl_in_and_out(annotate, home, spanloom, tmp_path, expected):
     spanloom("convert", home / "corpus", tmp_path / "in.jsonl")
     annotate(tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")

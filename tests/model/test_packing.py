@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save
 
 from spanloom.document import Document
 from spanloom.errors import ModelError, NameNotFound
@@ -83,17 +84,31 @@ def test_a_packed_model_can_be_packed_again_and_changes_no_more(small, tmp_path)
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes()
 
 
-def test_a_hostile_scale_is_refused(small, tmp_path):
-    from safetensors.torch import load_file, save
-
-    _, out = small
+def rewritten(out, place, change):
+    """A sealed copy of a model with other weights."""
     weights = load_file(out / folder.WEIGHTS)
-    name = next(each for each in weights if each.endswith("@scale"))
-    weights[name] = weights[name][:1]
-    with write_folder(tmp_path / "bad", replace=False) as staging:
+    change(weights)
+    with write_folder(place, replace=False) as staging:
         for path in out.iterdir():
             if path.name not in (folder.WEIGHTS, "manifest.json"):
                 (staging / path.name).write_bytes(path.read_bytes())
         (staging / folder.WEIGHTS).write_bytes(save(weights))
+    return place
+
+
+def test_a_hostile_scale_is_refused(small, tmp_path):
+    def cut(weights):
+        name = next(each for each in weights if each.endswith("@scale"))
+        weights[name] = weights[name][:1]
+
     with pytest.raises(ModelError, match="int8 needs a scale"):
-        folder.load(tmp_path / "bad")
+        folder.load(rewritten(small[1], tmp_path / "bad", cut))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_is_refused(small, tmp_path, value):
+    def spoil(weights):
+        next(each for name, each in weights.items() if name.endswith("@scale"))[0] = value
+
+    with pytest.raises(ModelError, match="expected numbers, got nan or inf"):
+        folder.load(rewritten(small[1], tmp_path / "bad", spoil))

@@ -203,3 +203,14 @@ def test_each_layer_learns_more_slowly_than_the_one_above():
         "trunk.0.encoder.final_norm.weight": 0.8,
         "trunk.0.mix.weight": 3.0,
     }
+
+
+def test_what_is_learnt_below_a_frozen_encoder_is_frozen_too():
+    """Else the whole encoder would have a backward pass for it."""
+    net = Layered()
+    net.trunk[0].spelling = nn.Embedding(3, 2)
+    every = learnable(net)
+    freeze(net, every, Rates(trunk=0, rest=0.1))
+    assert learnable(net) == {"trunk.0.mix.weight", "trunk.0.mix.bias"}
+    freeze(net, every, Rates(trunk=0.1, rest=0.1))
+    assert learnable(net) == every

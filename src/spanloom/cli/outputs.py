@@ -29,7 +29,7 @@ def form(asked: str | None, out: Path | None, *, folder: bool) -> str:
         known = (*_OWN, *_formats())
         if asked not in known:
             raise NameNotFound("form", asked, known)
-        return asked
+        return _BY_SUFFIX.get(f".{asked}", asked)  # jsonl is json
     if out is None:
         return TEXT
     if out.suffix in _BY_SUFFIX:

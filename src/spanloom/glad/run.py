@@ -44,8 +44,8 @@ def run(
     set; each look at one is noted in ``test-evaluations.jsonl``.
     """
     asked = recipes.load(recipe, settings)
-    for name in asked.kept:
-        list(_tests(asked, name, data))  # a label that only test has is better told now
+    # read before training: a label that no map names is better told now
+    tests = {name: list(_tests(asked, name, data)) for name in asked.kept}
     if not out.exists():
         start.train(asked, data, out, say, resume=resume)
     model = load(str(out))
@@ -57,7 +57,7 @@ def run(
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
     tasks = [name for name, task in model.tasks.items() if task.annotates]
-    found = [(name, test) for name in tasks for test in _tests(model.recipe, name, data)]
+    found = [(name, test) for name in tasks for test in tests[name]]
     if not any(test.documents for _, test in found):
         raise DataError(f"{data}: no task of {recipe} has a test split")
     for name, test in found:

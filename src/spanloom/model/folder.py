@@ -35,7 +35,7 @@ from spanloom.encoders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
-from spanloom.model.network import Network
+from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
 from spanloom.model.precision import compute
 from spanloom.storage import verify_folder, write_folder
@@ -114,10 +114,10 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
-    tables = _tables(load(place, device="cpu").network)
+    network = load(place, device="cpu").network
+    weights = pack(network.state_dict(), _tables(network), store)
     folder, blobs = _fetched(place)
     files = verify_folder(folder, blobs=blobs)
-    weights = pack(unpack(load_file(files[WEIGHTS])), tables, store)
     with write_folder(target, replace=True) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
@@ -248,12 +248,8 @@ def _network(
 
 def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Network) -> None:
     """Compare the names and shapes of the weights with what the recipe needs."""
-    needed = {name: tuple(each.shape) for name, each in planned.state_dict().items()}
-    for name in sorted({*needed, *there}):
-        if needed.get(name) != there.get(name):
-            raise ModelError(
-                f"{path}: {name}: expected shape {needed.get(name)}, got {there.get(name)}"
-            )
+    for name, needed, found in differing(shapes_of(planned), there):
+        raise ModelError(f"{path}: {name}: expected shape {needed}, got {found}")
 
 
 def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:

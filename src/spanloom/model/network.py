@@ -1,6 +1,6 @@
 """Trunk, levels and heads as one module: a batch in, vectors at the levels asked for out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,6 +14,9 @@ from spanloom.nn.recurrent import Recurrent
 from spanloom.nn.rows import take
 from spanloom.tasks._base import Ground
 from spanloom.tensors import Batch, Vectors
+
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,18 @@ class Network(nn.Module):
             if name in needed:
                 needed.update(self.specs[name].reads)
         return needed
+
+
+def shapes_of(part: nn.Module) -> Shapes:
+    """Return the shape of each weight of a part."""
+    return {name: tuple(each.shape) for name, each in part.state_dict().items()}
+
+
+def differing(one: Shapes, two: Shapes) -> Iterator[tuple[str, Shape | None, Shape | None]]:
+    """Yield the weights whose shapes differ, by name; None where there is no such weight."""
+    for name in sorted({*one, *two}):
+        if one.get(name) != two.get(name):
+            yield name, one.get(name), two.get(name)
 
 
 def _of_text(words: Float[Tensor, "word dim"], batch: Batch) -> Vectors:

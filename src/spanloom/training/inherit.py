@@ -9,6 +9,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.encoders._base import Embedder, Kind
 from spanloom.model import build
 from spanloom.model.model import Model
+from spanloom.model.network import differing, shapes_of
 
 
 def trunk(recipe: Recipe, earlier: Model) -> list[nn.Module]:
@@ -54,7 +55,7 @@ def inherit(model: Model, earlier: Model) -> list[str]:
 
 def _taken(part: nn.Module, others: nn.ModuleDict, name: str) -> bool:
     """Give a part the weights of its namesake, if there is one of the same shape."""
-    if name not in others or _shapes(part) != _shapes(others[name]):
+    if name not in others or shapes_of(part) != shapes_of(others[name]):
         return False
     part.load_state_dict(others[name].state_dict())
     return True
@@ -86,14 +87,7 @@ def _take_vectors(model: Model, earlier: Model) -> Iterable[str]:
 
 def _check(part: nn.Module, again: nn.Module, what: str, recipe: Recipe, row: int) -> None:
     """Raise ``RecipeError`` where an embedder has other sizes than the recipe gives it."""
-    there, wanted = _shapes(part), _shapes(again)
-    for name in sorted({*there, *wanted}):
-        if there.get(name) != wanted.get(name):
-            raise recipe.at("trunk", row).error(
-                f"{what} differs in {name}: expected shape {there.get(name)}, "
-                f"got {wanted.get(name)}"
-            )
-
-
-def _shapes(part: nn.Module) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(each.shape) for name, each in part.state_dict().items()}
+    for name, there, wanted in differing(shapes_of(part), shapes_of(again)):
+        raise recipe.at("trunk", row).error(
+            f"{what} differs in {name}: expected shape {there}, got {wanted}"
+        )

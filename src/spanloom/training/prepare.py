@@ -172,11 +172,7 @@ def _part(source: SourceSpec, layer: str, corpus: _Corpus, *, partial: bool) -> 
     Raises ``DataError`` where nothing in its train has the layer.
     """
     if not any(each.has(source.layer) for each in corpus.train):
-        there = sorted({each.name for document in corpus.train for each in document.layers})
-        raise DataError(
-            f"no document of {source.data!r} has layer {source.layer!r} "
-            f"(layers there: {', '.join(there) or 'none'})"
-        )
+        raise DataError(_lacking(source.data, source.layer, corpus.train))
     train, dev = (
         tuple(
             relabelled(
@@ -222,13 +218,16 @@ def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object
             if kind.layerless or document.has(spec.layer)
         ]
         if not train:
-            there = sorted({each.name for d in corpus.train for each in d.layers})
-            raise DataError(
-                f"task {name!r}: no document of {spec.data!r} has layer {spec.layer!r} "
-                f"(layers there: {', '.join(there) or 'none'})"
-            )
+            raise DataError(f"task {name!r}: {_lacking(spec.data, spec.layer, corpus.train)}")
         collected[name] = kind.collect(chosen, spec.layer, train)
     return collected
+
+
+def _lacking(data: str, layer: str, documents: Sequence[Document]) -> str:
+    """Say that no document has a layer, and which layers there are."""
+    there = sorted({each.name for document in documents for each in document.layers})
+    names = ", ".join(there) or "none"
+    return f"no document of {data!r} has layer {layer!r} (layers there: {names})"
 
 
 def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
