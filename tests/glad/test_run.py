@@ -12,6 +12,7 @@ from spanloom.config import recipe as recipes
 from spanloom.errors import DataError
 from spanloom.glad import speed
 from spanloom.glad.run import run
+from spanloom.metrics.tally import loads
 from spanloom.model.folder import load
 from spanloom.training import start
 from spanloom.training.loop import Pace
@@ -94,6 +95,7 @@ def test_a_row_has_the_intervals_of_its_figures(made):
         told = row.report[name]
         assert (low, high) == (told["f1_interval"]["low"], told["f1_interval"]["high"])
         assert row.figures[name] == told["micro"]["f1"]
+        assert loads(row.tallies[name]).value == pytest.approx(row.figures[name])
 
 
 def test_a_row_says_how_fast(made):

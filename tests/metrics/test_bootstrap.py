@@ -7,10 +7,19 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError
 from spanloom.metrics import bootstrap
-from spanloom.metrics.bootstrap import Interval, interval, paired
+from spanloom.metrics.bootstrap import Interval
 from spanloom.metrics.counts import Counts, total
+from spanloom.metrics.tally import of_counts, of_scores
 
 SMALL = [Counts(1, 2, 2), Counts(3, 3, 4), Counts(0, 1, 1), Counts(5, 6, 5)]
+
+
+def interval(counts, **said):
+    return bootstrap.interval(of_counts(counts), **said)
+
+
+def paired(first, second, **said):
+    return bootstrap.paired(of_counts(first), of_counts(second), **said)
 
 
 def every_resample(counts):
@@ -73,3 +82,12 @@ def test_wrong_use_says_what_was_expected():
         interval(SMALL, level=95)
     with pytest.raises(DataError, match="at least 1 resample"):
         interval(SMALL, resamples=0)
+
+
+def test_means_are_drawn_as_means():
+    scores = [0.25, 1.0, 0.5, 0.75]
+    exact = np.quantile([np.mean(drawn) for drawn in product(scores, repeat=4)], [0.025, 0.975])
+    found = bootstrap.interval(of_scores(scores), resamples=20_000)
+    assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.03)
+    with pytest.raises(DataError, match="3 and 4"):
+        bootstrap.paired(of_scores(scores[1:]), of_counts(SMALL))

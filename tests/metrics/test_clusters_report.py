@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from spanloom.document import Document, Equivalence, Layer, Relation, Span
 from spanloom.errors import DataError, LayerError
+from spanloom.metrics import bootstrap
 from spanloom.metrics.bootstrap import Interval
-from spanloom.metrics.clusters import interval, score
+from spanloom.metrics.clusters import score
 from spanloom.metrics.coreference import Coreference
 from spanloom.metrics.coreference import score as measured
+from spanloom.metrics.tally import loads, of_clusters
 
 TEXT = "x " * 8
 HOMES = st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=8)  # the cluster of each word
@@ -150,11 +152,15 @@ def test_the_interval_agrees_with_all_possible_resamples():
     every = [expected(drawn)["conll"] for drawn in product(pairs, repeat=4)]
     exact = np.quantile(every, [0.025, 0.975])
     documents = [measured(*map(list, ([*map(sorted, side)] for side in pair))) for pair in pairs]
-    found = interval(documents, resamples=20_000)
+    tally = of_clusters(documents)
+    found = bootstrap.interval(tally, resamples=20_000)
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.02)
-    assert interval(documents, seed=4) == interval(documents, seed=4)
-    assert interval(documents[2:3]) == Interval(1.0, 1.0)
-    assert interval([]) == Interval(0.0, 0.0)
+    assert bootstrap.interval(tally, seed=4) == bootstrap.interval(tally, seed=4)
+    assert bootstrap.interval(of_clusters(documents[2:3])) == Interval(1.0, 1.0)
+    assert bootstrap.interval(of_clusters([])) == Interval(0.0, 0.0)
+    again = loads(tally.dumps())
+    assert again.figure is tally.figure
+    assert again.rows == pytest.approx(tally.rows)
 
 
 def test_the_interval_stands_beside_the_average_in_json_and_table():

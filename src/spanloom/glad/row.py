@@ -21,7 +21,8 @@ class Row:
     ``key`` says which files and card the dataset was prepared from, ``given`` the layers that the
     task was told, ``labels`` what the dataset's labels are called where a task learns from several
     (what nobody looked for is not scored: not the dataset's usual figure), ``settings`` what was
-    changed in the recipe but for the seed, ``report`` all that was measured. ``dev`` are the
+    changed in the recipe but for the seed, ``report`` all that was measured, ``tallies`` what
+    figures are made of document by document (``metrics.tally``). ``dev`` are the
     figures for which the weights were chosen, after ``updates``, which is ``epoch`` passes over the
     data of the last stage.
 
@@ -56,6 +57,7 @@ class Row:
     compute: str
     report: dict[str, Any]
     labels: dict[str, str | None] = field(default_factory=dict)
+    tallies: dict[str, str] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @property

@@ -199,6 +199,7 @@ def _row(model: Model, name: str, test: _Test, say: Say) -> dict[str, Any] | Non
         "ratio": _rounded(rates.ratio, 3),
         "compute": str(model.compute),
         "report": told,
+        "tallies": {name: each.dumps() for name, each in report.tallies().items()},
     }
 
 

@@ -10,10 +10,14 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from spanloom.document import Document
 from spanloom.errors import LayerError
 from spanloom.forms.queries import answers
+
+if TYPE_CHECKING:
+    from spanloom.metrics.tally import Tally
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -90,6 +94,13 @@ class Report:
         """Return the report of only those queries that have an answer, or that have none."""
         kept = tuple(each for each in self.queries if each.answerable == answerable)
         return Report(self.layer, self.documents, kept, self.not_annotated)
+
+    def tallies(self) -> dict[str, "Tally"]:
+        """Return what both means are made of: each query's score."""
+        from spanloom.metrics.tally import of_scores  # numpy, which the measures above do without
+
+        exact, f1 = ([getattr(each, name) for each in self.queries] for name in ("exact", "f1"))
+        return {"exact": of_scores(exact), "f1": of_scores(f1)}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

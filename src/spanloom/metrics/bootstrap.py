@@ -2,19 +2,17 @@
 
 And how sure a difference is, also by exchanging two systems' documents (``permutation``).
 Documents, not items, are drawn, because items of one document are not independent. All results are
-a function of the counts and the seed. Scores are micro F1 of the drawn documents.
+a function of the tallies and the seed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spanloom.errors import DataError
-from spanloom.metrics.counts import Counts
+from spanloom.metrics.tally import Scores, Tally
 
-Scores = NDArray[np.float64]
 CELLS = 4_000_000  # draws held in memory at once, so that 100,000 documents fit as well
 
 
@@ -28,43 +26,40 @@ class Interval:
 
 
 def interval(
-    counts: Sequence[Counts], *, seed: int = 0, resamples: int = 1000, level: float = 0.95
+    tally: Tally, *, seed: int = 0, resamples: int = 1000, level: float = 0.95
 ) -> Interval:
-    """Return the percentile interval of F1 over one ``Counts`` a document.
+    """Return the percentile interval of a figure.
 
     Without documents it is 0..0. Raises ``DataError`` where ``resamples`` < 1 or ``level`` is not
     between 0 and 1.
     """
     if not 0 < level < 1:
         raise DataError(f"bootstrap: level must be between 0 and 1, got {level}")
-    (scores,) = _draw([counts], seed, resamples)
+    (scores,) = _draw([tally], seed, resamples)
     tail = (1 - level) / 2
     low, high = np.quantile(scores, [tail, 1 - tail])
     return Interval(float(low), float(high), level)
 
 
-def paired(
-    first: Sequence[Counts], second: Sequence[Counts], *, seed: int = 0, resamples: int = 10_000
-) -> float:
-    """Return the two-sided p-value of the difference in F1 of two systems on the same documents.
+def paired(first: Tally, second: Tally, *, seed: int = 0, resamples: int = 10_000) -> float:
+    """Return the two-sided p-value of the difference of two systems on the same documents.
 
     The share of resamples whose difference lies at least as far from the observed one as that lies
     from zero (Berg-Kirkpatrick et al. 2012, section 2), with the observed one counted in, so that
-    p is never 0. Raises ``DataError`` where the two lists differ in length or are empty.
+    p is never 0. Raises ``DataError`` where the two differ in their figure or in length, or are
+    empty.
     """
     _check("paired bootstrap", first, second)
-    observed = float(_f1(_rows(first).sum(0)) - _f1(_rows(second).sum(0)))
+    observed = first.value - second.value
     a, b = _draw([first, second], seed, resamples)
     far = np.abs(a - b - observed) >= abs(observed) - 1e-12
     return float((far.sum() + 1) / (resamples + 1))
 
 
-def permutation(
-    first: Sequence[Counts], second: Sequence[Counts], *, seed: int = 0, resamples: int = 10_000
-) -> float:
-    """Return the two-sided p-value of the difference in F1, by approximate randomisation.
+def permutation(first: Tally, second: Tally, *, seed: int = 0, resamples: int = 10_000) -> float:
+    """Return the two-sided p-value of the difference of two systems, by approximate randomisation.
 
-    If the systems were alike, each document's counts could as well be the other's (Noreen 1989;
+    If the systems were alike, each document's numbers could as well be the other's (Noreen 1989;
     Yeh 2000): the share of exchanges whose difference is at least as large as the observed one.
     Where there are no more than ``resamples`` exchanges, all are tried and p is exact; else so many
     are drawn, the observed one is counted in, and p is never 0. Raises ``DataError`` as ``paired``.
@@ -72,13 +67,13 @@ def permutation(
     _check("permutation", first, second)
     if resamples < 1:
         raise DataError(f"permutation: expected at least 1 resample, got {resamples}")
-    one, two = _rows(first), _rows(second)
+    of, one, two = first.figure.of, first.rows, second.rows
     change = two - one
     change = change[change.any(axis=1)]
     size = len(change)
     exact = size < resamples.bit_length() and 2**size <= resamples
     total = 2**size if exact else resamples
-    observed = abs(float(_f1(one.sum(0)) - _f1(two.sum(0)))) - 1e-12
+    observed = abs(first.value - second.value) - 1e-12
     generator = np.random.default_rng(seed)
     block = max(1, CELLS // max(1, size))
     far = 0
@@ -86,7 +81,7 @@ def permutation(
         draws = min(block, total - start)
         swapped = _every(start, draws, size) if exact else generator.integers(2, size=(draws, size))
         moved = swapped @ change
-        far += int((np.abs(_f1(one.sum(0) + moved) - _f1(two.sum(0) - moved)) >= observed).sum())
+        far += int((np.abs(of(one.sum(0) + moved) - of(two.sum(0) - moved)) >= observed).sum())
     return far / total if exact else (far + 1) / (total + 1)
 
 
@@ -96,39 +91,31 @@ def _every(start: int, count: int, size: int) -> NDArray[np.int64]:
     return (numbers[:, None] >> np.arange(size, dtype=np.int64)) & 1
 
 
-def _check(name: str, first: Sequence[Counts], second: Sequence[Counts]) -> None:
-    if len(first) != len(second) or not first:
+def _check(name: str, first: Tally, second: Tally) -> None:
+    if first.figure is not second.figure:
         raise DataError(
-            f"{name}: expected counts of the same documents, got {len(first)} and {len(second)}"
+            f"{name}: expected one figure, got {first.figure.name} and {second.figure.name}"
+        )
+    if len(first.rows) != len(second.rows) or not len(first.rows):
+        raise DataError(
+            f"{name}: expected numbers of the same documents, got {len(first.rows)} and "
+            f"{len(second.rows)}"
         )
 
 
-def _draw(systems: Sequence[Sequence[Counts]], seed: int, resamples: int) -> list[Scores]:
-    """F1 of every resample for each system; the same documents are drawn for all of them."""
+def _draw(systems: list[Tally], seed: int, resamples: int) -> list[Scores]:
+    """The figure of every resample for each system; the same documents are drawn for all."""
     if resamples < 1:
         raise DataError(f"bootstrap: expected at least 1 resample, got {resamples}")
-    rows = [_rows(counts) for counts in systems]
-    size = len(rows[0])
+    size = len(systems[0].rows)
     if not size:
-        return [np.zeros(resamples) for _ in rows]
+        return [np.zeros(resamples) for _ in systems]
     generator = np.random.default_rng(seed)
     block = max(1, CELLS // size)
-    parts: list[list[Scores]] = [[] for _ in rows]
+    parts: list[list[Scores]] = [[] for _ in systems]
     for start in range(0, resamples, block):
         draws = min(block, resamples - start)
         times = generator.multinomial(size, np.full(size, 1 / size), size=draws)
-        for part, table in zip(parts, rows, strict=True):
-            part.append(_f1(times @ table))
+        for part, each in zip(parts, systems, strict=True):
+            part.append(each.figure.of(times @ each.rows))
     return [np.concatenate(part) for part in parts]
-
-
-def _rows(counts: Sequence[Counts]) -> NDArray[np.int64]:
-    """One row a document: hits, predicted, gold."""
-    rows = [(each.hits, each.predicted, each.gold) for each in counts]
-    return np.array(rows, dtype=np.int64).reshape(-1, 3)
-
-
-def _f1(sums: NDArray[np.int64]) -> Scores:
-    """F1 of rows of (hits, predicted, gold); 0.0 where there is neither gold nor prediction."""
-    both = sums[..., 1] + sums[..., 2]
-    return np.where(both > 0, 2.0 * sums[..., 0] / np.maximum(both, 1), 0.0)

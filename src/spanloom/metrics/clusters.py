@@ -8,33 +8,30 @@ label plays no part in a cluster.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from spanloom.document import Document, Layer
 from spanloom.forms.links import linked
 from spanloom.metrics import report
-from spanloom.metrics.bootstrap import Interval
-from spanloom.metrics.coreference import Clusters, Coreference, Shares, without_singletons
+from spanloom.metrics.bootstrap import Interval, interval
+from spanloom.metrics.coreference import Clusters, Coreference, without_singletons
 from spanloom.metrics.coreference import score as measured
 from spanloom.metrics.counts import PRF
 from spanloom.metrics.report import Score, annotated, heading, section
 from spanloom.metrics.spans import bounds
-
-_LEVEL = 0.95
+from spanloom.metrics.tally import Tally, of_clusters
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The scores of one layer: its clusters, and all its spans.
 
-    ``interval`` is of the CoNLL average. ``not_annotated`` are gold documents without the layer,
-    which count nowhere.
+    ``tally`` and ``interval`` are of the CoNLL average. ``not_annotated`` are gold documents
+    without the layer, which count nowhere.
     """
 
     layer: str
     documents: int
     clusters: Coreference
+    tally: Tally
     interval: Interval
     spans: Score
     not_annotated: int = 0
@@ -48,6 +45,10 @@ class Report:
             "ceaf_e": self.clusters.ceaf_e.f1,
             "spans": self.spans.micro.f1,
         }
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what the CoNLL average and F1 of spans are made of."""
+        return {"conll": self.tally, "spans": self.spans.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -104,50 +105,16 @@ def score(
         measured(_clusters(one, layer), _clusters(two, layer))
         for one, two in annotated(gold, predicted, layer)
     ]
+    tally = of_clusters(found)
     return Report(
         layer,
         len(found),
         sum(found, Coreference()),
-        interval(found, seed=seed, resamples=resamples),
+        tally,
+        interval(tally, seed=seed, resamples=resamples),
         mentions.spans,
         mentions.not_annotated,
     )
-
-
-def interval(documents: Sequence[Coreference], *, seed: int = 0, resamples: int = 1000) -> Interval:
-    """Return the 95 % percentile interval of the CoNLL average, documents drawn anew.
-
-    It is a function of the documents and the seed. Without documents it is 0..0.
-    """
-    size = len(documents)
-    if not size:
-        return Interval(0.0, 0.0, _LEVEL)
-    table = np.array([_row_of(each) for each in documents], dtype=np.float64)
-    generator, even = np.random.default_rng(seed), np.full(size, 1 / size)
-    sums = np.stack([generator.multinomial(size, even) @ table for _ in range(resamples)])
-    low, high = np.quantile(_averages(sums), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return Interval(float(low), float(high), _LEVEL)
-
-
-def _row_of(document: Coreference) -> list[float]:
-    """What the averages are made of, four numbers a measure."""
-    measures = document.muc, document.b_cubed, document.ceaf_e
-    return [end for each in measures for end in _ends(each)]
-
-
-def _ends(shares: Shares) -> tuple[float, ...]:
-    return shares.recall_num, shares.recall_den, shares.precision_num, shares.precision_den
-
-
-def _averages(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The CoNLL average of each row of sums."""
-    found, gold, right, said = np.moveaxis(sums.reshape(len(sums), -1, 4), -1, 0)
-    recall = np.divide(found, gold, out=np.zeros_like(gold), where=gold > 0)
-    precision = np.divide(right, said, out=np.zeros_like(said), where=said > 0)
-    both = recall + precision
-    f1 = np.divide(2 * recall * precision, both, out=np.zeros_like(both), where=both > 0)
-    averages: NDArray[np.float64] = f1.mean(axis=1)
-    return averages
 
 
 def _unlinked(documents: Sequence[Document], name: str) -> list[Document]:

@@ -14,6 +14,7 @@ from spanloom.document import Document
 from spanloom.metrics.brackets import COLLINS, Bracket, counted
 from spanloom.metrics.counts import Counts
 from spanloom.metrics.report import Score, annotated, heading, section, summed
+from spanloom.metrics.tally import Tally
 from spanloom.words import blank_words, given
 
 _TAGS = "xpos"
@@ -28,6 +29,10 @@ class Report:
     documents: int
     brackets: Score
     not_annotated: int = 0
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what F1 of brackets is made of."""
+        return {"evalb": self.brackets.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from spanloom.document import Document
 from spanloom.metrics import report
 from spanloom.metrics.report import Score, heading, section
+from spanloom.metrics.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class Report:
     uas: Score
     not_annotated: int = 0
     unscored: int = 0
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what both F1 are made of."""
+        return {"las": self.las.tally, "uas": self.uas.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

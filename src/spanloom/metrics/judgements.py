@@ -17,6 +17,7 @@ from spanloom.forms.parts import PARTS, Judgement, judged
 from spanloom.metrics.correlation import Numbers, pearson, spearman
 from spanloom.metrics.counts import Counts, macro
 from spanloom.metrics.report import couples
+from spanloom.metrics.tally import Tally, of_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,10 @@ class Classes:
         one = size**2 - sum(n**2 for n in gold.values())
         two = size**2 - sum(n**2 for n in predicted.values())
         return both / math.sqrt(one * two) if one and two else 0.0
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what accuracy is made of: one thing a text, right or wrong."""
+        return {"accuracy": of_scores([float(a == b) for a, b in self.pairs])}
 
     def figures(self) -> dict[str, float]:
         """Return accuracy, macro F1 and Matthews' correlation as numbers from 0 to 1.
@@ -131,6 +136,10 @@ class Values:
         """The mean squared difference; nan without texts."""
         gold, predicted = self._columns()
         return float(np.mean((gold - predicted) ** 2)) if len(gold) else math.nan
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return nothing: no sums over texts make a rank correlation."""
+        return {}
 
     def figures(self) -> dict[str, float]:
         """Return both correlations as numbers from 0 to 1.

@@ -11,20 +11,21 @@ from spanloom.metrics import relations, spans
 from spanloom.metrics.bootstrap import Interval, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
 from spanloom.metrics.relations import Triple
+from spanloom.metrics.tally import Tally, of_counts
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """One measure: counts over all documents, by label, a 95 % interval of micro F1.
 
-    ``by_document`` stands in the order of the gold documents, so that two systems can be compared
-    with ``bootstrap.paired``.
+    ``tally`` stands in the order of the gold documents, so that two systems can be compared with
+    ``bootstrap.paired``.
     """
 
     micro: Counts
     macro: PRF
     by_label: dict[str, Counts]
-    by_document: tuple[Counts, ...]
+    tally: Tally
     interval: Interval
 
     def to_json(self) -> dict[str, object]:
@@ -54,6 +55,14 @@ class Report:
     relations_typed: Score
     not_annotated: int = 0
     unscored: int = 0
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what each F1 is made of."""
+        return {
+            "spans": self.spans.tally,
+            "relations": self.relations.tally,
+            "relations_typed": self.relations_typed.tally,
+        }
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -214,10 +223,10 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
 
 def summed(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
     """Add up one table of counts a document, by label."""
-    by_document = tuple(total(table.values()) for table in tables)
-    by_label = total_by_label(tables)
-    sure = interval(by_document, seed=seed, resamples=resamples)
-    return Score(total(by_document), macro(by_label), by_label, by_document, sure)
+    by_document = [total(table.values()) for table in tables]
+    by_label, tally = total_by_label(tables), of_counts(by_document)
+    sure = interval(tally, seed=seed, resamples=resamples)
+    return Score(total(by_document), macro(by_label), by_label, tally, sure)
 
 
 def _numbers(counts: Counts) -> dict[str, float]:

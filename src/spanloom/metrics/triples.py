@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from spanloom.document import Document, Layer
 from spanloom.metrics.report import Score, heading, score, section
+from spanloom.metrics.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class TripleReport:
     relations: Score
     not_annotated: int = 0
     unscored: int = 0
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what F1 of relations is made of."""
+        return {"relations": self.relations.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

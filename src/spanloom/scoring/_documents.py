@@ -99,7 +99,7 @@ def measured(score: Score) -> Scores:
 
 def differing(first: Score, second: Score) -> Scores:
     """Return how far F1 of the first lies above the second's, and how likely by chance."""
-    mine, theirs = first.by_document, second.by_document
+    mine, theirs = first.tally, second.tally
     return {
         **row(second.micro),
         "difference": 100 * (first.micro.f1 - second.micro.f1),

@@ -12,6 +12,7 @@ from spanloom.data.readings import Reading
 from spanloom.data.units import Cut, Unit
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
+from spanloom.metrics.tally import Tally
 from spanloom.tensors import Batch, Loss, Vectors
 from spanloom.words import Bounds
 
@@ -34,6 +35,9 @@ class Ground:
 
 class Report(Protocol):
     """How good some predictions are."""
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what figures are made of, by name: those that sums over documents make."""
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
