@@ -91,12 +91,12 @@ def written(recipe, place):
 
 def losses_of(model, draw, gold):
     """What a task loses on a batch, as the training loop computes it, a thing learnt."""
-    task = model.tasks[draw.task]
+    task = model.tasks[draw.tasks[0]]
     batch = collate(draw.units, model.pieces, model.recipe.window)
     batch, hidden = task.conceal(batch, draw.units, model.pieces, 7)
-    vectors = model.network.read(batch, [draw.task])[draw.task]
+    vectors = model.network.read(batch, draw.tasks)[draw.tasks[0]]
     targets = hidden or task.targets(draw.units, gold)
-    return task.loss(model.network.head(draw.task), vectors, batch, targets)
+    return task.loss(model.network.head(draw.tasks[0]), vectors, batch, targets)
 
 
 def test_one_batch_of_each_task_is_learnt_by_heart(case):

@@ -29,7 +29,7 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
     below["c"].append("levels.high")
     for name in tasks:
         stage.optimiser.zero_grad(set_to_none=True)
-        draw = next(draw for draw in draws if draw.task == name)
+        draw = next(draw for draw in draws if draw.tasks == (name,))
         stage._backward(draw, 0, draw.sentences)
         network = run.model.network
         touched = {

@@ -63,7 +63,7 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
         loop.Run(model, prepared, tmp_path, Processes("cpu"), journal), recipe.stages[0]
     )
     (draw,) = stage._draw()[0]
-    guess = model.tasks[draw.task]
+    guess = model.tasks[draw.tasks[0]]
     labels, loss = [], type(guess).loss
 
     def noted(task, head, vectors, batch, targets):
@@ -83,6 +83,6 @@ def test_a_text_that_is_judged_as_a_whole_counts_as_one():
     sentences = tuple((row, row + 1) for row in range(40))
     words = ((0, 1),) * 40
     alone = Unit(0, 0, words, ("a",) * 40, ((5,),) * 40, sentences, ((0, 40),))
-    assert plan.Draw("tags", (alone, alone)).sentences == 80
-    assert plan.Draw("label", (replace(alone, opening=True),) * 2).sentences == 2
-    assert plan.Draw("tags", (Unit(0, 0, (), (), (), (), ()),)).sentences == 1
+    assert plan.Draw(("tags",), (alone, alone)).sentences == 80
+    assert plan.Draw(("label",), (replace(alone, opening=True),) * 2).sentences == 2
+    assert plan.Draw(("tags",), (Unit(0, 0, (), (), (), (), ()),)).sentences == 1

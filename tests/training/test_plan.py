@@ -1,6 +1,7 @@
 """Which batch comes when: pure, complete, proportional."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ def test_every_word_of_every_task_comes_once(data, draw, accumulate, number):
             word
             for update in updates
             for each in update
-            if each.task == name
+            if each.tasks == (name,)
             for word in words(each)
         )
         every = {(row, i) for row in mine.gold for i in range(len(mine.cuts[row].forms))}
@@ -66,28 +67,53 @@ def test_epochs_seeds_and_tasks_differ(data, draw):
     one = draw(STAGE, data)
     assert draw(STAGE, data, number=1) != one
     assert draw(STAGE, data, seed="2") != one
-    assert [d.task for update in one for d in update] != sorted(d.task for u in one for d in u)
+    assert [d.tasks for update in one for d in update] != sorted(d.tasks for u in one for d in u)
 
 
 def test_a_stage_draws_its_own_tasks_alone(data, draw):
     stage = STAGE.model_copy(update={"tasks": ("names",)})
     updates = draw(stage, data)
-    assert {each.task for update in updates for each in update} == {"names"}
+    assert {each.tasks for update in updates for each in update} == {("names",)}
 
 
 def test_tasks_come_in_proportion_to_their_words(data, draw):
     small = dict(data)
     mine = data["names"]
     gold = {row: each for row, each in mine.gold.items() if row < 2}
-    small["names"] = type(mine)(mine.task, mine.cuts, gold, mine.dev)
+    small["names"] = replace(mine, gold=gold)
     updates = draw(STAGE, small)
-    said = Counter(each.task for update in updates for each in update)
-    assert said["steps"] / said["names"] == pytest.approx(len(mine.gold) / 2, rel=0.4)
+    said = Counter(each.tasks for update in updates for each in update)
+    assert said["steps",] / said["names",] == pytest.approx(len(mine.gold) / 2, rel=0.4)
+
+
+def test_tasks_that_read_one_corpus_alike_share_their_batches(data, draw):
+    mine = data["names"]
+    part = dict(list(mine.gold.items())[1:])
+    paged = replace(mine.task, reading=replace(mine.task.reading, pages=2))
+    every = {
+        **data,
+        "again": mine,
+        "elsewhere": replace(mine, corpus="other"),
+        "rarer": replace(mine, gold=part),
+        "longer": replace(mine, task=paged),
+    }
+    stage = STAGE.model_copy(update={"tasks": tuple(every)})
+    apart = {each.tasks for update in draw(stage, every) for each in update}
+    assert apart == {(name,) for name in every}
+    both = [
+        each
+        for update in draw(stage.model_copy(update={"together": True}), every)
+        for each in update
+    ]
+    one, alone = ("steps", "names", "again"), {("elsewhere",), ("rarer",), ("longer",)}
+    assert {each.tasks for each in both} == {one, *alone}
+    seen = Counter(word for each in both if each.tasks == one for word in words(each))
+    assert seen == Counter((row, i) for row in mine.gold for i in range(len(mine.cuts[row].forms)))
 
 
 @given(st.lists(st.integers(), max_size=9), st.integers(1, 5))
 def test_shares_cover_a_batch_and_no_unit_twice(units, ranks):
-    draw = Draw("any", tuple(units))
+    draw = Draw(("any",), tuple(units))
     shares = [share(draw, rank, ranks) for rank in range(ranks)]
     assert Counter(each for mine in shares for each in mine) == Counter(units)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1

@@ -161,7 +161,7 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
 
 def _gradients(stage, name):
     stage.optimiser.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw() for draw in update if draw.task == name)
+    draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
     stage._backward(draw, 0, draw.sentences)
     every = stage.model.network.named_parameters()
@@ -173,7 +173,7 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
     for row, weighed in enumerate(({}, {"names": 9.0})):
         run = bench.run(tmp_path / str(row), stages=[BOTH | {"weights": weighed}])
         stage = _Stage(run, run.recipe.stages[0])
-        draw = next(draw for update in stage._draw() for draw in update if draw.task == "names")
+        draw = next(draw for update in stage._draw() for draw in update if draw.tasks == ("names",))
         torch.manual_seed(0)
         told.append(stage._backward(draw, 0, draw.sentences)["names.spans"].item())
     assert told[0] == pytest.approx(told[1])

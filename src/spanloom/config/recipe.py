@@ -127,6 +127,10 @@ class StageSpec(Options):
         default=0.0, ge=0, lt=1, description="share of words hidden from the encoder in training"
     )
     accumulate: int = Field(default=1, ge=1, description="batches summed before each update")
+    together: bool = Field(
+        default=False,
+        description="tasks that read one corpus alike learn from the same batches, encoded once",
+    )
     optimiser: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
     weight_decay: float = Field(default=0.01, ge=0, description="pull of weights towards 0")
     warmup: float = Field(

@@ -187,21 +187,25 @@ class _Stage:
         units = plan.share(draw, self.processes.rank, self.processes.ranks)
         if not units:
             return {}
-        name, model, device = draw.task, self.model, self.processes.device
-        task, gold = model.tasks[name], self.run_.prepared.data[name].gold
+        model, device = self.model, self.processes.device
         batch = collate(units, model.pieces, model.recipe.window)
-        # concealed first: what is to be guessed is the text, not what blanking makes of it
-        batch, hidden = task.conceal(batch, units, model.pieces, self._seed(row))
-        batch = blank(batch, self.spec.blanked, model.pieces.unknown)
-        targets = (hidden or task.targets(units, gold)).to(device)
-        batch = batch.to(device)
+        targets = {}
+        for name in draw.tasks:
+            task, gold = model.tasks[name], self.run_.prepared.data[name].gold
+            # concealed first: what is to be guessed is the text, not what blanking makes of it
+            batch, hidden = task.conceal(batch, units, model.pieces, self._seed(row))
+            targets[name] = (hidden or task.targets(units, gold)).to(device)
+        batch = blank(batch, self.spec.blanked, model.pieces.unknown).to(device)
+        found: dict[str, Tensor] = {}
+        weighted = []
         with model.compute.autocast():
-            vectors = model.network.read(batch, [name])[name]
-            losses = task.loss(model.network.head(name), vectors, batch, targets)
-        weight = self.spec.weights.get(name, 1.0) / count
-        total = torch.stack([loss.total for loss in losses.values()]).sum() * weight
-        torch.autograd.backward(total)
-        return {f"{name}.{key}": loss.total.detach() / count for key, loss in losses.items()}
+            for name, vectors in model.network.read(batch, draw.tasks).items():
+                head, weight = model.network.head(name), self.spec.weights.get(name, 1.0) / count
+                losses = model.tasks[name].loss(head, vectors, batch, targets[name])
+                found |= {f"{name}.{key}": each.total.detach() for key, each in losses.items()}
+                weighted += [each.total * weight for each in losses.values()]
+        torch.autograd.backward(torch.stack(weighted).sum())
+        return {name: loss / count for name, loss in found.items()}
 
     def _seed(self, row: int, *process: int) -> int:
         """Dropout follows from the seed, the update, the batch in it and the process alone."""

@@ -4,7 +4,7 @@ So a run that was interrupted goes on with the very batches it would have had, o
 processes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -18,9 +18,9 @@ from spanloom.training.samplers import SAMPLERS, Size
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One batch: units of one task."""
+    """One batch: units of one task, or of several that read them alike."""
 
-    task: str
+    tasks: tuple[str, ...]
     units: tuple[Unit, ...]
 
     @property
@@ -37,9 +37,12 @@ Update = tuple[Draw, ...]  # the batches whose gradients are summed before one u
 
 @dataclass(slots=True)
 class _Deck:
-    """The batches of a task, dealt one after another; drawn anew when all were dealt."""
+    """The batches of some tasks, dealt one after another; drawn anew when all were dealt.
 
-    name: str
+    ``data`` is that of any of them: they have the same units.
+    """
+
+    names: tuple[str, ...]
     data: TaskData
     stage: StageSpec
     seed: str
@@ -54,7 +57,7 @@ class _Deck:
         Each pass over the data is drawn by itself.
         """
         part = f"/{self.passes}" if self.passes else ""
-        chance = Random(f"{self.seed}/{self.name}{part}")
+        chance = Random(f"{self.seed}/{'+'.join(self.names)}{part}")
         self.passes += 1
         reading = self.data.task.reading
         sizes = Sizes(self.window, self.window * reading.pages, chance)
@@ -64,7 +67,7 @@ class _Deck:
             for unit in reading.units(row, self.data.cuts[row], sizes, self.cutter)
         ]
         groups = by_length(cut, self.stage.batch, window=self.window)
-        draws = [Draw(self.name, tuple(group)) for group in groups]
+        draws = [Draw(self.names, tuple(group)) for group in groups]
         chance.shuffle(draws)
         return draws
 
@@ -86,11 +89,12 @@ def epoch(
 ) -> list[Update]:
     """Draw an epoch: as many batches as all tasks have, of the tasks that the sampler names.
 
-    Batches hold units of like length from one task.
+    Batches hold units of like length from one task; where tasks learn together, from one group of
+    them, for which its first task stands in the sampler.
     """
     decks = {
-        name: _Deck(name, data[name], stage, f"{seed}/{number}", window, cutter)
-        for name in stage.tasks
+        names[0]: _Deck(names, data[names[0]], stage, f"{seed}/{number}", window, cutter)
+        for names in _groups(stage, data)
     }
     sizes = {}
     for name, deck in decks.items():
@@ -98,6 +102,20 @@ def epoch(
         sizes[name] = Size(len(deck.held), sum(draw.sentences for draw in deck.held))
     turns = SAMPLERS[stage.sampler](sizes, Random(f"{seed}/{number}"), stage.temperature)
     return list(_updates(turns, decks, stage.accumulate))
+
+
+def _groups(stage: StageSpec, data: Mapping[str, TaskData]) -> list[tuple[str, ...]]:
+    """The tasks of each batch: one, or all that have the same units where they learn together.
+
+    What annotates nothing hides words from the encoder, and so is read by no other task.
+    """
+    groups: dict[Hashable, list[str]] = {}
+    for name in stage.tasks:
+        mine = data[name]
+        alike = mine.corpus, mine.task.reading, tuple(mine.gold)
+        shared = stage.together and mine.task.annotates
+        groups.setdefault(alike if shared else name, []).append(name)
+    return [tuple(names) for names in groups.values()]
 
 
 def _updates(

@@ -27,8 +27,12 @@ _PIECES = "pieces"  # where the recipe collects the tokenizer's special pieces, 
 
 @dataclass(frozen=True, slots=True)
 class TaskData:
-    """One task's documents: train cut into words with gold beside, dev as it is."""
+    """One task's documents: train cut into words with gold beside, dev as it is.
 
+    ``corpus`` is what the recipe calls them: tasks of one corpus have the same ``cuts``.
+    """
+
+    corpus: str
     task: Task
     cuts: tuple[Cut, ...]
     gold: Mapping[int, Any]
@@ -80,7 +84,9 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
     recipe = recipe.model_copy(update=found)
     tasks = sharing.tasks(recipe)
     _check_metrics(recipe, tasks)
-    data = {name: _express(task, corpora[name]) for name, task in tasks.items()}
+    data = {
+        name: _express(recipe.tasks[name].data, task, corpora[name]) for name, task in tasks.items()
+    }
     remarks = [
         f"{name}: {each.problems} lines of its files are unreadable (spanloom check tells which)"
         for name, each in read.items()
@@ -239,7 +245,7 @@ def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
             raise where.error(f"no figure {stage.metric!r}{nearest(stage.metric, known)}")
 
 
-def _express(task: Task, corpus: _Corpus) -> TaskData:
+def _express(data: str, task: Task, corpus: _Corpus) -> TaskData:
     """Express train's gold over words; raises ``DataError`` where train or dev has none."""
     gold = {
         row: task.gold(document, whole)
@@ -256,4 +262,4 @@ def _express(task: Task, corpus: _Corpus) -> TaskData:
             f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
             f"chosen (without dev/ a tenth of train is held out)"
         )
-    return TaskData(task, corpus.cuts, gold, corpus.dev)
+    return TaskData(data, task, corpus.cuts, gold, corpus.dev)
