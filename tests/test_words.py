@@ -9,7 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spanloom.errors import NameNotFound
-from spanloom.words import SENTENCE_SPLITTERS, SPLITTERS, fine_words, spacy_words, splitter
+from spanloom.words import (
+    SENTENCE_SPLITTERS,
+    SPLITTERS,
+    fine_words,
+    spacy_words,
+    splitter,
+    treebank_words,
+)
 
 NASTY = (
     "a", "Z", "9", "٣", "½", " ", "\t", "\n", "\r\n", "\r", "\x00", "\x1c", "\x85", "\xa0", "\xad",
@@ -101,7 +108,31 @@ def test_rule_sentences_end_at_closing_punctuation_and_at_blank_lines():
     found = splitter("spacy", "rule")(text)
     said = [_say(text, found.words[first:last]) for first, last in found.sentences]
     assert [" ".join(sentence) for sentence in said] == [
-        'Ada met Bob . "', 'Hi ! "', "He said so", "And then ?", "Nothing",
+        "Ada met Bob .", '" Hi ! "', "He said so", "And then ?", "Nothing",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It rained (again). He left.", ["It rained ( again ) .", "He left ."]),
+        ("Yes?! (He nodded.) So", ["Yes ?!", "( He nodded . )", "So"]),
+        ("Well... maybe. Well... Maybe", ["Well ... maybe .", "Well ...", "Maybe"]),
+        ("Fine :) we go. Fine :) We go", ["Fine :) we go .", "Fine :)", "We go"]),
+        ("Mr. Poe paid $3.50 to Inc. today.", ["Mr. Poe paid $ 3.50 to Inc. today ."]),
+    ],
+)  # fmt: skip
+def test_what_ends_a_sentence_and_what_closes_with_it(text, sentences):
+    found = splitter("treebank", "rule")(text)
+    said = [" ".join(_say(text, found.words[a:b])) for a, b in found.sentences]
+    assert said == sentences
+
+
+def test_words_as_treebanks_have_them():
+    text = "====\ncan't e-mail 713-853-3989!!! ((a)) x-ray a--b ?!? ''b''"
+    assert _say(text, treebank_words(text)) == [
+        "====", "ca", "n't", "e-mail", "713-853-3989", "!!!", "(", "(", "a", ")", ")", "x", "-",
+        "ray", "a", "--", "b", "?!?", "''", "b", "''",
     ]  # fmt: skip
 
 

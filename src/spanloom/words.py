@@ -6,7 +6,7 @@ Words are never split at annotation boundaries: what an annotator marked is unkn
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import regex
@@ -25,6 +25,15 @@ _FINE = regex.compile(
 _RUN = regex.compile(r"[^\s\x1C-\x1F]+")
 _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
+# What spaCy splits and treebanks do not; quotes and brackets stand alone in both.
+_WHOLE = regex.compile(
+    r"([^\w\s'\"()\[\]]|_)\1+|[!?.]{2,}|(?<![\w-])\d+(?:-\d+){2,}(?![\w-])|(?i:(?<![\w-])e-\p{L}+)"
+)
+_CLOSERS = frozenset(".!?…:;=")
+_CLOSING = regex.compile(r"[.!?…]+")
+_DOUBTFUL = regex.compile(r"\.{2,}|…|[:;=]-?[)(DP]+")
+_BEHIND = regex.compile(r"[.!?…)\]}\"'’”»*]+")
+_STARTS = regex.compile(r"\p{Lu}|[(\"“\[<*]")
 # spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
 _LONGEST_RUN = 1000
 _LONG_RUN = regex.compile(rf"\S{{{_LONGEST_RUN},}}")
@@ -50,13 +59,36 @@ def blank_words(text: str) -> list[Bounds]:
 
 def spacy_words(text: str) -> list[Bounds]:
     """Split with spaCy's English tokenizer; runs of over 1,000 characters are split finely."""
+    return list(_spacy_words(text))
+
+
+@lru_cache(maxsize=1)  # words and sentences of a text are asked for one after the other
+def _spacy_words(text: str) -> tuple[Bounds, ...]:
     found: list[Bounds] = []
     done = 0
     for run in _LONG_RUN.finditer(text):
         found += _spacy_piece(text, done, run.start())
         found += [(run.start() + a, run.start() + b) for a, b in fine_words(run.group())]
         done = run.end()
-    return found + _spacy_piece(text, done, len(text))
+    return (*found, *_spacy_piece(text, done, len(text)))
+
+
+def treebank_words(text: str) -> list[Bounds]:
+    """Split as treebanks of Universal Dependencies do: spaCy's words, but some of them as one.
+
+    These are runs of one sign (``====``), of closing signs (``?!``), numbers of telephones, and
+    ``e-mail``.
+    """
+    words, found, done = spacy_words(text), [], 0
+    starts = [start for start, _ in words]
+    for whole in _WHOLE.finditer(text):
+        first = bisect_left(starts, whole.start(), lo=done)
+        last = bisect_left(starts, whole.end(), lo=first)
+        exact = first < last and (words[first][0], words[last - 1][1]) == whole.span()
+        if exact:
+            found += [*words[done:first], whole.span()]
+            done = last
+    return found + words[done:]
 
 
 def line_sentences(text: str) -> list[Bounds]:
@@ -65,18 +97,45 @@ def line_sentences(text: str) -> list[Bounds]:
 
 
 def rule_sentences(text: str) -> list[Bounds]:
-    """Sentences end at closing punctuation (spaCy's sentencizer) and at blank lines."""
-    found: list[Bounds] = []
-    start = 0
-    for end in [*(blank.end() for blank in _BLANK_LINES.finditer(text)), len(text)]:
-        found += [(start + a, start + b) for a, b in _ruled(text[start:end])]
-        start = end
+    """Sentences end at closing signs that are words by themselves, and at blank lines.
+
+    Brackets and quotes that close right behind belong to the sentence. After dots (``...``) and
+    smileys a sentence goes on, unless a capital, a quote or a bracket follows.
+    """
+    words = treebank_words(text)
+    starts = [start for start, _ in words]
+    breaks = {bisect_left(starts, blank.end()) for blank in _BLANK_LINES.finditer(text)}
+    breaks.add(len(words))
+    found, first, row = [], 0, 0
+    while row < len(words):
+        row, over = _closed(text, words, row)
+        if over or row in breaks:
+            found.append((words[first][0], words[row - 1][1]))
+            first = row
     return found
+
+
+def _closed(text: str, words: Sequence[Bounds], row: int) -> tuple[int, bool]:
+    """Return the row behind a word and what closes with it, and whether they end a sentence."""
+    start, end = words[row]
+    row += 1
+    if text[start] not in _CLOSERS:
+        return row, False
+    doubtful = _DOUBTFUL.fullmatch(text, start, end)
+    if not doubtful and not _CLOSING.fullmatch(text, start, end):
+        return row, False
+    while row < len(words) and words[row][0] == words[row - 1][1]:
+        if not _BEHIND.fullmatch(text, *words[row]):
+            break
+        row += 1
+    goes_on = row < len(words) and not _STARTS.match(text, words[row][0])
+    return row, not (doubtful and goes_on)
 
 
 SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
     "fine": fine_words,
     "spacy": spacy_words,
+    "treebank": treebank_words,
     "blank": blank_words,
 }
 SENTENCE_SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
@@ -147,24 +206,10 @@ def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
     ]
 
 
-def _ruled(text: str) -> list[Bounds]:
-    """Sentences by spaCy's sentencizer; words are handed to it where its tokenizer would stall."""
-    from spacy.tokens import Doc
-
-    pipeline = _pipeline()
-    if _LONG_RUN.search(text) is None:
-        return [(each.start_char, each.end_char) for each in pipeline(text).sents]
-    words = spacy_words(text)
-    doc = Doc(pipeline.vocab, [text[a:b] for a, b in words])
-    pipeline.get_pipe("sentencizer")(doc)
-    return [(words[each.start][0], words[each.end - 1][1]) for each in doc.sents]
-
-
 @cache
 def _pipeline() -> Any:
     import spacy
 
     pipeline = spacy.blank("en")
-    pipeline.add_pipe("sentencizer")
     pipeline.max_length = 2**31
     return pipeline

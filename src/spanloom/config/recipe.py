@@ -79,9 +79,10 @@ class TaskSpec(Options):
 class WordsSpec(Options):
     """How text that gives no words becomes words and sentences."""
 
-    splitter: Literal["spacy", "fine", "blank"] = Field(
+    splitter: Literal["spacy", "treebank", "fine", "blank"] = Field(
         default="fine",
-        description="spacy | fine (letters, digits, punctuation apart) | blank; given words stay",
+        description="spacy | treebank (spacy's, signs and numbers whole as in Universal "
+        "Dependencies) | fine (letters, digits, punctuation apart) | blank; given words stay",
     )
     sentences: Literal["line", "rule"] = Field(
         default="line", description="line (each line is one) | rule (by punctuation)"

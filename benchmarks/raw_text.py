@@ -1,0 +1,63 @@
+"""Universal Dependencies from raw text: our words and sentences, and what a model says of them.
+
+    python benchmarks/raw_text.py MODEL TREEBANK.conllu [--json FILE]
+
+The treebank's sentences are joined to paragraphs as its comments say, a blank line between two. The
+model reads nothing else; its parts of speech, trees and words are scored by ``spanloom score
+--metric ud-eval`` against the treebank.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from spanloom.config.options import options
+from spanloom.config.yaml import Where
+from spanloom.document import Document
+from spanloom.formats import conllu
+from spanloom.model import folder
+from spanloom.scoring import ud_eval
+
+TEXT, BREAKS = "# text = ", ("# newdoc", "# newpar")
+
+
+def paragraphs(treebank: str) -> Iterator[str]:
+    """Yield the text of each paragraph."""
+    found = ""
+    for block in treebank.strip().split("\n\n"):
+        lines = block.split("\n")
+        if found and any(line.startswith(BREAKS) for line in lines):
+            yield found.rstrip()
+            found = ""
+        last = next(line for line in reversed(lines) if line[0].isdigit())
+        glued = "SpaceAfter=No" in last.split("\t")[9]
+        found += next(line for line in lines if line.startswith(TEXT))[len(TEXT) :]
+        found += "" if glued else " "
+    yield found.rstrip()
+
+
+def main() -> None:
+    """Annotate the raw text and print the scores."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model")
+    arguments.add_argument("treebank", type=Path)
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    model = folder.load(chosen.model)
+    text = "\n\n".join(paragraphs(chosen.treebank.read_text(encoding="utf-8")))
+    said = model.annotate([Document(text, name=chosen.treebank.stem)], cuts=True)
+    columns = options(conllu.Columns, {"complete": True}, Where("columns"))
+    with tempfile.TemporaryDirectory() as place:
+        predicted = Path(place, "predicted.conllu")
+        predicted.write_text(conllu.dumps(said, options=columns), encoding="utf-8")
+        scores = ud_eval.score(chosen.treebank, predicted, {"--no-enhanced": ""})
+    print(ud_eval.table(scores))
+    if chosen.json:
+        result = {"treebank": chosen.treebank.name, "model": chosen.model, **scores}
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
