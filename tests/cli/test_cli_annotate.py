@@ -133,10 +133,15 @@ def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
     assert "in.jsonl:41: not JSON" in result.stderr
 
 
-def test_without_a_model(fails):
-    told = fails("annotate", TEXT, code=2)
-    assert "no default model ships yet" in told
-    assert "spanloom train FOLDER -o MODEL" in told
+def test_without_a_model_the_default_one_annotates(spanloom, home, fails, monkeypatch, tmp_path):
+    monkeypatch.setattr("spanloom.model.folder.inside", lambda package: tmp_path / package)
+    told = fails("annotate", TEXT, code=1)
+    assert "this copy of spanloom has no spanloom-en; name a model (-m MODEL)" in told
+    shutil.copytree(home / "model", tmp_path / "spanloom" / "models" / "spanloom-en")
+    result = spanloom("annotate", TEXT)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("model spanloom-en on cpu")
+    assert result.stdout == spanloom("annotate", TEXT, "-m", home / "model").stdout
 
 
 MISTAKES = {

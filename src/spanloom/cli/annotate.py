@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
 _WHOLE = {"conllu": {"complete": "true"}}
-_NO_MODEL = (
-    "annotate needs -m MODEL: no default model ships yet; "
-    "train one: spanloom train FOLDER -o MODEL, then spanloom annotate … -m MODEL"
-)
 
 
 def annotate(
@@ -29,7 +25,8 @@ def annotate(
         typer.Argument(metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("-m", "--model", help="model folder or hub id")
+        str | None,
+        typer.Option("-m", "--model", help="model folder or hub id; else the one that comes along"),
     ] = None,
     tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None,
     to: Annotated[
@@ -47,12 +44,10 @@ def annotate(
 
     FORM is by OUT's name, else text; it may be any format that convert writes.
 
-    Example: spanloom annotate "Add 5 ml of buffer." -m runs/wlp
+    Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
     """
-    if model is None:
-        raise WrongUse(_NO_MODEL)
     found = given(source)
     is_folder = isinstance(found, Path) and found.is_dir()
     chosen = _chosen(to, out, in_place=in_place, folder=is_folder)
@@ -95,16 +90,19 @@ def _chained(first: Document, rest: Iterable[Document]) -> Iterator[Document]:
     yield from rest
 
 
-def _loaded(place: str, device: str | None, precision: str, names: Iterable[str] | None) -> "Model":
+def _loaded(
+    place: str | None, device: str | None, precision: str, names: Iterable[str] | None
+) -> "Model":
     """Load a model and say what will be used."""
-    from spanloom.model.folder import load
+    from spanloom.model.folder import DEFAULT, load
 
     model = load(place, device=device, precision=precision)
     passes = model.passes(names)
     wanted = [name for group in passes for name in group]
+    apart = f" ({' | '.join(map(listed, passes))})" if len(passes) > 1 else ""
     say(
-        f"model {place} on {model.compute}; tasks: {listed(wanted)}; encoder passes: {len(passes)}"
-        + (f" ({' | '.join(map(listed, passes))})" if len(passes) > 1 else "")
+        f"model {place or DEFAULT} on {model.compute}; tasks: {listed(wanted)}; "
+        f"encoder passes: {len(passes)}{apart}"
     )
     return model
 

@@ -10,6 +10,7 @@ before anything of that size is made.
 
 import shutil
 from collections.abc import Mapping
+from importlib.resources import files as inside
 from pathlib import Path
 from typing import cast
 
@@ -49,6 +50,7 @@ RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
     "config.json",
     "README.md",
 )
+DEFAULT = "spanloom-en"
 _NEEDED = (RECIPE, WEIGHTS, TOKENIZER)
 _PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*")
 _UNBUILDABLE = (  # what transformers and torch raise for a shape that makes no sense
@@ -78,12 +80,25 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
         (staging / CARD).write_text(card.write(model, figures), encoding="utf-8")
 
 
-def load(place: str | Path, *, device: str | None = None, precision: str = "auto") -> Model:
-    """Load a model from a folder, or from the Hugging Face Hub by its id.
+def default() -> Path:
+    """Return the folder of the model that comes with the package; ``ModelError`` without one."""
+    place = Path(str(inside("spanloom"))) / "models" / DEFAULT
+    if not place.is_dir():
+        raise ModelError(
+            f"this copy of spanloom has no {DEFAULT}; name a model (-m MODEL), or make it: "
+            f"recipes/{DEFAULT}.yaml"
+        )
+    return place
+
+
+def load(
+    place: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
+) -> Model:
+    """Load a model from a folder, from the Hugging Face Hub by its id, or the default one.
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together.
     """
-    folder, blobs = _fetched(place)
+    folder, blobs = _fetched(default() if place is None else place)
     files = verify_folder(folder, blobs=blobs)
     missing = [name for name in _NEEDED if name not in files]
     if missing:
