@@ -9,6 +9,7 @@ Lines of the text that are replaced; FILES are below benchmarks/results and may 
     <!-- seeds: FILES -->                        what benchmarks/seeds.py prints
     <!-- board: FOLDER -->                       the rows of Open GLAD
     <!-- peers: FOLDER -->                       the rows of peers
+    <!-- grid: FOLDER -->                        the rows of ``spanloom glad grid``
 
 PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
 ``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
@@ -27,6 +28,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from grid import grid
 from ten_tasks import peers, ten_tasks
 
 ROOT = Path(__file__).parents[1]
@@ -95,6 +97,10 @@ def _board(results: Path, files: str, path: None, cells: None) -> str:
     return ten_tasks(results / files, results / "asked.yaml")
 
 
+def _grid(results: Path, files: str, path: None, cells: None) -> str:
+    return grid(results / files)
+
+
 def _peers(results: Path, files: str, path: None, cells: None) -> str:
     return peers(results / files)
 
@@ -105,6 +111,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "seeds": _seeds,
     "board": _board,
     "peers": _peers,
+    "grid": _grid,
 }
 
 

@@ -13,6 +13,8 @@ from spanloom import tasks
 from spanloom.config import yaml
 from spanloom.corpora import card as cards
 from spanloom.glad.row import save
+from spanloom.metrics.counts import Counts
+from spanloom.metrics.tally import of_counts
 
 ROOT = Path(__file__).parents[2]
 ASKED = ROOT / "benchmarks/results/asked.yaml"
@@ -183,3 +185,24 @@ def test_what_is_asked_is_asked_of_datasets_and_kinds_that_there_are(tables):
         each for by in said["figures"].values() for one in by.values() for each in one.values()
     ]
     assert all(set(each) <= {"asked", "paper", "given", "note"} for each in every)
+
+
+def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
+    good, bad, near = ([(n, 10, 10)] * 30 for n in (9, 5, 8))
+    near[0] = (2, 10, 10)
+
+    def saved(column, seed, counts):
+        tally = of_counts([Counts(*each) for each in counts])
+        figures = {"mean": 0.1, "spans": 0.9, "relations": tally.value}
+        tallies = {"spans": tally.dumps(), "relations": tally.dumps()}
+        save(row(recipe=column, seed=seed, figures=figures, tallies=tallies), tmp_path / "g")
+
+    for seed in (1, 2):
+        saved("alone", seed, near)
+        saved("joint", seed, bad)
+        saved("joint-tuned", seed, good)
+    saved("joint-own-best", 1, near)
+    made_of = importlib.import_module("grid").grid(tmp_path / "g")
+    cells = [cell.strip() for cell in made_of.splitlines()[2].split("|")]
+    assert cells[3] == "relations"
+    assert cells[4:8] == ["78.00 ± 0.00", "50.00 ± 0.00 ↓", "78.00", "90.00 ± 0.00 ↑"]

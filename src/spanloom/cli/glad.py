@@ -140,6 +140,37 @@ def run(
 
 
 @app.command()
+def grid(
+    file: Annotated[Path, typer.Argument(metavar="GRID", help="a joint recipe, and what differs")],
+    data: _Data = DATA,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="runs/GRID if not said")
+    ] = None,
+    rows: _Rows = ROWS,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")
+    ] = None,
+) -> None:
+    """Train each task of a recipe alone, all jointly, and each on from what all have learnt.
+
+    Rows are saved a task and column. What is trained already is scored, what was stopped goes on;
+    so the same command carries on after ctrl-C. Each look at a test set is noted.
+
+    Example: spanloom glad grid recipes/grid/minilm.yaml --data glad/ -o runs/grid
+    """
+    from spanloom.glad.board import table
+    from spanloom.glad.grid import read
+    from spanloom.glad.grid import run as runs
+    from spanloom.glad.row import save
+
+    found = []
+    for row in runs(read(file, out or Path("runs", file.stem), settings or []), data, say):
+        say(f"written to {save(row, rows)}")
+        found.append(row)
+    put(table(found), end="")
+
+
+@app.command()
 def board(
     rows: _Rows = ROWS,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="as a page")] = None,

@@ -3,7 +3,7 @@
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,29 @@ NOTED = ("collected", "dropped")  # what training adds to the recipe of a model
 SEED = "seed="
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a row says of where it comes from: a recipe's name, settings, commit, the command."""
+
+    recipe: str
+    settings: tuple[str, ...]
+    commit: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """The test split of a dataset, empty where it has none: as it is, and as a task sees it.
+
+    ``labels`` maps its labels to the task's, where the task learns from several datasets.
+    """
+
+    dataset: str
+    raw: tuple[Document, ...]
+    documents: tuple[Document, ...]
+    labels: dict[str, str | None]
+
+
 def run(
     recipe: Path, data: Path, out: Path, say: Say, settings: Sequence[str] = (), *, resume: bool
 ) -> Iterator[Row]:
@@ -45,26 +68,57 @@ def run(
     """
     asked = recipes.load(recipe, settings)
     # read before training: a label that no map names is better told now
-    tests = {name: list(_tests(asked, name, data)) for name in asked.kept}
+    tests = read_tests(asked, data)
+    train(asked, data, out, say, resume=resume)
+    changed = tuple(each for each in settings if not each.startswith(SEED))
+    command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
+    origin = Origin(recipe.stem, changed, commit(recipe), command)
+    took = spent(out, asked, data, say)
+    yield from scored(out, tests, data, origin, took, say)
+
+
+def train(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> None:
+    """Train a recipe, unless its model is there already; raises ``DataError`` for another one."""
     if not out.exists():
         start.train(asked, data, out, say, resume=resume)
-    model = load(str(out))
-    _check_same(asked, model.recipe, out)
-    took = speed.trained(out, model.recipe.stages[-1])
+    _check_same(asked, load(out, device="cpu").recipe, out)
+
+
+def spent(out: Path, asked: Recipe, data: Path, say: Say) -> Trained | None:
+    """Return what the training of a model took; None, and a line, where its run is gone.
+
+    Raises ``DataError`` where it learnt from other data.
+    """
+    took = speed.trained(out, asked.stages[-1])
     if took is None:
         say(f"{start.home(out)}: not what made {out}, or not whole; what training took is unknown")
-    elif took.data != prepare_training.identity(model.recipe, data):
+    elif took.data != prepare_training.identity(asked, data):
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
-    command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
-    tasks = [name for name, task in model.tasks.items() if task.annotates]
+    return took
+
+
+def scored(
+    place: Path,
+    tests: Mapping[str, Sequence[Test]],
+    data: Path,
+    origin: Origin,
+    took: Trained | None,
+    say: Say,
+) -> Iterator[Row]:
+    """Yield a row for each test set of a model's tasks; ``DataError`` where there is none.
+
+    Each look at one is noted in ``test-evaluations.jsonl``.
+    """
+    model = load(place)
+    tasks = [name for name in tests if name in model.tasks and model.tasks[name].annotates]
     found = [(name, test) for name in tasks for test in tests[name]]
     if not any(test.documents for _, test in found):
-        raise DataError(f"{data}: no task of {recipe} has a test split")
+        raise DataError(f"{data}: no task of {origin.recipe} has a test split")
     for name, test in found:
         row = _row(model, name, test, say)
         if row is not None:
-            figures = {name: row["figures"]}
-            look = command, str(out), test.dataset, "test", test.raw, model.recipe.seed, figures
+            figures, seed = {name: row["figures"]}, model.recipe.seed
+            look = origin.command, str(place), test.dataset, "test", test.raw, seed, figures
             evaluation.note(evaluation.LOG, *look)
             prepared = prepare.already(data, test.dataset)
             known = test.dataset in cards.names()
@@ -74,12 +128,9 @@ def run(
                 key=prepared.key if prepared else "",
                 task=name,
                 labels=test.labels,
-                recipe=recipe.stem,
-                settings=tuple(each for each in settings if not each.startswith(SEED)),
-                seed=model.recipe.seed,
-                commit=_commit(recipe),
-                command=command,
+                seed=seed,
                 date=datetime.now(UTC).date().isoformat(),
+                **asdict(origin),
                 **_training(took),
                 **row,
             )
@@ -143,20 +194,12 @@ class _Nothing:
         return "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """The test split of a dataset, empty where it has none: as it is, and as a task sees it.
-
-    ``labels`` maps its labels to the task's, where the task learns from several datasets.
-    """
-
-    dataset: str
-    raw: tuple[Document, ...]
-    documents: tuple[Document, ...]
-    labels: dict[str, str | None]
+def read_tests(recipe: Recipe, data: Path) -> dict[str, list[Test]]:
+    """Return the test splits of each task's datasets; raises what reading them does."""
+    return {name: list(_tests(recipe, name, data)) for name in recipe.kept}
 
 
-def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[_Test]:
+def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[Test]:
     """The test splits of the datasets that a task learns from."""
     spec = recipe.tasks[task]
     parts = recipe.corpora.get(spec.data, ())
@@ -173,10 +216,10 @@ def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[_Test]:
                 )
                 for each in raw
             )
-        yield _Test(place.name, raw, documents, labels)
+        yield Test(place.name, raw, documents, labels)
 
 
-def _row(model: Model, name: str, test: _Test, say: Say) -> dict[str, Any] | None:
+def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None:
     """What was measured of one task, None where there is nothing to measure."""
     documents = test.documents
     if not documents:
@@ -216,8 +259,8 @@ def _intervals(figures: Mapping[str, float], told: Mapping[str, Any]) -> dict[st
     }
 
 
-def _commit(recipe: Path) -> str:
-    """The commit that the recipe's folder is at, with a + where files differ; "" without git."""
+def commit(recipe: Path) -> str:
+    """Return the commit of a recipe's folder, with a + where files differ; "" without git."""
     try:
         said = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],

@@ -1,0 +1,145 @@
+"""Which task gains from learning with others: each alone, all jointly, jointly and then by itself.
+
+SpanRel, table 5. One recipe says all: its tasks are learnt in one stage. From it come a recipe a
+task with nothing else in it, and one that starts from what all have learnt together. A run that is
+there already is not trained again, one that was stopped goes on.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.config.options import Options, nearest, options
+from spanloom.config.recipe import Recipe
+from spanloom.glad.row import Row
+from spanloom.glad.run import Origin, Say, commit, read_tests, scored, spent, train
+from spanloom.training import start
+from spanloom.training.loop import OWN
+
+ALONE, JOINT, BEST, TUNED = COLUMNS = ("alone", "joint", "joint-own-best", "joint-tuned")
+Settings = tuple[str, ...]
+
+
+class Part(Options):
+    """What is changed for the runs of one column: ``every`` for all tasks, ``tasks`` for some."""
+
+    every: Settings = Field(default=(), description="settings of each run, as stages.0.epochs=5")
+    tasks: dict[str, Settings] = Field(default={}, description="further settings by task")
+
+    def of(self, task: str) -> Settings:
+        """Return the settings of one task, the later ones stronger."""
+        return (*self.every, *self.tasks.get(task, ()))
+
+
+class GridSpec(Options):
+    """A grid: ``{joint: recipe.yaml, alone: {every: [...]}, tuned: {...}, leave: [...]}``."""
+
+    joint: str = Field(min_length=1, description="the recipe of all, from the folder of this file")
+    alone: Part = Field(default=Part(), description="what is other where a task learns alone")
+    tuned: Part = Field(default=Part(), description="what is other where it goes on by itself")
+    leave: tuple[str, ...] = Field(default=(), description="tasks that only learn jointly")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run: its column, its recipe, where it lies, the tasks that are scored."""
+
+    column: str
+    recipe: Recipe
+    place: Path
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid that was read: its file, its settings of every run, its cells in their order."""
+
+    path: Path
+    settings: Settings
+    cells: tuple[Cell, ...]
+
+
+def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
+    """Read a grid and work out its runs below ``out``; raises ``RecipeError``."""
+    loaded = yaml.load(path)
+    spec = options(GridSpec, loaded.data, loaded.where)
+    joint = recipes.load(path.parent / spec.joint, settings)
+    if len(joint.stages) != 1:
+        raise loaded.where.at("joint").error(
+            f"expected a recipe of one stage, got {len(joint.stages)} in {spec.joint}"
+        )
+    for key, names in (
+        ("leave", spec.leave),
+        ("alone", spec.alone.tasks),
+        ("tuned", spec.tuned.tasks),
+    ):
+        for name in names:
+            if name not in joint.tasks:
+                raise loaded.where.at(key).error(f"no task {name!r}{nearest(name, joint.tasks)}")
+    every = tuple(name for name in joint.tasks if name not in spec.leave)
+    together = out / JOINT
+    cells = [
+        Cell(ALONE, _single(joint, name, spec.alone.of(name)), out / f"{ALONE}-{name}", (name,))
+        for name in every
+    ]
+    cells.append(Cell(JOINT, joint, together, every))
+    if joint.stages[0].keep_each:
+        cells += [Cell(BEST, joint, start.home(together) / OWN / name, (name,)) for name in every]
+    after = (f"start={together}",)
+    for name in every:
+        tuned = _single(joint, name, (*after, *spec.tuned.of(name)))
+        cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
+    return Grid(path, tuple(settings), tuple(cells))
+
+
+def _single(joint: Recipe, name: str, settings: Settings) -> Recipe:
+    """The recipe with one task alone, changed by settings."""
+    whole: dict[str, Any] = recipes.plain(joint)
+    task, stage = whole["tasks"][name], whole["stages"][0]
+    whole["tasks"] = {name: task}
+    whole["levels"] = _below(whole["levels"], task["level"])
+    if task["data"] in whole.get("corpora", {}):
+        whole["corpora"] = {task["data"]: whole["corpora"][task["data"]]}
+    else:
+        whole.pop("corpora", None)
+    weights = {key: value for key, value in stage["weights"].items() if key == name}
+    own = {"tasks": [name], "fresh": [], "weights": weights, "metric": None}
+    whole["stages"] = [{**stage, **own, "keep_each": False, "together": False}]
+    return recipes.loads(yaml.dump(whole), f"{name} of the joint recipe", settings)
+
+
+def _below(levels: Sequence[dict[str, Any]], top: str) -> list[dict[str, Any]]:
+    """The levels that one of them needs, itself too."""
+    needed = {top}
+    for level in reversed(levels):
+        if level["name"] in needed:
+            needed.update(level["reads"])
+    return [level for level in levels if level["name"] in needed]
+
+
+def run(grid: Grid, data: Path, say: Say) -> Iterator[Row]:
+    """Train what is not there yet and yield the rows of all runs, a task's column as ``recipe``.
+
+    Raises what training and scoring do.
+    """
+    command = shlex.join(["spanloom", "glad", "grid", str(grid.path)])
+    for cell in grid.cells:
+        tests = {
+            name: each for name, each in read_tests(cell.recipe, data).items() if name in cell.tasks
+        }
+        if not any(test.documents for each in tests.values() for test in each):
+            say(f"{cell.place}: no test set, left out")
+            continue
+        say(f"{cell.column}: {', '.join(cell.tasks)}")
+        took = None
+        if cell.column != BEST:
+            train(cell.recipe, data, cell.place, say, resume=start.home(cell.place).exists())
+            took = spent(cell.place, cell.recipe, data, say)
+        origin = Origin(cell.column, grid.settings, commit(grid.path), command)
+        yield from scored(cell.place, tests, data, origin, took, say)

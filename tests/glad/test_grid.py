@@ -1,0 +1,109 @@
+"""A grid of tiny runs: what is in each recipe, what each starts from, what is not done twice."""
+
+import json
+import shutil
+
+import pytest
+import tiny
+import torch
+import yaml
+
+from spanloom.errors import RecipeError
+from spanloom.glad.grid import COLUMNS, read, run
+from spanloom.training import start
+
+TASKS = {
+    "steps": {"data": "corpus", "kind": "relations", "size": 16, "level": "top"},
+    "names": {"data": "whole", "kind": "entities", "layer": "main", "size": 16},
+}
+STAGE = {"tasks": ["steps", "names"], "weights": {"names": 0.5}, "epochs": 1, "batch": 64}
+GRID = {
+    "joint": "recipe.yaml",
+    "alone": {"every": ["stages.0.epochs=2"], "tasks": {"names": ["seed=5"]}},
+    "tuned": {"every": ["stages.0.lr.rest=0.001"]},
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    torch.set_num_threads(1)
+    place = tmp_path_factory.mktemp("grid")
+    tiny.recipe(
+        place,
+        tasks=TASKS,
+        corpora={"whole": [{"data": "corpus"}]},
+        levels=[
+            {"name": "low", "rnn": "lstm", "size": 4},
+            {"name": "top", "rnn": "gru", "size": 4, "reads": ["low"]},
+        ],
+        stages=[{**STAGE, "precision": "fp32", "keep_each": True, "together": True}],
+    )
+    shutil.copytree(place / "corpus/dev", place / "corpus/test")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def written(home, said, name="grid.yaml"):
+    (home / name).write_text(json.dumps(said), encoding="utf-8")
+    return home / name
+
+
+def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
+    cells = {
+        each.place.name: each for each in read(written(home, GRID), tmp_path, ["dropout=0.1"]).cells
+    }
+    assert list(cells) == [
+        "alone-steps",
+        "alone-names",
+        "joint",
+        "steps",
+        "names",
+        "joint-tuned-steps",
+        "joint-tuned-names",
+    ]
+    steps, names = cells["alone-steps"].recipe, cells["alone-names"].recipe
+    assert (list(steps.tasks), [each.name for each in steps.levels], dict(steps.corpora)) == (
+        ["steps"],
+        ["low", "top"],
+        {},
+    )
+    assert (list(names.tasks), names.levels, list(names.corpora)) == (["names"], (), ["whole"])
+    assert (steps.stages[0].epochs, steps.seed, names.seed, names.dropout) == (2, 1, 5, 0.1)
+    assert dict(names.stages[0].weights) == {"names": 0.5}
+    assert not any((names.stages[0].keep_each, names.stages[0].together, names.start))
+    tuned = cells["joint-tuned-names"].recipe
+    assert (tuned.start, tuned.stages[0].lr.rest) == (str(tmp_path / "joint"), 0.001)
+    assert cells["joint"].tasks == ("steps", "names")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({**GRID, "leave": ["stps"]}, "no task 'stps'; did you mean 'steps'"),
+        ({**GRID, "alnoe": {}}, "did you mean 'alone'"),
+        ({**GRID, "joint": "two.yaml"}, "expected a recipe of one stage, got 2"),
+    ],
+)
+def test_what_is_no_grid(home, tmp_path, said, told):
+    two = yaml.safe_load((home / "recipe.yaml").read_text(encoding="utf-8"))
+    written(home, {**two, "stages": two["stages"] * 2}, "two.yaml")
+    with pytest.raises(RecipeError, match=told):
+        read(written(home, said, "wrong.yaml"), tmp_path)
+
+
+@pytest.mark.slow
+def test_a_grid_is_trained_once_and_told_as_rows(home, tmp_path, monkeypatch):
+    grid = read(written(home, {**GRID, "leave": ["names"]}), tmp_path / "runs")
+    said = []
+    rows = list(run(grid, home, said.append))
+    assert [(row.recipe, row.task) for row in rows] == [(name, "steps") for name in COLUMNS]
+    assert any(line.startswith("starting from") and line.endswith("anew: nothing") for line in said)
+    assert all(row.tallies["spans"] for row in rows)
+    assert len({row.key for row in rows}) == 1
+    monkeypatch.setattr(start, "train", None)  # nothing is trained again
+    again = list(run(read(grid.path, tmp_path / "runs"), home, said.append))
+    assert [row.figures for row in again] == [row.figures for row in rows]
