@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from spanloom.errors import NameNotFound
 from spanloom.model import precision
@@ -50,3 +51,30 @@ def test_no_flags_where_the_system_tells_none(monkeypatch):
 def test_an_unknown_precision_is_an_error_with_the_choices():
     with pytest.raises(NameNotFound, match="bf16"):
         precision.compute("fp16")
+
+
+def test_whole_numbers_where_the_processor_has_instructions_for_them_alone(monkeypatch):
+    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni"]))
+    assert precision.compute("auto", "cpu").int8
+    assert str(precision.compute("auto", "cpu")).endswith("int8")
+    assert not precision.compute("auto", "cpu", learning=True).int8
+    with pytest.raises(NameNotFound, match="known: auto, bf16, fp32"):
+        precision.compute("int8", "cpu", learning=True)
+    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
+    assert not precision.compute("auto", "cpu").int8
+    with pytest.raises(NameNotFound, match="precision on meta"):
+        precision.compute("int8", "meta")
+
+
+def test_products_of_whole_numbers_are_near_those_of_numbers():
+    torch.manual_seed(1)
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    encoder = BertModel(BertConfig(vocab_size=50, intermediate_size=64, **shape)).eval()
+    ids = torch.randint(0, 50, (3, 11))
+    expected = encoder(ids).last_hidden_state
+    precision.eight_bits(encoder)
+    kinds = {type(part).__module__ for part in encoder.modules() if hasattr(part, "in_features")}
+    assert len(kinds) == 2  # some are of whole numbers, some as before
+    with torch.inference_mode():
+        found = encoder(ids).last_hidden_state
+    assert 0 < (found - expected).abs().mean() < 0.02 * expected.abs().mean()

@@ -38,7 +38,7 @@ from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
-from spanloom.model.precision import compute
+from spanloom.model.precision import compute, eight_bits
 from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
 from spanloom.words import splitter
@@ -120,6 +120,8 @@ def load(
     network = _network(recipe, tasks, files, folder)
     load_weights(folder, network)
     chosen = compute(precision, device)
+    if chosen.int8 and network.transformer is not None:
+        eight_bits(network.transformer.encoder)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 
@@ -129,7 +131,7 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
-    network = load(place, device="cpu").network
+    network = load(place, device="cpu", precision="fp32").network
     weights = pack(network.state_dict(), _tables(network), store)
     folder, blobs = _fetched(place)
     files = verify_folder(folder, blobs=blobs)

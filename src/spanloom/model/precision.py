@@ -1,21 +1,33 @@
 """Which device and which arithmetic: found out once, said aloud."""
 
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 
 from spanloom.errors import NameNotFound
 
-CHOICES = ("auto", "fp32", "bf16")
+CHOICES = ("auto", "fp32", "bf16", "int8")
+# Linear layers that widen or look, in the families of BERT, RoBERTa, ELECTRA, DistilBERT, DeBERTa.
+# Those that write back (``output``) see values of very different size and lose three times as much.
+_EIGHT_BITS = (
+    *("query", "key", "value", "intermediate.dense"),
+    *("query_proj", "key_proj", "value_proj", "q_lin", "k_lin", "v_lin", "lin1"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Where tensors live and what matrix products are computed in; weights stay fp32."""
+    """Where tensors live and what matrix products are computed in; weights stay fp32.
+
+    With ``int8`` some products of the encoder are of 8-bit whole numbers (``eight_bits``).
+    """
 
     device: torch.device
     bf16: bool
+    int8: bool = False
 
     def autocast(self) -> AbstractContextManager[object]:
         """Return the context that forward passes run in."""
@@ -25,23 +37,51 @@ class Compute:
 
     def __str__(self) -> str:
         """Say it in words for the first line a command prints."""
-        said = [str(self.device), "bf16" if self.bf16 else "fp32"]
+        said = [str(self.device), "bf16" if self.bf16 else "int8" if self.int8 else "fp32"]
         if self.device.type == "cpu":
             count = torch.get_num_threads()
             said.insert(1, f"{count} thread{'s' if count > 1 else ''}")
         return ", ".join(said)
 
 
-def compute(precision: str = "auto", device: str | None = None) -> Compute:
+def compute(
+    precision: str = "auto", device: str | None = None, *, learning: bool = False
+) -> Compute:
     """Choose: CUDA where present, bf16 where the processor multiplies it in hardware.
 
-    On a CPU without such instructions bf16 is several times slower than fp32.
+    On a CPU without such instructions bf16 is several times slower than fp32; there int8 is chosen,
+    where the processor has instructions for that, but not for ``learning``. Raises
+    ``NameNotFound`` for what is no device or precision, and for int8 elsewhere than on a CPU.
     """
-    if precision not in CHOICES:
-        raise NameNotFound("precision", precision, CHOICES)
+    choices = CHOICES[:-1] if learning else CHOICES
+    if precision not in choices:
+        raise NameNotFound("precision", precision, choices)
     chosen = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    bf16 = precision == "bf16" or (precision == "auto" and _has_bf16(chosen))
-    return Compute(chosen, bf16)
+    if precision == "int8" and chosen.type != "cpu":
+        raise NameNotFound(f"precision on {chosen}", precision, CHOICES[:-1])
+    auto = precision == "auto"
+    bf16 = precision == "bf16" or (auto and _has_bf16(chosen))
+    int8 = precision == "int8" or (auto and not bf16 and not learning and _has_int8(chosen))
+    return Compute(chosen, bf16, int8)
+
+
+def eight_bits(encoder: nn.Module) -> None:
+    """Have an encoder compute its widening products in 8-bit whole numbers, weights a scale a row.
+
+    What they multiply is rounded by its own largest value in each batch.
+    """
+    from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+
+    chosen = {
+        name: per_channel_dynamic_qconfig
+        for name, part in encoder.named_modules()
+        if isinstance(part, nn.Linear) and name.endswith(_EIGHT_BITS)
+    }
+    with warnings.catch_warnings():
+        # torch points to a package of its own for this; what it replaces is there and enough
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        quantize_dynamic(encoder, chosen, inplace=True)
 
 
 def _device(name: str) -> torch.device:
@@ -59,6 +99,10 @@ def _has_bf16(device: torch.device) -> bool:
     if device.type == "cpu":
         return "avx512_bf16" in _flags() or "amx_bf16" in _flags()
     return False
+
+
+def _has_int8(device: torch.device) -> bool:
+    return device.type == "cpu" and bool(_flags() & {"avx512_vnni", "avx_vnni"})
 
 
 def _flags() -> frozenset[str]:

@@ -34,7 +34,9 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     Raises what ``train`` does, but for ``TrainingError``.
     """
     chosen = build.transformer_options(recipe)
-    earlier = None if recipe.start is None else folder.load(recipe.start, device="cpu")
+    earlier = (
+        None if recipe.start is None else folder.load(recipe.start, device="cpu", precision="fp32")
+    )
     cutter = build.plain_cutter()
     if earlier is not None:
         cutter = earlier.pieces
@@ -54,7 +56,7 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     for part in network.trunk:
         cast(Embedder, part).files()  # what cannot be saved is better refused now
     build.check_window(recipe, cutter, network)
-    where = compute(recipe.stages[0].precision, device)
+    where = compute(recipe.stages[0].precision, device, learning=True)
     model = Model(recipe, split, cutter, network, prepared.tasks, where)
     if earlier is not None:
         anew = ", ".join(inherit(model, earlier)) or "nothing"
