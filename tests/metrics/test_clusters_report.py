@@ -36,10 +36,10 @@ def document(homes, name, label="m"):
     return Document(TEXT, (Layer("coref", tuple(spans), tuple(links)),), name)
 
 
-def sets(homes):
-    """The clusters of two mentions at least."""
+def sets(homes, least=2):
+    """The clusters of so many mentions at least."""
     rows = ({word for word, mine in enumerate(homes) if mine == home} for home in range(4))
-    return [each for each in rows if len(each) > 1]
+    return [each for each in rows if len(each) >= least]
 
 
 def ratio(part, whole):
@@ -103,7 +103,9 @@ def test_figures_are_those_of_the_formulas(drawn):
     )
     found = score(gold, predicted[::-1], "coref", resamples=5)
     wanted = expected([(sets(one), sets(two)) for one, two in drawn])
-    assert found.figures() == pytest.approx(wanted | {"spans": mentions(drawn)})
+    every = expected([(sets(one, 1), sets(two, 1)) for one, two in drawn])
+    others = {"spans": mentions(drawn), "conll_singletons": every["conll"]}
+    assert found.figures() == pytest.approx(wanted | others)
     assert next(iter(found.figures())) == "conll"
 
 
@@ -115,7 +117,8 @@ def test_links_labels_and_ids_play_no_part_only_who_is_connected():
     spans = tuple(replace(each, label="other") for each in layer.spans[::-1])
     other = gold.with_layer(Layer("coref", spans, tuple(others), equivalences=(same,)))
     figures = score([gold], [other], "coref").figures()
-    assert figures == {"conll": 1.0, "muc": 1.0, "b_cubed": 1.0, "ceaf_e": 1.0, "spans": 0.0}
+    right = dict.fromkeys(("conll", "muc", "b_cubed", "ceaf_e", "conll_singletons"), 1.0)
+    assert figures == {**right, "spans": 0.0}
 
 
 def test_a_mention_by_itself_is_a_span_and_no_cluster():
@@ -123,6 +126,7 @@ def test_a_mention_by_itself_is_a_span_and_no_cluster():
     more = document([0, 0, 1, 2, None, None, None, None], "a")
     found = score([gold], [more], "coref")
     assert found.clusters.average == 1
+    assert found.singletons.b_cubed.precision == 0.5
     assert found.spans.micro.precision == 0.5
 
 

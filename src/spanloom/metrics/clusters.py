@@ -1,8 +1,9 @@
 """Coreference of predicted documents against gold ones: the official measures, and mentions.
 
 A cluster is what relations and equivalences connect, two mentions at least: OntoNotes has no
-others, and a mention by itself counts among the spans alone. A mention is where it stands; its
-label plays no part in a cluster.
+others, and a mention by itself counts among the spans alone. Corpora like LitBank annotate such
+mentions, and are scored in the literature with each as a cluster: that is a figure by itself. A
+mention is where it stands; its label plays no part in a cluster.
 """
 
 from collections.abc import Sequence
@@ -24,8 +25,9 @@ from spanloom.metrics.tally import Tally, of_clusters
 class Report:
     """The scores of one layer: its clusters, and all its spans.
 
-    ``tally`` and ``interval`` are of the CoNLL average. ``not_annotated`` are gold documents
-    without the layer, which count nowhere.
+    ``tally`` and ``interval`` are of the CoNLL average. ``singletons`` counts mentions by
+    themselves as clusters, too. ``not_annotated`` are gold documents without the layer, which count
+    nowhere.
     """
 
     layer: str
@@ -33,6 +35,7 @@ class Report:
     clusters: Coreference
     tally: Tally
     interval: Interval
+    singletons: Coreference
     spans: Score
     not_annotated: int = 0
 
@@ -44,6 +47,7 @@ class Report:
             "b_cubed": self.clusters.b_cubed.f1,
             "ceaf_e": self.clusters.ceaf_e.f1,
             "spans": self.spans.micro.f1,
+            "conll_singletons": self.singletons.average,
         }
 
     def tallies(self) -> dict[str, Tally]:
@@ -58,7 +62,9 @@ class Report:
             "not_annotated": self.not_annotated,
             "conll": self.clusters.average,
             "f1_interval": asdict(self.interval),
-            "clusters": {name: asdict(each) for name, each in self._measures().items()},
+            "clusters": {name: asdict(each) for name, each in _measures(self.clusters).items()},
+            "conll_singletons": self.singletons.average,
+            "singletons": {name: asdict(each) for name, each in _measures(self.singletons).items()},
             "spans": self.spans.to_json(),
         }
 
@@ -69,22 +75,12 @@ class Report:
         lines = [
             f"clusters: CoNLL average {average} (95 % interval {low:.2f} to {high:.2f})",
             "  measure   precision  recall      F1",
-            *(_row(name, each) for name, each in self._measures().items()),
+            *(_row(name, each) for name, each in _measures(self.clusters).items()),
+            f"with each mention by itself as a cluster: {100 * self.singletons.average:.2f}",
         ]
         head = heading(self.layer, self.documents, self.not_annotated)
         parts = [head, "\n".join(lines), section("spans (bounds and label)", self.spans)]
         return "\n\n".join(parts) + "\n"
-
-    def _measures(self) -> dict[str, PRF]:
-        """Each measure of clusters; mentions are those of clusters."""
-        found = self.clusters
-        return {
-            "mentions": found.mentions.prf,
-            "muc": found.muc.prf,
-            "b_cubed": found.b_cubed.prf,
-            "ceaf_e": found.ceaf_e.prf,
-            "lea": found.lea.prf,
-        }
 
 
 def score(
@@ -101,10 +97,11 @@ def score(
     where no gold document has the layer.
     """
     mentions = report.score(_unlinked(gold, layer), _unlinked(predicted, layer), layer)
-    found = [
-        measured(_clusters(one, layer), _clusters(two, layer))
+    pairs = [
+        (_clusters(one, layer), _clusters(two, layer))
         for one, two in annotated(gold, predicted, layer)
     ]
+    found = [measured(without_singletons(a), without_singletons(b)) for a, b in pairs]
     tally = of_clusters(found)
     return Report(
         layer,
@@ -112,6 +109,7 @@ def score(
         sum(found, Coreference()),
         tally,
         interval(tally, seed=seed, resamples=resamples),
+        sum((measured(a, b) for a, b in pairs), Coreference()),
         mentions.spans,
         mentions.not_annotated,
     )
@@ -125,14 +123,30 @@ def _unlinked(documents: Sequence[Document], name: str) -> list[Document]:
     ]
 
 
+def _measures(found: Coreference) -> dict[str, PRF]:
+    """Each measure of clusters; mentions are those of clusters."""
+    return {
+        "mentions": found.mentions.prf,
+        "muc": found.muc.prf,
+        "b_cubed": found.b_cubed.prf,
+        "ceaf_e": found.ceaf_e.prf,
+        "lea": found.lea.prf,
+    }
+
+
 def _clusters(document: Document, name: str) -> Clusters:
-    """The places of each cluster's mentions; two spans at one place are one mention."""
+    """The places of each cluster's mentions, of which some have one alone.
+
+    Two spans at one place are one mention.
+    """
     if not document.has(name):
         return []
     layer = document[name]
     place = {span.id: bounds(span) for span in layer.spans}
     found = [list(dict.fromkeys(place[key] for key in each)) for each in linked(layer)]
-    return without_singletons(found)
+    together = {mention for each in found for mention in each}
+    alone = [[mention] for mention in dict.fromkeys(place.values()) if mention not in together]
+    return [*found, *alone]
 
 
 def _row(name: str, ratios: PRF) -> str:

@@ -130,7 +130,7 @@ class CoreferenceTask(SpanRelationTask):
     @property
     def watched(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("conll", "muc", "b_cubed", "ceaf_e", "spans")
+        return ("conll", "muc", "b_cubed", "ceaf_e", "spans", "conll_singletons")
 
     def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]
@@ -225,7 +225,7 @@ class CoreferenceTask(SpanRelationTask):
         return score(gold, predicted, self.layer)
 
     def figures(self, report: Any) -> dict[str, float]:
-        """Return the CoNLL average first, what it is the mean of, and F1 of mentions."""
+        """Return the CoNLL average first, what it is the mean of, and others."""
         found: dict[str, float] = report.figures()
         return found
 
