@@ -11,11 +11,12 @@ from torch.nn import functional as F
 from spanloom.nn.candidates import candidates, rows, starts
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.pairs import Pairing, PairScorer
-from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.nn.spans import Gate, SpanAttention, SpanScorer
 from spanloom.tensors import Loss, SpanTargets, Told
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _UNSURE = -1  # the target of a span that is something, nobody knows what: it is not learnt
+_NEVER = -1e4  # the score of labels of a span that was not worth scoring: none is certain
 _SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
@@ -114,11 +115,12 @@ class SpanRelation(nn.Module):
         """``confusing`` keeps that many times n of the hardest negatives in the span loss.
 
         With 0 each candidate has a label: "none" is not learnt, and a candidate without a label in
-        the gold is unknown. Any span may be a head of pairs, unless
-        ``leads`` is set.
+        the gold is unknown. Any span may be a head of pairs, unless ``leads`` is set; all spans are
+        scored in full, unless there is a ``gate``.
         """
         super().__init__()
         self.leads: Leads | None = None
+        self.gate: Gate | None = None
         self.attention, self.spans, self.pairs = attention, spans, pairs
         self.width, self.prune, self.confusing = width, prune, confusing
         self.pairing = pairing
@@ -138,14 +140,51 @@ class SpanRelation(nn.Module):
         """List the spans that can be predicted."""
         return candidates(sentences, self.width)
 
-    def score_spans(self, view: View) -> Float[Tensor, "span label"]:
-        """Score all ``candidates`` of the view's sentences, in their order."""
+    def score_spans(
+        self,
+        view: View,
+        looks: Float[Tensor, " span"] | None = None,
+        gold: Int[Tensor, " gold"] | None = None,
+    ) -> Float[Tensor, "span label"]:
+        """Score all ``candidates`` of the view's sentences, in their order.
+
+        Behind a gate those are scored that its ``looks`` (made here, if not handed in) find
+        likeliest, and the rows of ``gold``; the others surely have no label.
+        """
+        if self.gate is not None:
+            looks = self.look(view) if looks is None else looks
+            return self._behind(self.gate, view, looks, gold)
         scores: Tensor = self.spans(view.words, view.weights, starts(view.sentences, self.width))
         if self.confusing != 0:
             return scores
         return scores.index_fill(
             1, torch.zeros(1, dtype=torch.long, device=scores.device), -torch.inf
         )
+
+    def look(self, view: View) -> Float[Tensor, " span"]:
+        """Return the gate's log odds of all ``candidates``."""
+        assert self.gate is not None, "a head without a gate was asked for its looks"
+        looks: Tensor = self.gate(view.words, view.weights, starts(view.sentences, self.width))
+        return looks
+
+    def _behind(
+        self,
+        gate: Gate,
+        view: View,
+        looks: Float[Tensor, " span"],
+        gold: Int[Tensor, " gold"] | None,
+    ) -> Float[Tensor, "span label"]:
+        bounds = self.candidates(view.sentences)
+        lengths = view.sentences[:, 1] - view.sentences[:, 0]
+        budget = Prune(gate.ratio).budget(lengths)
+        worth = highest(looks.detach(), run_of(bounds, view.sentences), budget)
+        if gold is not None:
+            worth[gold] = True
+        rows = worth.nonzero()[:, 0]
+        found = self.spans.some(view.words, view.weights, bounds[rows])
+        never = found.new_full((found.shape[1],), _NEVER)
+        never[0] = 0.0
+        return never.expand(len(bounds), -1).index_copy(0, rows, found)
 
     def pair_scorer(
         self, view: View, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]
@@ -185,13 +224,19 @@ class SpanRelation(nn.Module):
             return self._pair_losses(view, gold, gold.bounds, types, ends)
         bounds = self.candidates(view.sentences)
         row = rows(gold.bounds, view.sentences, self.width)
-        scores, marks = self.score_spans(view).tensor_split([self.spans.labels], dim=-1)
+        looks = None if self.gate is None else self.look(view)
+        scores = self.score_spans(view, looks, row[row >= 0])
+        scores, marks = scores.tensor_split([self.spans.labels], dim=-1)
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         target[row[row >= 0]] = torch.where(gold.labels > 0, gold.labels, _UNSURE)[row >= 0]
         learnt = scores
         if gold.looked is not None:
             learnt = scores.masked_fill(~gold.looked[bounds[:, 0]], -torch.inf)
         losses = {"spans": self._span_loss(learnt, target, view.sentences, bounds)}
+        if looks is not None:
+            there, known = (target > 0).float(), (target != _UNSURE).float()
+            total = F.binary_cross_entropy_with_logits(looks, there, known, reduction="sum")
+            losses["gate"] = Loss(total, len(view.sentences))
         if gold.values is not None:
             there = row >= 0
             total = self.spans.slots.loss(marks[row[there]], gold.values[there])
@@ -287,8 +332,14 @@ def least_none(
     budget: Int[Tensor, " sentence"],
 ) -> Bool[Tensor, " span"]:
     """Keep, in each group, the ``budget`` rows of the lowest probability of label 0."""
-    none = scores.detach().float().log_softmax(-1)[:, 0]
-    order = none.argsort(stable=True)
+    return highest(-scores.detach().float().log_softmax(-1)[:, 0], group, budget)
+
+
+def highest(
+    values: Float[Tensor, " span"], group: Int[Tensor, " span"], budget: Int[Tensor, " sentence"]
+) -> Bool[Tensor, " span"]:
+    """Keep, in each group, the ``budget`` rows of the highest values, of equal ones the first."""
+    order = values.argsort(stable=True, descending=True)
     order = order[group[order].argsort(stable=True)]
     sizes = torch.bincount(group, minlength=len(budget))
     first = (sizes.cumsum(0) - sizes)[group[order]]

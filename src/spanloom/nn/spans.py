@@ -80,6 +80,27 @@ class SpanLinear(nn.Module):
             width = self.width.weight[min(extra, len(self.width.weight) - 1)]
             yield take(here + width, start)
 
+    def blocks(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        starts: Sequence[Int[Tensor, " _"]],
+    ) -> Iterator[Float[Tensor, "_ size"]]:
+        """Yield all spans in pieces: width after width, those of rare widths gathered."""
+        dense = next(
+            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(words)),
+            len(starts),
+        )
+        yield from self.every(words, weights, starts[:dense])
+        if dense < len(starts):
+            start = torch.cat(list(starts[dense:]))
+            sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
+            wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
+            bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
+            parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
+            for part in parts:
+                yield self(words, weights, part)
+
 
 def pool(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
@@ -125,7 +146,7 @@ class SpanScorer(nn.Module):
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, held, rows = [], [], 0
-        for block in self._blocks(words, weights, starts):
+        for block in self.first.blocks(words, weights, starts):
             held.append(block)
             rows += len(block)
             if rows >= _CHUNK and not torch.is_grad_enabled():
@@ -141,27 +162,30 @@ class SpanScorer(nn.Module):
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
     ) -> Float[Tensor, "span label"]:
-        """Score spans of any bounds by labels, attributes left out."""
-        scores: Tensor = self.readout(self.first(words, weights, bounds)).float()
-        return scores[:, : self.labels]
+        """Score spans of any bounds, a chunk at a time where no gradient is kept."""
+        parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
+        scores = [self.readout(self.first(words, weights, each)) for each in parts]
+        return torch.cat(scores).float()
 
-    def _blocks(
+
+class Gate(nn.Module):
+    """How likely anything stands at a span, by a linear layer over ``z`` alone: a cheap look.
+
+    The ``ratio`` times n likeliest spans of a sentence are worth scoring in full (as mentions are
+    pruned by ends alone in Kirstain et al. 2021, section 3).
+    """
+
+    def __init__(self, dim: int, *, widths: int, ratio: float) -> None:
+        """``widths`` is the widest span with a bias of its own."""
+        super().__init__()
+        self.linear = SpanLinear(dim, 1, widths)
+        self.ratio = ratio
+
+    def forward(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
-    ) -> Iterator[Float[Tensor, "_ size"]]:
-        """First layers of all spans: width after width, those of rare widths gathered."""
-        dense = next(
-            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(words)),
-            len(starts),
-        )
-        yield from self.first.every(words, weights, starts[:dense])
-        if dense < len(starts):
-            start = torch.cat(list(starts[dense:]))
-            sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
-            wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
-            bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
-            parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-            for part in parts:
-                yield self.first(words, weights, part)
+    ) -> Float[Tensor, " span"]:
+        """Return the log odds of the spans of width 1, then 2, …"""
+        return torch.cat(list(self.linear.blocks(words, weights, starts)))[:, 0]

@@ -37,6 +37,9 @@ class SpanOptions(Options):
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
     attributes: bool = Field(True, description="whether attributes of spans are learnt")
+    gate: float | None = Field(
+        None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
+    )
     negatives: Literal["all"] | Annotated[float, Field(gt=0)] = Field(
         "all", description="negative spans in the loss: all, or the hardest so many times n"
     )

@@ -89,7 +89,9 @@ class PredicateTask(SpanRelationTask):
     @property
     def learns(self) -> tuple[str, ...]:
         """Spans and pairs, whether predicates are given or not."""
-        return ("spans", *(["attributes"] if self.inventory.attributes.spans else []), "pairs")
+        gate = ["gate"] if self.options.gate is not None and not self.given else []
+        marks = ["attributes"] if self.inventory.attributes.spans else []
+        return ("spans", *gate, *marks, "pairs")
 
     def head(self, ground: Ground) -> SpanRelation:
         """Make the span-relation head, in which few spans lead."""

@@ -20,7 +20,7 @@ from spanloom.nn.attributes import Slots
 from spanloom.nn.choices import choose
 from spanloom.nn.pairs import Beside, Pairing, PairScorer
 from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
-from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.nn.spans import Gate, SpanAttention, SpanScorer
 from spanloom.structs.selection import disjoint, laminar
 from spanloom.tasks._across import remark
 from spanloom.tasks._base import Figures, Fresh, Ground, LayerTask, Train, labels_of
@@ -67,14 +67,15 @@ class SpanRelationTask(LayerTask):
     def learns(self) -> tuple[str, ...]:
         """Spans unless they are given, pairs where there are relations."""
         scheme = self.inventory.attributes
-        spans = ("spans", "attributes") if scheme.spans else ("spans",)
+        gate = ("gate",) if self.options.gate is not None else ()
+        spans = ("spans", *gate, *(("attributes",) if scheme.spans else ()))
         pairs = ("pairs", "pair_attributes") if scheme.relations else ("pairs",)
         learnt = pairs if self.inventory.relations else ()
         return learnt if self.given else (*spans, *learnt)
 
     def head(self, ground: Ground) -> SpanRelation:
         """Make the span-relation head."""
-        return SpanRelation(
+        made = SpanRelation(
             SpanAttention(ground.dim),
             self.span_scorer(ground.dim),
             self.pair_scorer(ground.dim) if self.inventory.relations else None,
@@ -84,6 +85,10 @@ class SpanRelationTask(LayerTask):
             dropout=self.options.dropout,
             pairing=self.pairing,
         )
+        if self.options.gate is not None and not self.given:
+            widths = min(self.inventory.width, _WIDTHS)
+            made.gate = Gate(ground.dim, widths=widths, ratio=self.options.gate)
+        return made
 
     @property
     def pairing(self) -> Pairing:

@@ -87,7 +87,7 @@ class AspectTask(SpanRelationTask):
             return
         view = head.view(vectors.words, batch.sentences)
         scores = head.spans.some(view.words, view.weights, given.bounds)
-        best, labels = scores[:, 1:].softmax(-1).max(-1)
+        best, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
         chosen = Chosen(given.bounds, labels + 1, best)
         yield from share(units, chosen, Linked(), Labels(self.inventory.spans))
 

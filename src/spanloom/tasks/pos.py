@@ -54,6 +54,7 @@ class WordOptions(Options):
             dropout=self.dropout,
             attributes=True,
             limits="train",
+            gate=None,
             negatives="all",
         ).model_copy(update={"negatives": 0.0})
 

@@ -1,0 +1,87 @@
+"""A cheap look before spans are scored in full: which are, what the others get, what is learnt."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from spanloom.nn.span_relation import Prune, SpanRelation
+from spanloom.nn.spans import Gate, SpanAttention, SpanScorer
+from spanloom.tensors import SpanTargets
+
+DIM, WIDTH, LABELS = 6, 4, 3
+SENTENCES = torch.tensor([[0, 5], [5, 6], [6, 12]])
+GOLD = SpanTargets(
+    torch.tensor([[0, 2], [6, 9], [7, 12]]),  # the last is wider than any candidate
+    torch.tensor([1, 2, 1]),
+    torch.zeros(0, 3, dtype=torch.long),
+)
+
+
+def made(ratio):
+    torch.manual_seed(3)
+    scorer = SpanScorer(DIM, labels=LABELS, widths=3, size=8, dropout=0.0)
+    head = SpanRelation(
+        SpanAttention(DIM), scorer, None, width=WIDTH, prune=Prune(), confusing=None, dropout=0.0
+    )
+    if ratio:
+        head.gate = Gate(DIM, widths=3, ratio=ratio)
+    return head
+
+
+@pytest.fixture
+def words():
+    return torch.randn(12, DIM, generator=torch.Generator().manual_seed(5))
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_a_gate_that_lets_all_pass_changes_no_score(words, learning):
+    plain, gated = made(None), made(9.0)
+    gated.load_state_dict(plain.state_dict(), strict=False)
+    with torch.set_grad_enabled(learning):
+        one, two = (head.score_spans(head.view(words, SENTENCES)) for head in (plain, gated))
+    torch.testing.assert_close(one, two)
+
+
+def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words):
+    head = made(1.5)
+    view = head.view(words, SENTENCES)
+    bounds, looks = head.candidates(SENTENCES), head.look(view)
+    scores = head.score_spans(view)
+    for (first, last), budget in zip(SENTENCES.tolist(), (8, 2, 9), strict=True):
+        inside = [r for r, (a, b) in enumerate(bounds.tolist()) if first <= a and b <= last]
+        best = sorted(inside, key=lambda row: -looks[row].item())[:budget]
+        full = head.spans.some(view.words, view.weights, bounds[best])
+        torch.testing.assert_close(scores[best], full)
+        others = [row for row in inside if row not in best]
+        assert (scores[others].softmax(-1)[:, 0] == 1).all()
+
+
+def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
+    head = made(0.01)  # one candidate a sentence
+    view = head.view(words, SENTENCES)
+    losses = head.loss(view, GOLD, given=False)
+    bounds = head.candidates(SENTENCES).tolist()
+    rows = [bounds.index([0, 2]), bounds.index([6, 9])]
+    there = torch.zeros(len(bounds))
+    there[rows] = 1.0
+    expected = F.binary_cross_entropy_with_logits(head.look(view), there, reduction="sum")
+    torch.testing.assert_close(losses["gate"].total, expected)
+    scores = head.score_spans(view, gold=torch.tensor(rows))
+    target = torch.zeros(len(bounds), dtype=torch.long)
+    target[rows] = torch.tensor([1, 2])
+    torch.testing.assert_close(
+        losses["spans"].total, F.cross_entropy(scores, target, reduction="sum")
+    )
+    sum(each.total for each in losses.values()).backward()
+    assert head.gate.linear.words.weight.grad.abs().sum() > 0
+    assert head.spans.readout.labels.weight.grad.abs().sum() > 0
+
+
+def test_unsure_spans_teach_the_gate_nothing(words):
+    head = made(1.0)
+    view = head.view(words, SENTENCES)
+    unsure = SpanTargets(GOLD.bounds, torch.zeros_like(GOLD.labels), GOLD.pairs)
+    bounds, looks = head.candidates(SENTENCES).tolist(), head.look(view)
+    known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
+    expected = F.softplus(looks[known]).sum()
+    torch.testing.assert_close(head.loss(view, unsure, given=False)["gate"].total, expected)
