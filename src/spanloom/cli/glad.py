@@ -171,6 +171,39 @@ def grid(
 
 
 @app.command()
+def release(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="its data may be passed on")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="what is passed on")],
+    data: _Data = DATA,
+    trained: Annotated[
+        Path | None, typer.Option("--run", metavar="DIR", help="runs/RECIPE if not said")
+    ] = None,
+    rows: _Rows = ROWS,
+    tables: Annotated[str, typer.Option(help="fp32 | fp16 | int8: vectors looked up")] = "int8",
+    matrices: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
+) -> None:
+    """Train a model, or take the one in DIR, and make of it what may be passed on.
+
+    Its weights are stored small and scored as they are stored; its card tells each layer's data,
+    licence and test score. Data that allow no weights to be passed on are refused.
+
+    Example: spanloom glad release recipes/spanloom-en.yaml --data glad/ -o spanloom-en
+    """
+    from spanloom.glad.board import table
+    from spanloom.glad.release import release as released
+    from spanloom.glad.row import save
+    from spanloom.model.folder import WEIGHTS
+    from spanloom.model.packing import Store
+
+    run = trained or Path("runs", recipe.stem)
+    found = released(recipe, data, run, out, Store(tables, matrices), say)
+    for row in found:
+        say(f"written to {save(row, rows)}")
+    say(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
+    put(table(found), end="")
+
+
+@app.command()
 def board(
     rows: _Rows = ROWS,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="as a page")] = None,

@@ -143,6 +143,15 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
         (staging / CARD).write_text(card.stored(before, store), encoding="utf-8")
 
 
+def rewrite(place: Path, text: str) -> None:
+    """Give a model another card; raises ``ModelError`` and ``StorageError``."""
+    files = verify_folder(place)
+    with write_folder(place, replace=True) as staging:
+        for name, path in files.items():
+            shutil.copyfile(path, staging / name)
+        (staging / CARD).write_text(text, encoding="utf-8")
+
+
 def _tables(network: Network) -> frozenset[str]:
     """The names of the trunk's vectors that are looked up: of pieces, words, places, spellings."""
     found = set()
