@@ -1,10 +1,13 @@
 """Corpora of different labels learnt as one task: through a map, what nobody looked for masked."""
 
+import json
 import re
 import shutil
 
 import pytest
+from typer.testing import CliRunner
 
+from spanloom.cli.main import app
 from spanloom.errors import DataError, RecipeError
 from spanloom.glad.run import run
 from spanloom.model import folder
@@ -70,6 +73,10 @@ def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, mon
     model = folder.load(tmp_path / "model", device="cpu")
     assert [layer.name for layer in model("add warm buffer .").layers] == ["names"]
     assert "`names` of `corpus`, `acts`" in (tmp_path / "model" / "README.md").read_text()
+    asked = ["evaluate", str(tmp_path / "model"), str(home / "acts"), "--split", "test", "--json"]
+    result = CliRunner().invoke(app, asked)
+    assert "labels of acts as it learnt them" in result.stderr
+    assert json.loads(result.stdout)["tasks"]["names"]["figures"] == rows[1].figures
 
 
 def test_a_label_without_a_name_is_an_error(bench, home):

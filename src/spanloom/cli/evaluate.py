@@ -30,10 +30,12 @@ def evaluate(
 ) -> None:
     """Score every task of a model on the documents that are annotated with its layer.
 
+    Where a task learnt DATA through a map of labels, DATA is mapped alike.
+
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
     from spanloom.corpora import folder
-    from spanloom.model.evaluation import note, scored
+    from spanloom.model.evaluation import as_learnt, note, scored, source
     from spanloom.model.folder import load
 
     name = split or _usual(folder.splits(data))
@@ -45,11 +47,14 @@ def evaluate(
     say(
         f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
     )
-    reports = {
-        task: scored(model, task, corpus.documents, say)
-        for task, each in model.tasks.items()
-        if each.annotates
-    }
+    reports = {}
+    for task, each in model.tasks.items():
+        if each.annotates:
+            part = source(model.recipe, task, data)
+            seen = as_learnt(model.recipe, task, part, corpus.documents)
+            if part is not None and part.labels is not None:
+                say(f"task {task}: labels of {data.resolve().name} as it learnt them")
+            reports[task] = scored(model, task, seen, say)
     found = {task: each for task, each in reports.items() if each is not None}
     if not found:
         raise DataError(

@@ -17,7 +17,6 @@ from spanloom.corpora import folder, prepare
 from spanloom.corpora.locate import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.forms.looked_for import relabelled
 from spanloom.glad import speed
 from spanloom.glad.row import Bounds, Row
 from spanloom.glad.speed import Trained
@@ -201,22 +200,13 @@ def read_tests(recipe: Recipe, data: Path) -> dict[str, list[Test]]:
 
 def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[Test]:
     """The test splits of the datasets that a task learns from."""
-    spec = recipe.tasks[task]
-    parts = recipe.corpora.get(spec.data, ())
+    parts = recipe.corpora.get(recipe.tasks[task].data, ())
     for row, source in enumerate(recipe.sources(task)):
         place = locate(source, data)
-        splits = folder.splits(place)
-        raw = folder.read(place, "test").documents if "test" in splits else ()
-        documents, labels = raw, {}
-        if parts:
-            mine, labels = parts[row], parts[row].labels or {}
-            documents = tuple(
-                relabelled(
-                    each, mine.layer, spec.layer, mine.labels, partial=recipe.partial(spec.data)
-                )
-                for each in raw
-            )
-        yield Test(place.name, raw, documents, labels)
+        raw = folder.read(place, "test").documents if "test" in folder.splits(place) else ()
+        part = parts[row] if parts else None
+        labels = part.labels or {} if part else {}
+        yield Test(place.name, raw, evaluation.as_learnt(recipe, task, part, raw), labels)
 
 
 def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None:

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
+from spanloom.config.recipe import Recipe, SourceSpec
 from spanloom.corpora.documents import fingerprint
 from spanloom.document import Document
+from spanloom.forms.looked_for import relabelled
 from spanloom.model.model import Model
 from spanloom.storage import MANIFEST
 from spanloom.tasks._base import Figures, Report
@@ -36,6 +38,28 @@ def scored(
         say(f"task {name}: labels unknown to the model, counted as missed: {labels}")
     predicted = list(model.annotate((task.bared(each) for each in gold), [name]))
     return task.measure(gold, predicted)
+
+
+def source(recipe: Recipe, task: str, data: Path) -> SourceSpec | None:
+    """Return which part of a task's joined corpus a folder is, by its name; None for none of it."""
+    parts = recipe.corpora.get(recipe.tasks[task].data, ())
+    return next((each for each in parts if Path(each.data).name == data.resolve().name), None)
+
+
+def as_learnt(
+    recipe: Recipe, task: str, part: SourceSpec | None, documents: Sequence[Document]
+) -> tuple[Document, ...]:
+    """Return documents of one part of a task's joined corpus with the layer and labels it learns.
+
+    Without a part, as they are. Raises ``DataError`` for a label that the part's map lacks.
+    """
+    if part is None:
+        return tuple(documents)
+    spec = recipe.tasks[task]
+    partial = recipe.partial(spec.data)
+    return tuple(
+        relabelled(each, part.layer, spec.layer, part.labels, partial=partial) for each in documents
+    )
 
 
 def note(
