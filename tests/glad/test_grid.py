@@ -80,11 +80,22 @@ def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
     assert cells["joint"].tasks == ("steps", "names")
 
 
+def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):
+    more = {"late": {"data": "corpus", "kind": "entities", "size": 16}}
+    cells = read(written(home, {**GRID, "more": more}), tmp_path).cells
+    late = {each.column: each.recipe for each in cells if each.tasks == ("late",)}
+    assert list(late) == ["alone", "joint-tuned"]
+    assert late["joint-tuned"].start == str(tmp_path / "joint")
+    assert not any("late" in each.recipe.tasks for each in cells if each.column == "joint")
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [
         ({**GRID, "leave": ["stps"]}, "no task 'stps'; did you mean 'steps'"),
         ({**GRID, "alnoe": {}}, "did you mean 'alone'"),
+        ({**GRID, "more": {"names": {}}}, "recipe.yaml has a task of this name"),
+        ({**GRID, "more": {"x": {"kind": "entities"}}}, "data"),
         ({**GRID, "joint": "two.yaml"}, "expected a recipe of one stage, got 2"),
     ],
 )

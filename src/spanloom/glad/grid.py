@@ -6,7 +6,7 @@ there already is not trained again, one that was stopped goes on.
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from pydantic import Field
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import Options, nearest, options
-from spanloom.config.recipe import Recipe
+from spanloom.config.recipe import TRUNK, Recipe
+from spanloom.config.yaml import Where
 from spanloom.glad.row import Row
 from spanloom.glad.run import Origin, Say, commit, read_tests, scored, spent, train
 from spanloom.training import start
@@ -44,6 +45,10 @@ class GridSpec(Options):
     alone: Part = Field(default=Part(), description="what is other where a task learns alone")
     tuned: Part = Field(default=Part(), description="what is other where it goes on by itself")
     leave: tuple[str, ...] = Field(default=(), description="tasks that only learn jointly")
+    more: dict[str, dict[str, Any]] = Field(
+        default={},
+        description="tasks that learn alone and on from the others, which never see them",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +79,57 @@ def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
         raise loaded.where.at("joint").error(
             f"expected a recipe of one stage, got {len(joint.stages)} in {spec.joint}"
         )
-    for key, names in (
-        ("leave", spec.leave),
-        ("alone", spec.alone.tasks),
-        ("tuned", spec.tuned.tasks),
-    ):
-        for name in names:
-            if name not in joint.tasks:
-                raise loaded.where.at(key).error(f"no task {name!r}{nearest(name, joint.tasks)}")
+    _check(spec, joint, loaded.where)
+    whole = recipes.plain(joint)
+    whole["tasks"] |= spec.more
     every = tuple(name for name in joint.tasks if name not in spec.leave)
     together = out / JOINT
     cells = [
-        Cell(ALONE, _single(joint, name, spec.alone.of(name)), out / f"{ALONE}-{name}", (name,))
-        for name in every
+        Cell(ALONE, _single(whole, name, spec.alone.of(name)), out / f"{ALONE}-{name}", (name,))
+        for name in (*every, *spec.more)
     ]
     cells.append(Cell(JOINT, joint, together, every))
     if joint.stages[0].keep_each:
         cells += [Cell(BEST, joint, start.home(together) / OWN / name, (name,)) for name in every]
     after = (f"start={together}",)
-    for name in every:
-        tuned = _single(joint, name, (*after, *spec.tuned.of(name)))
+    for name in (*every, *spec.more):
+        tuned = _single(whole, name, (*after, *spec.tuned.of(name)))
         cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
     return Grid(path, tuple(settings), tuple(cells))
 
 
-def _single(joint: Recipe, name: str, settings: Settings) -> Recipe:
+def _check(spec: GridSpec, joint: Recipe, where: Where) -> None:
+    """Raise ``RecipeError`` where a name is none of the tasks', or one of them twice."""
+    known = (*joint.tasks, *spec.more)
+    for key, names, there in (
+        ("leave", spec.leave, tuple(joint.tasks)),
+        ("alone", spec.alone.tasks, known),
+        ("tuned", spec.tuned.tasks, known),
+    ):
+        for name in names:
+            if name not in there:
+                raise where.at(key).error(f"no task {name!r}{nearest(name, there)}")
+    for name in spec.more:
+        if name in joint.tasks:
+            raise where.at("more", name).error(f"{spec.joint} has a task of this name")
+
+
+def _single(joint: Mapping[str, Any], name: str, settings: Settings) -> Recipe:
     """The recipe with one task alone, changed by settings."""
-    whole: dict[str, Any] = recipes.plain(joint)
-    task, stage = whole["tasks"][name], whole["stages"][0]
-    whole["tasks"] = {name: task}
-    whole["levels"] = _below(whole["levels"], task["level"])
-    if task["data"] in whole.get("corpora", {}):
-        whole["corpora"] = {task["data"]: whole["corpora"][task["data"]]}
-    else:
-        whole.pop("corpora", None)
+    task, stage = joint["tasks"][name], joint["stages"][0]
+    corpora = {
+        key: each for key, each in joint.get("corpora", {}).items() if key == task.get("data")
+    }
     weights = {key: value for key, value in stage["weights"].items() if key == name}
     own = {"tasks": [name], "fresh": [], "weights": weights, "metric": None}
-    whole["stages"] = [{**stage, **own, "keep_each": False, "together": False}]
-    return recipes.loads(yaml.dump(whole), f"{name} of the joint recipe", settings)
+    single = {
+        **joint,
+        "tasks": {name: task},
+        "levels": _below(joint["levels"], task.get("level", TRUNK)),
+        "corpora": corpora,
+        "stages": [{**stage, **own, "keep_each": False, "together": False}],
+    }
+    return recipes.loads(yaml.dump(single), f"{name} of the joint recipe", settings)
 
 
 def _below(levels: Sequence[dict[str, Any]], top: str) -> list[dict[str, Any]]:

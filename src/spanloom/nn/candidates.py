@@ -41,6 +41,17 @@ def rows(
     return torch.where(known, place[(extra * len(room) + bounds[:, 0]) * known], -1)
 
 
+def neighbours(sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "word 2"]:
+    """Return the rows of the words before and after each word in its sentence, -1 for none."""
+    room = _room(sentences)
+    words = torch.arange(len(room), device=room.device)
+    first = torch.zeros_like(words, dtype=torch.bool)
+    first[sentences[sentences[:, 0] < sentences[:, 1], 0]] = True
+    return torch.stack(
+        [(words - 1).masked_fill(first, -1), (words + 1).masked_fill(room == 1, -1)], dim=1
+    )
+
+
 def _room(sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, " word"]:
     """How many words there are from each word to the end of its sentence, itself counted."""
     lengths = sentences[:, 1] - sentences[:, 0]

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.candidates import candidates, rows, starts
+from spanloom.nn.candidates import candidates, neighbours, rows, starts
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.pairs import Pairing, PairScorer
 from spanloom.nn.spans import Gate, SpanAttention, SpanScorer
@@ -86,14 +86,16 @@ class Leads:
 class View:
     """What the head reads of a batch: word vectors, attention weights, sentences.
 
-    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs. ``told`` is what is
-    known beside words, if anything is.
+    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs. ``beside`` has the
+    rows of the words before and after each in its sentence, -1 for none. ``told`` is what is known
+    beside words, if anything is.
     """
 
     words: Float[Tensor, "word dim"]
     weights: Float[Tensor, "word 1"]
     sentences: Int[Tensor, "sentence 2"]
     reach: Int[Tensor, "run 2"]
+    beside: Int[Tensor, "word 2"]
     told: Told | None = None
 
 
@@ -134,7 +136,8 @@ class SpanRelation(nn.Module):
     ) -> View:
         """Compute what span and pair scores share; pairs reach as far as sentences by default."""
         words = self.dropout(words)
-        return View(words, self.attention(words), sentences, sentences if reach is None else reach)
+        runs = sentences if reach is None else reach
+        return View(words, self.attention(words), sentences, runs, neighbours(sentences))
 
     def candidates(self, sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "span 2"]:
         """List the spans that can be predicted."""
@@ -154,7 +157,8 @@ class SpanRelation(nn.Module):
         if self.gate is not None:
             looks = self.look(view) if looks is None else looks
             return self._behind(self.gate, view, looks, gold)
-        scores: Tensor = self.spans(view.words, view.weights, starts(view.sentences, self.width))
+        every = starts(view.sentences, self.width)
+        scores: Tensor = self.spans(view.words, view.weights, every, view.beside)
         if self.confusing != 0:
             return scores
         return scores.index_fill(
@@ -181,7 +185,7 @@ class SpanRelation(nn.Module):
         if gold is not None:
             worth[gold] = True
         rows = worth.nonzero()[:, 0]
-        found = self.spans.some(view.words, view.weights, bounds[rows])
+        found = self.spans.some(view.words, view.weights, bounds[rows], view.beside)
         never = found.new_full((found.shape[1],), _NEVER)
         never[0] = 0.0
         return never.expand(len(bounds), -1).index_copy(0, rows, found)

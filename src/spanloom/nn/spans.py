@@ -1,8 +1,10 @@
 """Span representations and scores (SpanRel, section 3, equations 3 and 4), factorised.
 
 A span is ``z = [content; u_start; u_end; width]``, content being a self-attention average over its
-words. The first layer of every perceptron over ``z`` is linear, so it is applied to words once, and
-a span only adds four rows: its start's, its end's, a difference of prefix sums, its width's.
+words; where asked for, the words outside both ends stand in it too, as in parsers that score spans
+between fenceposts (Stern et al. 2017, section 3). The first layer of every perceptron over ``z`` is
+linear, so it is applied to words once, and a span only adds four rows: its start's, its end's, a
+difference of prefix sums, its width's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,22 +39,32 @@ class SpanAttention(nn.Module):
 class SpanLinear(nn.Module):
     """A linear layer over ``z``, computed without ever building ``z``."""
 
-    def __init__(self, dim: int, size: int, widths: int) -> None:
-        """``widths`` is the widest span with a width vector of its own; wider ones share it."""
+    def __init__(self, dim: int, size: int, widths: int, *, outside: bool = False) -> None:
+        """``widths`` is the widest span with a width vector of its own; wider ones share it.
+
+        With ``outside`` the words before and after are read, at the edge of a sentence a vector
+        that says so.
+        """
         super().__init__()
         self.words = nn.Linear(dim, 3 * size)
         self.width = nn.Embedding(widths, size)
         nn.init.normal_(self.width.weight, std=0.02)
+        self.around = nn.Linear(dim, 2 * size, bias=False) if outside else None
+        self.edges = nn.Parameter(torch.zeros(2, size)) if outside else None
 
     def forward(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
+        beside: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span size"]:
-        """``bounds`` are ``[start, end)`` rows of ``words``, never empty."""
+        """``bounds`` are ``[start, end)`` rows of ``words``, never empty.
+
+        ``beside`` has the rows of the words before and after each, -1 at a sentence's edge.
+        """
         start, end = bounds.unbind(-1)
-        starts, ends, contents = self.words(words).float().chunk(3, dim=-1)
+        starts, ends, contents = self._of_words(words, beside)
         width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
         pooled = pool(contents, weights, bounds)
         joined: Tensor = take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
@@ -63,13 +75,14 @@ class SpanLinear(nn.Module):
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
+        beside: Int[Tensor, "word 2"] | None = None,
     ) -> Iterator[Float[Tensor, "_ size"]]:
         """Yield what ``forward`` makes of all spans of one width, for widths 1, 2, … in turn.
 
         ``starts`` holds, for each width, where such spans start. Sums of contents grow by one word
         a width, so nothing is gathered but the rows that are kept.
         """
-        first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        first, last, contents = self._of_words(words, beside)
         weighted = sums = contents * weights
         totals = weights
         for extra, start in enumerate(starts):
@@ -85,13 +98,14 @@ class SpanLinear(nn.Module):
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
+        beside: Int[Tensor, "word 2"] | None = None,
     ) -> Iterator[Float[Tensor, "_ size"]]:
         """Yield all spans in pieces: width after width, those of rare widths gathered."""
         dense = next(
             (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(words)),
             len(starts),
         )
-        yield from self.every(words, weights, starts[:dense])
+        yield from self.every(words, weights, starts[:dense], beside)
         if dense < len(starts):
             start = torch.cat(list(starts[dense:]))
             sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
@@ -99,7 +113,21 @@ class SpanLinear(nn.Module):
             bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
             parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
             for part in parts:
-                yield self(words, weights, part)
+                yield self(words, weights, part, beside)
+
+    def _of_words(
+        self, words: Float[Tensor, "word dim"], beside: Int[Tensor, "word 2"] | None
+    ) -> tuple[Float[Tensor, "word size"], Float[Tensor, "word size"], Float[Tensor, "word size"]]:
+        """What each word says as the first, as the last, and as one of a span."""
+        first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        if self.around is None or self.edges is None:
+            return first, last, contents
+        assert beside is not None, "a layer that reads outside was not told what is there"
+        before, after = self.around(words).float().chunk(2, dim=-1)
+        edge_before, edge_after = self.edges[:, None]
+        first = first + take(torch.cat([edge_before, before]), beside[:, 0] + 1)
+        last = last + take(torch.cat([edge_after, after]), beside[:, 1] + 1)
+        return first, last, contents
 
 
 def pool(
@@ -128,11 +156,15 @@ class SpanScorer(nn.Module):
         size: int,
         dropout: float,
         slots: Slots = Slots(),
+        outside: bool = False,
     ) -> None:
-        """``labels`` counts NEG_SPAN too; ``slots`` are attributes, whose scores stand behind."""
+        """``labels`` counts NEG_SPAN too; ``slots`` are attributes, whose scores stand behind.
+
+        With ``outside`` the words before and after a span are read.
+        """
         super().__init__()
         self.labels, self.slots = labels, slots
-        self.first = SpanLinear(dim, size, widths)
+        self.first = SpanLinear(dim, size, widths, outside=outside)
         self.readout = Readout(size, labels + slots.columns, dropout)
 
     def forward(
@@ -140,13 +172,14 @@ class SpanScorer(nn.Module):
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
+        beside: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Return unnormalised scores of the spans of width 1, then 2, …: see ``SpanLinear.every``.
 
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, held, rows = [], [], 0
-        for block in self.first.blocks(words, weights, starts):
+        for block in self.first.blocks(words, weights, starts, beside):
             held.append(block)
             rows += len(block)
             if rows >= _CHUNK and not torch.is_grad_enabled():
@@ -161,10 +194,11 @@ class SpanScorer(nn.Module):
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
+        beside: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Score spans of any bounds, a chunk at a time where no gradient is kept."""
         parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-        scores = [self.readout(self.first(words, weights, each)) for each in parts]
+        scores = [self.readout(self.first(words, weights, each, beside)) for each in parts]
         return torch.cat(scores).float()
 
 

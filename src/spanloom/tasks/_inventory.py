@@ -37,6 +37,7 @@ class SpanOptions(Options):
     size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
     attributes: bool = Field(True, description="whether attributes of spans are learnt")
+    around: bool = Field(False, description="the words before and after a span are read with it")
     gate: float | None = Field(
         None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
     )

@@ -109,6 +109,7 @@ class SpanRelationTask(LayerTask):
             size=self.options.size,
             dropout=self.options.dropout,
             slots=slots(self.inventory.attributes.spans),
+            outside=self.options.around,
         )
 
     def pair_scorer(self, dim: int) -> PairScorer:

@@ -86,7 +86,7 @@ class AspectTask(SpanRelationTask):
             yield from SpanRelationTask.predict(self, head, vectors, batch, units, given)
             return
         view = head.view(vectors.words, batch.sentences)
-        scores = head.spans.some(view.words, view.weights, given.bounds)
+        scores = head.spans.some(view.words, view.weights, given.bounds, view.beside)
         best, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
         chosen = Chosen(given.bounds, labels + 1, best)
         yield from share(units, chosen, Linked(), Labels(self.inventory.spans))

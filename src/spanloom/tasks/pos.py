@@ -55,6 +55,7 @@ class WordOptions(Options):
             attributes=True,
             limits="train",
             gate=None,
+            around=False,
             negatives="all",
         ).model_copy(update={"negatives": 0.0})
 
