@@ -63,6 +63,10 @@ class BracketOptions(WordOptions):
     functions: bool = Field(
         False, description="learn NP-SBJ-1 as itself; else as NP, which is all that evalb compares"
     )
+    around: bool = Field(False, description="the words before and after a span are read with it")
+    gate: float | None = Field(
+        None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,9 @@ def _make(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> ConstituencyTask:
-    spans = options.spans().model_copy(update={"width": None, "nested": True, "negatives": "all"})
+    every = {"width": None, "nested": True, "negatives": "all"}
+    own = {"around": options.around, "gate": options.gate}
+    spans = options.spans().model_copy(update={**every, **own})
     return ConstituencyTask(
         name,
         layer,
