@@ -31,8 +31,10 @@ def paragraphs(treebank: str) -> Iterator[str]:
         if found and any(line.startswith(BREAKS) for line in lines):
             yield found.rstrip()
             found = ""
-        last = next(line for line in reversed(lines) if line[0].isdigit())
-        glued = "SpaceAfter=No" in last.split("\t")[9]
+        rows = [line.split("\t") for line in lines if line[0].isdigit()]
+        last = rows[-1][0]
+        ends = [row for row in rows if row[0] == last or row[0].endswith(f"-{last}")]
+        glued = any("SpaceAfter=No" in row[9] for row in ends)
         found += next(line for line in lines if line.startswith(TEXT))[len(TEXT) :]
         found += "" if glued else " "
     yield found.rstrip()

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from ten_tasks import NONE, TASKS, spread, table
 
-from spanloom.glad.grid import ALONE, COLUMNS
+from spanloom.glad.grid import ALONE, COLUMNS, TUNED
 from spanloom.glad.row import Row, load_all
 from spanloom.metrics.bootstrap import paired
 from spanloom.metrics.tally import Tally, loads
 
-SURE = 0.05
+SURE, FEW = 0.05, 10  # of fewer documents nothing is said
 MAIN = (
     "relations",
     "las",
@@ -19,14 +19,16 @@ MAIN = (
     "conll",
     "spans",
 )  # what a task is compared by, the first it has
-HEAD = ("task", "dataset", "figure", *COLUMNS, "minutes, all columns", "seeds")
+HEAD = ("task", "dataset", "figure", *COLUMNS, "minutes alone and tuned", "seeds")
 
 
 def grid(folder: Path) -> str:
     """Return a line a task: its figure in each column, with an arrow where it surely differs.
 
-    An arrow says that the difference from ``alone`` has p < 0.05 by the paired bootstrap over
-    documents; the numbers of several seeds are added up document by document.
+    An arrow says that the difference from ``alone`` has p < 0.05 by the paired bootstrap over ten
+    documents or more: what another training would give, and that there are many cells, is not in
+    it. The numbers of several seeds are added up document by document. Raises ``ValueError`` where
+    two rows are of one column, task, dataset and seed.
     """
     lines: dict[tuple[int, str, str], dict[str, list[Row]]] = {}
     for row in sorted(load_all(folder), key=lambda row: row.seed):
@@ -39,16 +41,20 @@ def grid(folder: Path) -> str:
 
 def _line(columns: Mapping[str, Sequence[Row]]) -> list[str]:
     one = next(iter(columns.values()))[0]
-    figure = next(name for name in MAIN if name in one.tallies)
+    figure = next((name for name in MAIN if name in one.figures), one.main[0])
     every = [row for rows in columns.values() for row in rows]
-    minutes = sum(row.minutes or 0.0 for row in every)
+    for name, rows in columns.items():
+        if len({row.seed for row in rows}) < len(rows):
+            raise ValueError(f"{one.task} of {one.dataset}, {name}: two rows of one seed")
+    spent = [row.minutes for name in (ALONE, TUNED) for row in columns.get(name, ())]
+    known = [minutes for minutes in spent if minutes is not None]
     seeds = sorted({row.seed for row in every})
     return [
         one.task + (", labels mapped" if one.labels else ""),
         one.dataset,
         figure,
         *(_cell(name, figure, columns) for name in COLUMNS),
-        f"{minutes:.0f}",
+        f"{sum(known):.0f}" if len(known) == len(spent) else "",
         ", ".join(map(str, seeds)),
     ]
 
@@ -56,26 +62,22 @@ def _line(columns: Mapping[str, Sequence[Row]]) -> list[str]:
 def _cell(name: str, figure: str, columns: Mapping[str, Sequence[Row]]) -> str:
     rows = columns.get(name, ())
     said = spread([100 * row.figures[figure] for row in rows], "{:.2f}", both=True)
-    if not rows or name == ALONE or ALONE not in columns:
+    if name == ALONE:
         return said
-    mine, alone = _both(figure, rows, columns[ALONE])
-    if mine.rows.shape != alone.rows.shape or not len(mine.rows):
+    mine, alone = (
+        _sum(figure, columns, name, other) for name, other in ((name, ALONE), (ALONE, name))
+    )
+    if mine is None or alone is None or len(mine.rows) != len(alone.rows) or len(mine.rows) < FEW:
         return said
     chance = paired(mine, alone)
     return f"{said} {'↑' if mine.value > alone.value else '↓'}" if chance < SURE else said
 
 
-def _both(figure: str, rows: Sequence[Row], others: Sequence[Row]) -> tuple[Tally, Tally]:
-    """The tallies of two columns, of the seeds that both have, added up."""
-    seeds = {row.seed for row in rows} & {row.seed for row in others}
-    mine, theirs = (
-        _sum([loads(row.tallies[figure]) for row in side if row.seed in seeds])
-        for side in (rows, others)
-    )
-    return mine, theirs
-
-
-def _sum(tallies: Sequence[Tally]) -> Tally:
-    if not tallies:
-        raise ValueError("no seed that both columns have")
+def _sum(figure: str, columns: Mapping[str, Sequence[Row]], name: str, other: str) -> Tally | None:
+    """A column's numbers, of the seeds that another has too; None where some are not known."""
+    seeds = {row.seed for row in columns.get(other, ())}
+    rows = [row for row in columns.get(name, ()) if row.seed in seeds]
+    if not rows or not all(figure in row.tallies for row in rows):
+        return None
+    tallies = [loads(row.tallies[figure]) for row in rows]
     return Tally(tallies[0].figure, np.sum([each.rows for each in tallies], axis=0))

@@ -118,6 +118,8 @@ def test_rule_sentences_end_at_closing_punctuation_and_at_blank_lines():
         ("It rained (again). He left.", ["It rained ( again ) .", "He left ."]),
         ("Yes?! (He nodded.) So", ["Yes ?!", "( He nodded . )", "So"]),
         ("Well... maybe. Well... Maybe", ["Well ... maybe .", "Well ...", "Maybe"]),
+        ("Well…… maybe. What!!? So", ["Well …… maybe .", "What !!?", "So"]),
+        ("यह सच है। वह गया।", ["यह सच है ।", "वह गया ।"]),
         ("Fine :) we go. Fine :) We go", ["Fine :) we go .", "Fine :)", "We go"]),
         ("Mr. Poe paid $3.50 to Inc. today.", ["Mr. Poe paid $ 3.50 to Inc. today ."]),
     ],
@@ -126,6 +128,13 @@ def test_what_ends_a_sentence_and_what_closes_with_it(text, sentences):
     found = splitter("treebank", "rule")(text)
     said = [" ".join(_say(text, found.words[a:b])) for a, b in found.sentences]
     assert said == sentences
+
+
+def test_numbers_and_hyphens_without_end_do_not_stall():
+    text = "1-" * 100_000 + "x"
+    started = time.process_time()
+    assert _cover(splitter("treebank", "rule")(text).words) == list(range(len(text)))
+    assert time.process_time() - started < 2
 
 
 def test_words_as_treebanks_have_them():

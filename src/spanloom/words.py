@@ -27,11 +27,10 @@ _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
 # What spaCy splits and treebanks do not; quotes and brackets stand alone in both.
 _WHOLE = regex.compile(
-    r"([^\w\s'\"()\[\]]|_)\1+|[!?.]{2,}|(?<![\w-])\d+(?:-\d+){2,}(?![\w-])|(?i:(?<![\w-])e-\p{L}+)"
+    r"[!?.]{2,}|([^\w\s'\"()\[\]]|_)\1+|(?<![\w-])\d++(?:-\d++){2,}+(?![\w-])"
+    r"|(?i:(?<![\w-])e-\p{L}+)"
 )
-_CLOSERS = frozenset(".!?…:;=")
-_CLOSING = regex.compile(r"[.!?…]+")
-_DOUBTFUL = regex.compile(r"\.{2,}|…|[:;=]-?[)(DP]+")
+_DOUBTFUL = regex.compile(r"\.{2,}|…+|[:;=]-?[)(DP]+")
 _BEHIND = regex.compile(r"[.!?…)\]}\"'’”»*]+")
 _STARTS = regex.compile(r"\p{Lu}|[(\"“\[<*]")
 # spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
@@ -119,10 +118,11 @@ def _closed(text: str, words: Sequence[Bounds], row: int) -> tuple[int, bool]:
     """Return the row behind a word and what closes with it, and whether they end a sentence."""
     start, end = words[row]
     row += 1
-    if text[start] not in _CLOSERS:
+    closing = text[start] in _closing()
+    if not closing and text[start] not in ":;=…":
         return row, False
     doubtful = _DOUBTFUL.fullmatch(text, start, end)
-    if not doubtful and not _CLOSING.fullmatch(text, start, end):
+    if not doubtful and not (closing and _closing().issuperset(text[start:end])):
         return row, False
     while row < len(words) and words[row][0] == words[row - 1][1]:
         if not _BEHIND.fullmatch(text, *words[row]):
@@ -204,6 +204,14 @@ def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
     return [
         (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
     ]
+
+
+@cache
+def _closing() -> frozenset[str]:
+    """The signs that end sentences in any script, as spaCy lists them."""
+    from spacy.pipeline import Sentencizer
+
+    return frozenset(Sentencizer.default_punct_chars)
 
 
 @cache

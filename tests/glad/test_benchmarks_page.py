@@ -202,7 +202,13 @@ def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
         saved("joint", seed, bad)
         saved("joint-tuned", seed, good)
     saved("joint-own-best", 1, near)
+    other = {"task": "ner", "recipe": "alone", "dataset": "btc", "minutes": None}
+    figures = {"spans": 0.5, "accuracy": 0.6}
+    save(row(**other, figures=figures), tmp_path / "g")  # without tallies, minutes unknown
+    save(row(**{**other, "recipe": "joint"}, figures=figures), tmp_path / "g")
     made_of = importlib.import_module("grid").grid(tmp_path / "g")
-    cells = [cell.strip() for cell in made_of.splitlines()[2].split("|")]
+    lines = [[cell.strip() for cell in line.split("|")][1:-1] for line in made_of.splitlines()[2:]]
+    cells = ["", *next(line for line in lines if line[1] == "wnut17")]
     assert cells[3] == "relations"
+    assert ["ner", "btc", "spans", "50.00", "50.00", "", "", "", "1"] in lines
     assert cells[4:8] == ["78.00 ± 0.00", "50.00 ± 0.00 ↓", "78.00", "90.00 ± 0.00 ↑"]

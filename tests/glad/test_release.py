@@ -1,13 +1,16 @@
 """What is passed on: small, scored as it is stored, its card true; what may not is refused."""
 
+import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import tiny
 import torch
 
 from spanloom.corpora import card as cards
-from spanloom.errors import DataError
+from spanloom.corpora import prepare
+from spanloom.errors import DataError, RecipeError
 from spanloom.glad.release import release
 from spanloom.model.folder import WEIGHTS, load
 from spanloom.model.packing import Store
@@ -35,11 +38,12 @@ def carded(monkeypatch, **changes):
     card = cards.load("wlp").model_copy(update={"weights": True, **changes})
     monkeypatch.setattr(cards, "names", lambda: ["corpus"])
     monkeypatch.setattr(cards, "load", lambda name: card)
+    monkeypatch.setattr(prepare, "already", lambda data, name: SimpleNamespace(key="k"))
 
 
-def released(home, place):
+def released(home, place, recipe="recipe.yaml"):
     store = Store("int8", "fp16")
-    return release(home / "recipe.yaml", home, place / "run", place / "out", store, lambda _: None)
+    return release(home / recipe, home, place / "run", place / "out", store, lambda _: None)
 
 
 def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, monkeypatch):
@@ -52,7 +56,16 @@ def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, 
     told = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert f"| names | corpus | CC BY 4.0 | spans {100 * row.figures['spans']:.2f} |" in told
     assert cards.load("corpus").cite in told
-    assert "`Action`" in told
+    assert "names, spans: `Action`" in told
+
+
+def test_what_starts_from_another_model_is_not_passed_on(home, tmp_path, monkeypatch):
+    carded(monkeypatch)
+    said = json.loads((home / "recipe.yaml").read_text(encoding="utf-8"))
+    (home / "later.yaml").write_text(json.dumps({**said, "start": "any"}), encoding="utf-8")
+    with pytest.raises(RecipeError, match="starts from no other"):
+        released(home, tmp_path, "later.yaml")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,11 @@ def test_an_unknown_precision_is_an_error_with_the_choices():
 
 def test_whole_numbers_where_the_processor_has_instructions_for_them_alone(monkeypatch):
     monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni"]))
-    assert precision.compute("auto", "cpu").int8
-    assert str(precision.compute("auto", "cpu")).endswith("int8")
-    assert not precision.compute("auto", "cpu", learning=True).int8
-    with pytest.raises(NameNotFound, match="known: auto, bf16, fp32"):
-        precision.compute("int8", "cpu", learning=True)
-    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
+    assert precision.compute("fastest", "cpu").int8
+    assert str(precision.compute("fastest", "cpu")).endswith("int8")
     assert not precision.compute("auto", "cpu").int8
+    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
+    assert not precision.compute("fastest", "cpu").int8
     with pytest.raises(NameNotFound, match="precision on meta"):
         precision.compute("int8", "meta")
 
@@ -72,7 +70,8 @@ def test_products_of_whole_numbers_are_near_those_of_numbers():
     encoder = BertModel(BertConfig(vocab_size=50, intermediate_size=64, **shape)).eval()
     ids = torch.randint(0, 50, (3, 11))
     expected = encoder(ids).last_hidden_state
-    precision.eight_bits(encoder)
+    assert precision.eight_bits(encoder)
+    assert not precision.eight_bits(torch.nn.Linear(2, 2))
     kinds = {type(part).__module__ for part in encoder.modules() if hasattr(part, "in_features")}
     assert len(kinds) == 2  # some are of whole numbers, some as before
     with torch.inference_mode():

@@ -1,5 +1,7 @@
 """A cheap look before spans are scored in full: which are, what the others get, what is learnt."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -75,6 +77,19 @@ def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
     sum(each.total for each in losses.values()).backward()
     assert head.gate.linear.words.weight.grad.abs().sum() > 0
     assert head.spans.readout.labels.weight.grad.abs().sum() > 0
+
+
+def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):
+    head = made(1.0)
+    view = head.view(words, SENTENCES)
+    looked = torch.ones(12, LABELS, dtype=torch.bool)
+    looked[6:, 1] = False
+    bounds, looks = head.candidates(SENTENCES).tolist(), head.look(view)
+    there = [bounds.index([0, 2]), bounds.index([6, 9])]
+    others = [row for row, (a, _) in enumerate(bounds) if a < 6 and row not in there]
+    expected = F.softplus(-looks[there]).sum() + F.softplus(looks[others]).sum()
+    losses = head.loss(view, replace(GOLD, looked=looked), given=False)
+    torch.testing.assert_close(losses["gate"].total, expected)
 
 
 def test_unsure_spans_teach_the_gate_nothing(words):

@@ -75,7 +75,7 @@ def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, mon
     assert "`names` of `corpus`, `acts`" in (tmp_path / "model" / "README.md").read_text()
     asked = ["evaluate", str(tmp_path / "model"), str(home / "acts"), "--split", "test", "--json"]
     result = CliRunner().invoke(app, asked)
-    assert "labels of acts as it learnt them" in result.stderr
+    assert "layer 'main' of acts as it learnt it" in result.stderr
     assert json.loads(result.stdout)["tasks"]["names"]["figures"] == rows[1].figures
 
 

@@ -52,8 +52,8 @@ def evaluate(
         if each.annotates:
             part = source(model.recipe, task, data)
             seen = as_learnt(model.recipe, task, part, corpus.documents)
-            if part is not None and part.labels is not None:
-                say(f"task {task}: labels of {data.resolve().name} as it learnt them")
+            if part is not None:
+                say(f"task {task}: layer {part.layer!r} of {part.data} as it learnt it")
             reports[task] = scored(model, task, seen, say)
     found = {task: each for task, each in reports.items() if each is not None}
     if not found:

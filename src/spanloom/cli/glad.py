@@ -146,7 +146,9 @@ def grid(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="runs/GRID if not said")
     ] = None,
-    rows: _Rows = ROWS,
+    rows: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")
     ] = None,
@@ -163,9 +165,10 @@ def grid(
     from spanloom.glad.grid import run as runs
     from spanloom.glad.row import save
 
+    place = rows or ROWS.with_name(f"grid-{file.stem}")
     found = []
     for row in runs(read(file, out or Path("runs", file.stem), settings or []), data, say):
-        say(f"written to {save(row, rows)}")
+        say(f"written to {save(row, place)}")
         found.append(row)
     put(table(found), end="")
 

@@ -19,7 +19,7 @@ from spanloom.config.options import Options, nearest, options
 from spanloom.config.recipe import TRUNK, Recipe
 from spanloom.config.yaml import Where
 from spanloom.glad.row import Row
-from spanloom.glad.run import Origin, Say, commit, read_tests, scored, spent, train
+from spanloom.glad.run import SEED, Origin, Say, commit, read_tests, said, scored, spent, train
 from spanloom.training import start
 from spanloom.training.loop import OWN
 
@@ -82,7 +82,7 @@ def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
     _check(spec, joint, loaded.where)
     whole = recipes.plain(joint)
     whole["tasks"] |= spec.more
-    every = tuple(name for name in joint.tasks if name not in spec.leave)
+    every = tuple(name for name in joint.stages[0].tasks if name not in spec.leave)
     together = out / JOINT
     cells = [
         Cell(ALONE, _single(whole, name, spec.alone.of(name)), out / f"{ALONE}-{name}", (name,))
@@ -91,9 +91,8 @@ def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
     cells.append(Cell(JOINT, joint, together, every))
     if joint.stages[0].keep_each:
         cells += [Cell(BEST, joint, start.home(together) / OWN / name, (name,)) for name in every]
-    after = (f"start={together}",)
     for name in (*every, *spec.more):
-        tuned = _single(whole, name, (*after, *spec.tuned.of(name)))
+        tuned = _single({**whole, "start": str(together)}, name, spec.tuned.of(name))
         cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
     return Grid(path, tuple(settings), tuple(cells))
 
@@ -146,7 +145,8 @@ def run(grid: Grid, data: Path, say: Say) -> Iterator[Row]:
 
     Raises what training and scoring do.
     """
-    command = shlex.join(["spanloom", "glad", "grid", str(grid.path)])
+    command = shlex.join(["spanloom", "glad", "grid", str(grid.path), *said(grid.settings)])
+    changed = tuple(each for each in grid.settings if not each.startswith(SEED))
     for cell in grid.cells:
         tests = {
             name: each for name, each in read_tests(cell.recipe, data).items() if name in cell.tasks
@@ -159,5 +159,5 @@ def run(grid: Grid, data: Path, say: Say) -> Iterator[Row]:
         if cell.column != BEST:
             train(cell.recipe, data, cell.place, say, resume=start.home(cell.place).exists())
             took = spent(cell.place, cell.recipe, data, say)
-        origin = Origin(cell.column, grid.settings, commit(grid.path), command)
+        origin = Origin(cell.column, changed, commit(grid.path), command)
         yield from scored(cell.place, tests, data, origin, took, say)

@@ -11,12 +11,14 @@ from pathlib import Path
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
+from spanloom.corpora import prepare
 from spanloom.corpora.card import Card
 from spanloom.corpora.locate import locate
 from spanloom.errors import DataError
 from spanloom.glad.row import Row
 from spanloom.glad.run import Origin, Say, commit, read_tests, scored, spent, train
 from spanloom.model import folder
+from spanloom.model.card import LABELS
 from spanloom.model.packing import Store
 from spanloom.training import start
 
@@ -34,24 +36,33 @@ def release(
     asked = recipes.load(recipe)
     known = _cards(asked, data)
     tests = read_tests(asked, data)
+    if not any(test.documents for each in tests.values() for test in each):
+        raise DataError(f"{data}: no task of {recipe} has a test split, so nothing could be told")
     train(asked, data, run, say, resume=start.home(run).exists())
     took = spent(run, asked, data, say)
     folder.repack(run, out, store)
-    command = shlex.join(["spanloom", "glad", "release", str(recipe)])
+    stored = ["--tables", store.tables, "--matrices", store.matrices]
+    command = shlex.join(["spanloom", "glad", "release", str(recipe), *stored])
     origin = Origin(recipe.stem, (f"stored: {store}",), commit(recipe), command)
     rows = tuple(scored(out, tests, data, origin, took, say))
-    folder.rewrite(out, _card(recipe.stem, asked, known, rows, store))
+    learnt = recipes.load(out / folder.RECIPE)
+    folder.rewrite(out, _card(recipe.stem, learnt, known, rows, store))
     return rows
 
 
 def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
     """The card of each dataset that a recipe learns from."""
+    if recipe.start is not None:
+        raise recipe.at("start").error("a model that is passed on starts from no other: its data")
     found = {}
     for task in recipe.kept:
         for source in recipe.sources(task):
             name = locate(source, data).name
-            if name not in cards.names():
-                raise DataError(f"{name}: no dataset with a card, so nobody knows its licence")
+            if name not in cards.names() or prepare.already(data, name) is None:
+                raise DataError(
+                    f"{locate(source, data)}: no dataset with a card that spanloom glad prepare "
+                    f"made, so nobody knows its licence"
+                )
             found[name] = cards.load(name)
             if not found[name].weights:
                 raise DataError(
@@ -65,13 +76,15 @@ def _card(
     name: str, recipe: Recipe, known: Mapping[str, Card], rows: Sequence[Row], store: Store
 ) -> str:
     """The README of what is passed on, with the front matter that the hub reads."""
+    parts = [str(part.options.get("transformer", "")) for part in recipe.trunk]
+    encoder = ", ".join(filter(None, parts)) or "none"
     lines = [
         *("---", "library_name: spanloom", "language: en", f"license: {LICENCE}"),
         *("tags: [spanloom, span-relation]", "---", "", f"# {name}", ""),
-        "All layers come from one pass of one encoder. Test scores are of this very file, in "
-        f"percent; weights are stored with {store}.",
+        f"Test scores are of this very file, in percent, computed on {rows[0].compute}. Weights "
+        f"are stored with {store}. The encoder below all layers came pre-trained: {encoder}.",
         "",
-        *("| layer | dataset | licence | test |", "|---|---|---|---|"),
+        *("| task | dataset | licence | test |", "|---|---|---|---|"),
     ]
     for row in rows:
         said = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.figures.items())
@@ -83,19 +96,9 @@ def _card(
         lines.append(f"- **{dataset}**: {each.title}. {each.cite}. {each.home} ({each.licence})")
     lines += ["", "Labels:", ""]
     for task in recipe.kept:
-        labels = _labels(rows, task)
-        if labels:
-            lines.append(f"- {task}: {', '.join(f'`{each}`' for each in labels)}")
-    lines += ["", "```python", "import spanloom", "", 'document = spanloom.load()("Ada met Bob.")']
+        for key, labels in recipe.collected.get(task, {}).items():
+            if key in LABELS and labels:
+                lines.append(f"- {task}, {key}: {', '.join(f'`{each}`' for each in labels)}")
+    lines += ["", "```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
+    lines.append('document = model("Ada met Bob in London.")')
     return "\n".join([*lines, "```", ""])
-
-
-def _labels(rows: Sequence[Row], task: str) -> list[str]:
-    """The labels that a task's reports tell."""
-    found: set[str] = set()
-    for row in rows:
-        if row.task == task:
-            for measure in row.report.values():
-                if isinstance(measure, dict) and isinstance(measure.get("labels"), dict):
-                    found.update(measure["labels"])
-    return sorted(found)

@@ -21,7 +21,7 @@ from spanloom.glad import speed
 from spanloom.glad.row import Bounds, Row
 from spanloom.glad.speed import Trained
 from spanloom.model import evaluation
-from spanloom.model.folder import load
+from spanloom.model.folder import RECIPE, load
 from spanloom.model.model import Model
 from spanloom.training import prepare as prepare_training
 from spanloom.training import start
@@ -70,7 +70,7 @@ def run(
     tests = read_tests(asked, data)
     train(asked, data, out, say, resume=resume)
     changed = tuple(each for each in settings if not each.startswith(SEED))
-    command = shlex.join(["spanloom", "glad", "run", str(recipe), *_said(settings)])
+    command = shlex.join(["spanloom", "glad", "run", str(recipe), *said(settings)])
     origin = Origin(recipe.stem, changed, commit(recipe), command)
     took = spent(out, asked, data, say)
     yield from scored(out, tests, data, origin, took, say)
@@ -80,7 +80,7 @@ def train(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> No
     """Train a recipe, unless its model is there already; raises ``DataError`` for another one."""
     if not out.exists():
         start.train(asked, data, out, say, resume=resume)
-    _check_same(asked, load(out, device="cpu").recipe, out)
+    _check_same(asked, recipes.load(out / RECIPE), out)
 
 
 def spent(out: Path, asked: Recipe, data: Path, say: Say) -> Trained | None:
@@ -180,7 +180,8 @@ def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def _said(settings: Sequence[str]) -> list[str]:
+def said(settings: Sequence[str]) -> list[str]:
+    """Return the options of a command that make settings."""
     return [part for each in settings for part in ("--set", each)]
 
 
@@ -232,7 +233,9 @@ def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None
         "ratio": _rounded(rates.ratio, 3),
         "compute": str(model.compute),
         "report": told,
-        "tallies": {name: each.dumps() for name, each in report.tallies().items()},
+        "tallies": {
+            name: each.dumps() for name, each in report.tallies().items() if name in figures
+        },
     }
 
 

@@ -96,11 +96,8 @@ class Report:
         return Report(self.layer, self.documents, kept, self.not_annotated)
 
     def tallies(self) -> dict[str, "Tally"]:
-        """Return what both means are made of: each query's score."""
-        from spanloom.metrics.tally import of_scores  # numpy, which the measures above do without
-
-        exact, f1 = ([getattr(each, name) for each in self.queries] for name in ("exact", "f1"))
-        return {"exact": of_scores(exact), "f1": of_scores(f1)}
+        """Return nothing: scores are kept a query, and those of one document depend on another."""
+        return {}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

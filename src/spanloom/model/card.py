@@ -6,7 +6,7 @@ from spanloom.model.model import Model
 from spanloom.model.packing import Store
 
 _STORED = "Weights are stored smaller than they were measured: "
-_LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
+LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
 
 
 def stored(card: str, store: Store) -> str:
@@ -26,7 +26,7 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
         sources = ", ".join(f"`{each}`" for each in model.recipe.sources(name))
         lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
         for key, labels in model.recipe.collected.get(name, {}).items():
-            if key in _LABELS and labels:
+            if key in LABELS and labels:
                 lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in labels)}")
     lines += [
         "",

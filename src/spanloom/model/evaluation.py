@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spanloom.config.recipe import Recipe, SourceSpec
 from spanloom.corpora.documents import fingerprint
+from spanloom.corpora.folder import SPLITS
 from spanloom.document import Document
 from spanloom.forms.looked_for import relabelled
 from spanloom.model.model import Model
@@ -43,7 +44,9 @@ def scored(
 def source(recipe: Recipe, task: str, data: Path) -> SourceSpec | None:
     """Return which part of a task's joined corpus a folder is, by its name; None for none of it."""
     parts = recipe.corpora.get(recipe.tasks[task].data, ())
-    return next((each for each in parts if Path(each.data).name == data.resolve().name), None)
+    place = data.resolve()
+    names = {place.name, place.parent.name if place.name in SPLITS else place.name}
+    return next((each for each in parts if Path(each.data).name in names), None)
 
 
 def as_learnt(

@@ -10,6 +10,7 @@ before anything of that size is made.
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files as inside
 from pathlib import Path
 from typing import cast
@@ -67,7 +68,12 @@ _LARGEST_TEXT = 64_000_000  # bytes; a larger recipe, tokenizer or configuration
 
 
 def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
-    """Write a model in the place of the one before; ``figures`` are its dev scores."""
+    """Write a model in the place of the one before; ``figures`` are its dev scores.
+
+    Raises ``ModelError`` for one whose weights were rounded to compute with.
+    """
+    if model.compute.int8:
+        raise ModelError(f"{folder}: a model loaded as int8 cannot be saved; load it as fp32")
     with write_folder(folder, replace=True) as staging:
         weights = {k: v.detach().cpu().contiguous() for k, v in model.network.state_dict().items()}
         (staging / WEIGHTS).write_bytes(serialized(weights))
@@ -120,8 +126,9 @@ def load(
     network = _network(recipe, tasks, files, folder)
     load_weights(folder, network)
     chosen = compute(precision, device)
-    if chosen.int8 and network.transformer is not None:
-        eight_bits(network.transformer.encoder)
+    encoder = network.transformer
+    if chosen.int8 and (encoder is None or not eight_bits(encoder.encoder)):
+        chosen = replace(chosen, int8=False)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from spanloom.errors import NameNotFound
 
-CHOICES = ("auto", "fp32", "bf16", "int8")
+CHOICES = ("auto", "fp32", "bf16", "int8", "fastest")
 # Linear layers that widen or look, in the families of BERT, RoBERTa, ELECTRA, DistilBERT, DeBERTa.
 # Those that write back (``output``) see values of very different size and lose three times as much.
 _EIGHT_BITS = (
@@ -22,7 +22,7 @@ _EIGHT_BITS = (
 class Compute:
     """Where tensors live and what matrix products are computed in; weights stay fp32.
 
-    With ``int8`` some products of the encoder are of 8-bit whole numbers (``eight_bits``).
+    With ``int8`` some products of the encoder are of whole numbers (``eight_bits``).
     """
 
     device: torch.device
@@ -44,31 +44,29 @@ class Compute:
         return ", ".join(said)
 
 
-def compute(
-    precision: str = "auto", device: str | None = None, *, learning: bool = False
-) -> Compute:
+def compute(precision: str = "auto", device: str | None = None) -> Compute:
     """Choose: CUDA where present, bf16 where the processor multiplies it in hardware.
 
-    On a CPU without such instructions bf16 is several times slower than fp32; there int8 is chosen,
-    where the processor has instructions for that, but not for ``learning``. Raises
-    ``NameNotFound`` for what is no device or precision, and for int8 elsewhere than on a CPU.
+    On a CPU without such instructions bf16 is several times slower than fp32; ``fastest`` is int8
+    there, where the processor has instructions for that. Raises ``NameNotFound`` for what is no
+    device or precision, and for int8 elsewhere than on a CPU.
     """
-    choices = CHOICES[:-1] if learning else CHOICES
-    if precision not in choices:
-        raise NameNotFound("precision", precision, choices)
+    if precision not in CHOICES:
+        raise NameNotFound("precision", precision, CHOICES)
     chosen = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if precision == "int8" and chosen.type != "cpu":
-        raise NameNotFound(f"precision on {chosen}", precision, CHOICES[:-1])
-    auto = precision == "auto"
-    bf16 = precision == "bf16" or (auto and _has_bf16(chosen))
-    int8 = precision == "int8" or (auto and not bf16 and not learning and _has_int8(chosen))
+        raise NameNotFound(f"precision on {chosen}", precision, ("auto", "fp32", "bf16"))
+    fastest = precision == "fastest"
+    bf16 = precision == "bf16" or (precision in ("auto", "fastest") and _has_bf16(chosen))
+    int8 = precision == "int8" or (fastest and not bf16 and _has_int8(chosen))
     return Compute(chosen, bf16, int8)
 
 
-def eight_bits(encoder: nn.Module) -> None:
-    """Have an encoder compute its widening products in 8-bit whole numbers, weights a scale a row.
+def eight_bits(encoder: nn.Module) -> bool:
+    """Have an encoder compute its widening products in whole numbers; whether it has any.
 
-    What they multiply is rounded by its own largest value in each batch.
+    Weights have 8 bits and a scale a row, what they multiply 7 bits and the scale of its largest
+    value in the batch: so vectors depend a little on what else is read. It cannot be saved.
     """
     from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
 
@@ -82,6 +80,7 @@ def eight_bits(encoder: nn.Module) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", UserWarning)
         quantize_dynamic(encoder, chosen, inplace=True)
+    return bool(chosen)
 
 
 def _device(name: str) -> torch.device:

@@ -239,6 +239,8 @@ class SpanRelation(nn.Module):
         losses = {"spans": self._span_loss(learnt, target, view.sentences, bounds)}
         if looks is not None:
             there, known = (target > 0).float(), (target != _UNSURE).float()
+            if gold.looked is not None:  # where some label was not looked for, something may stand
+                known = known * (gold.looked.all(1)[bounds[:, 0]] | (target > 0))
             total = F.binary_cross_entropy_with_logits(looks, there, known, reduction="sum")
             losses["gate"] = Loss(total, len(view.sentences))
         if gold.values is not None:

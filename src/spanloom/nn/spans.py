@@ -8,6 +8,7 @@ difference of prefix sums, its width's.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -34,6 +35,15 @@ class SpanAttention(nn.Module):
         """Return positive weights."""
         weights: Tensor = self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
         return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What each word says as the first and as the last of a span; prefix sums of the inside."""
+
+    first: Float[Tensor, "word size"]
+    last: Float[Tensor, "word size"]
+    sums: Float[Tensor, "place more"]
 
 
 class SpanLinear(nn.Module):
@@ -63,11 +73,24 @@ class SpanLinear(nn.Module):
 
         ``beside`` has the rows of the words before and after each, -1 at a sentence's edge.
         """
+        return self.gathered(self.tables(words, weights, beside), bounds)
+
+    def tables(
+        self,
+        words: Float[Tensor, "word dim"],
+        weights: Float[Tensor, "word 1"],
+        beside: Int[Tensor, "word 2"] | None = None,
+    ) -> Tables:
+        """Return what words say as ends of spans, and sums of what they say inside: once a text."""
+        first, last, contents = self._of_words(words, beside)
+        return Tables(first, last, sums(contents, weights))
+
+    def gathered(self, tables: Tables, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span size"]:
+        """Return what ``forward`` does, of tables that were made before."""
         start, end = bounds.unbind(-1)
-        starts, ends, contents = self._of_words(words, beside)
         width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
-        pooled = pool(contents, weights, bounds)
-        joined: Tensor = take(starts, start) + take(ends, end - 1) + pooled + self.width(width)
+        ends = take(tables.first, start) + take(tables.last, end - 1)
+        joined: Tensor = ends + means(tables.sums, bounds) + self.width(width)
         return joined
 
     def every(
@@ -112,8 +135,9 @@ class SpanLinear(nn.Module):
             wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
             bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
             parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
+            tables = self.tables(words, weights, beside)
             for part in parts:
-                yield self(words, weights, part, beside)
+                yield self.gathered(tables, part)
 
     def _of_words(
         self, words: Float[Tensor, "word dim"], beside: Int[Tensor, "word 2"] | None
@@ -133,13 +157,24 @@ class SpanLinear(nn.Module):
 def pool(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
 ) -> Float[Tensor, "n dim"]:
-    """Weighted mean of ``values`` over each ``[start, end)``; zero where that is empty.
+    """Weighted mean of ``values`` over each ``[start, end)``; zero where that is empty."""
+    return means(sums(values, weights), bounds)
+
+
+def sums(
+    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
+) -> Float[Tensor, "place more"]:
+    """Return prefix sums of weighted values and of weights.
 
     Double precision, because a difference of prefix sums cancels.
     """
     rows = torch.cat([values * weights, weights], dim=-1).double()
-    sums = torch.cat([rows.new_zeros(1, rows.shape[1]), rows.cumsum(0)])
-    inside = take(sums, bounds[:, 1]) - take(sums, bounds[:, 0])
+    return torch.cat([rows.new_zeros(1, rows.shape[1]), rows.cumsum(0)])
+
+
+def means(table: Float[Tensor, "place more"], bounds: Int[Tensor, "n 2"]) -> Float[Tensor, "n dim"]:
+    """Return the mean over each ``[start, end)`` from prefix sums; zero where that is empty."""
+    inside = take(table, bounds[:, 1]) - take(table, bounds[:, 0])
     total = inside[:, -1:]
     return (inside[:, :-1] / total.masked_fill(total == 0, 1.0)).float()
 
@@ -198,7 +233,8 @@ class SpanScorer(nn.Module):
     ) -> Float[Tensor, "span label"]:
         """Score spans of any bounds, a chunk at a time where no gradient is kept."""
         parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-        scores = [self.readout(self.first(words, weights, each, beside)) for each in parts]
+        tables = self.first.tables(words, weights, beside)
+        scores = [self.readout(self.first.gathered(tables, each)) for each in parts]
         return torch.cat(scores).float()
 
 

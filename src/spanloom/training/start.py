@@ -56,7 +56,7 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
     for part in network.trunk:
         cast(Embedder, part).files()  # what cannot be saved is better refused now
     build.check_window(recipe, cutter, network)
-    where = compute(recipe.stages[0].precision, device, learning=True)
+    where = compute(recipe.stages[0].precision, device)
     model = Model(recipe, split, cutter, network, prepared.tasks, where)
     if earlier is not None:
         anew = ", ".join(inherit(model, earlier)) or "nothing"
