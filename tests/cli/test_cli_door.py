@@ -59,7 +59,13 @@ def test_every_command_has_help_with_an_example(spanloom, command):
 
 @pytest.mark.parametrize(
     "line",
-    [["nosuch"], ["annotate", "--nosuch"], ["train"], ["evaluate", "a"], ["annotate", "a", "--in-place"]],
+    [
+        ["nosuch"],
+        ["annotate", "--nosuch"],
+        ["train"],
+        ["evaluate", "a"],
+        ["annotate", "a", "--in-place"],
+    ],
 )
 def test_wrong_use_is_exit_2(spanloom, line):
     assert spanloom(*line).exit_code == 2

@@ -81,8 +81,7 @@ class WordsSpec(Options):
 
     splitter: Literal["spacy", "treebank", "fine", "blank"] = Field(
         default="fine",
-        description="spacy | treebank (spacy's, signs and numbers whole as in Universal "
-        "Dependencies) | fine (letters, digits, punctuation apart) | blank; given words stay",
+        description="spacy | treebank (like UD) | fine (all apart) | blank; given words stay",
     )
     sentences: Literal["line", "rule"] = Field(
         default="line", description="line (each line is one) | rule (by punctuation)"
