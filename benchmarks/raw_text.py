@@ -1,16 +1,19 @@
 """Universal Dependencies from raw text: our words and sentences, and what a model says of them.
 
-    python benchmarks/raw_text.py MODEL TREEBANK.conllu [--json FILE]
+    python benchmarks/raw_text.py MODEL TREEBANK.conllu [--words treebank --sentences rule] \\
+        [--json FILE]
 
 The treebank's sentences are joined to paragraphs as its comments say, a blank line between two. The
 model reads nothing else; its parts of speech, trees and words are scored by ``spanloom score
---metric ud-eval`` against the treebank.
+--metric ud-eval`` against the treebank. ``--words`` and ``--sentences`` stand in the place of what
+the model's recipe says of raw text.
 """
 
 import argparse
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from spanloom.config.options import options
@@ -19,6 +22,7 @@ from spanloom.document import Document
 from spanloom.formats import conllu
 from spanloom.model import folder
 from spanloom.scoring import ud_eval
+from spanloom.words import SENTENCE_SPLITTERS, SPLITTERS, splitter
 
 TEXT, BREAKS = "# text = ", ("# newdoc", "# newpar")
 
@@ -45,9 +49,17 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("model")
     arguments.add_argument("treebank", type=Path)
+    arguments.add_argument("--words", choices=SPLITTERS)
+    arguments.add_argument("--sentences", choices=SENTENCE_SPLITTERS)
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
     model = folder.load(chosen.model)
+    asked = model.recipe.words
+    cut = {
+        "words": chosen.words or asked.splitter,
+        "sentences": chosen.sentences or asked.sentences,
+    }
+    model = replace(model, split=splitter(**cut))
     text = "\n\n".join(paragraphs(chosen.treebank.read_text(encoding="utf-8")))
     said = model.annotate([Document(text, name=chosen.treebank.stem)], cuts=True)
     columns = options(conllu.Columns, {"complete": True}, Where("columns"))
@@ -57,7 +69,12 @@ def main() -> None:
         scores = ud_eval.score(chosen.treebank, predicted, {"--no-enhanced": ""})
     print(ud_eval.table(scores))
     if chosen.json:
-        result = {"treebank": chosen.treebank.name, "model": chosen.model, **scores}
+        result = {
+            "treebank": chosen.treebank.stem,
+            "model": Path(chosen.model).name,
+            **cut,
+            **scores,
+        }
         chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ten_tasks import NONE, TASKS, spread, table
+from ten_tasks import NONE, rank, spread, table
 
 from spanloom.glad.grid import ALONE, COLUMNS, TUNED
 from spanloom.glad.row import Row, load_all
@@ -12,13 +12,7 @@ from spanloom.metrics.bootstrap import paired
 from spanloom.metrics.tally import Tally, loads
 
 SURE, FEW = 0.05, 10  # of fewer documents nothing is said
-MAIN = (
-    "relations",
-    "las",
-    "evalb",
-    "conll",
-    "spans",
-)  # what a task is compared by, the first it has
+MAIN = ("relations", "las", "evalb", "conll", "spans")  # a task is compared by the first it has
 HEAD = ("task", "dataset", "figure", *COLUMNS, "minutes alone and tuned", "seeds")
 
 
@@ -32,9 +26,8 @@ def grid(folder: Path) -> str:
     """
     lines: dict[tuple[int, str, str], dict[str, list[Row]]] = {}
     for row in sorted(load_all(folder), key=lambda row: row.seed):
-        known = list(TASKS)
-        place = known.index(row.kind) if row.kind in known else len(known)
-        lines.setdefault((place, row.task, row.dataset), {}).setdefault(row.recipe, []).append(row)
+        line = rank(row.kind), row.task, row.dataset
+        lines.setdefault(line, {}).setdefault(row.recipe, []).append(row)
     made = [_line(columns) for _, columns in sorted(lines.items(), key=lambda item: item[0])]
     return table(HEAD, made) if made else NONE
 

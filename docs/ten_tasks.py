@@ -69,11 +69,15 @@ def _plain(cell: str) -> str:
     return cell.replace("|", "\\|").replace("\n", " ")
 
 
-def _order(row: Row) -> tuple[Any, ...]:
+def rank(kind: str) -> int:
+    """Return where a kind of task stands in the paper's order, behind all others if it is none."""
     known = list(TASKS)
-    place = known.index(row.kind) if row.kind in known else len(known)
+    return known.index(kind) if kind in known else len(known)
+
+
+def _order(row: Row) -> tuple[Any, ...]:
     told = bool(row.given)
-    return place, row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
+    return rank(row.kind), row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
 
 
 def _asked(said: Mapping[str, Any], row: Row) -> Asked:

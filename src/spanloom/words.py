@@ -200,7 +200,7 @@ def _group(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]
 def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
     if start == end:
         return []
-    doc = _pipeline().tokenizer(text[start:end])
+    doc = _tokenizer()(text[start:end])
     return [
         (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
     ]
@@ -215,9 +215,7 @@ def _closing() -> frozenset[str]:
 
 
 @cache
-def _pipeline() -> Any:
+def _tokenizer() -> Any:
     import spacy
 
-    pipeline = spacy.blank("en")
-    pipeline.max_length = 2**31
-    return pipeline
+    return spacy.blank("en").tokenizer

@@ -29,7 +29,7 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
         patch.setattr(room, "_SPARSE", sparse)
         weights = attention(words)
-        blocks = sum(1 for _ in scorer.first.blocks(words, weights, some))
+        blocks = sum(1 for _ in scorer.first.blocks(scorer.first.tables(words, weights), some))
         scores = scorer(words, weights, some)
     if not learning:
         return scores, blocks, ()

@@ -1,5 +1,6 @@
 """``spanloom glad``: Open GLAD's datasets, runs and board."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from spanloom.errors import DataError
 
 if TYPE_CHECKING:
     from spanloom.corpora.prepare import Prepared
+    from spanloom.glad.row import Row
 
 app = typer.Typer(
     help="Open GLAD: datasets with cards, runs of recipes on them, the board of results.",
@@ -21,6 +23,7 @@ DATA, ROWS = Path("glad"), Path("benchmarks/results/glad")
 
 _Data = Annotated[Path, typer.Option("--data", metavar="DIR", help="the prepared datasets")]
 _Rows = Annotated[Path, typer.Option("--rows", metavar="DIR", help="saved results, JSON")]
+_Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
 
 
 @app.command("list")
@@ -40,7 +43,9 @@ def listing() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(metavar="NAME|all", help="a dataset (glad list)")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...|all", help="datasets (glad list)")
+    ],
     raw: Annotated[Path, typer.Option("--raw", metavar="DIR", help="raw files")] = Path("raw"),
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="brat corpora")] = DATA,
 ) -> None:
@@ -49,16 +54,17 @@ def prepare(
     Files that have a public address are downloaded if they are not there. With ``all``, datasets
     whose files are missing are said and left out. A dataset that is there already is left alone.
 
-    Example: spanloom glad prepare wnut17 --raw downloads/ -o glad/
+    Example: spanloom glad prepare wnut17 btc --raw downloads/ -o glad/
     """
     from spanloom.corpora import card as cards
 
     made: dict[str, Prepared] = {}
-    for each in cards.names() if name == ALL else [name]:
+    every = list(names) == [ALL]
+    for each in cards.names() if every else names:
         try:
             made[each] = _prepared(each, raw, out)
         except DataError as error:
-            if name != ALL:
+            if not every:
                 raise
             say(f"{each}: left out: {error}")
     if not made:
@@ -115,9 +121,7 @@ def run(
         Path | None, typer.Option("-o", "--out", metavar="MODEL", help="runs/RECIPE if not said")
     ] = None,
     rows: _Rows = ROWS,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")
-    ] = None,
+    settings: _Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
 ) -> None:
     """Train a recipe, score it on the test sets of its datasets, and save a row a task.
@@ -127,16 +131,22 @@ def run(
 
     Example: spanloom glad run recipes/glad/wnut17.yaml --data glad/ --set seed=2
     """
-    from spanloom.glad.board import table
-    from spanloom.glad.row import save
     from spanloom.glad.run import run as runs
 
     model = out or Path("runs", recipe.stem)
-    found = []
-    for row in runs(recipe, data, model, say, settings or [], resume=resume):
-        say(f"written to {save(row, rows)}")
-        found.append(row)
-    put(table(found), end="")
+    _save(runs(recipe, data, model, say, settings or [], resume=resume), rows)
+
+
+def _save(found: "Iterable[Row]", folder: Path) -> None:
+    """Save each row as soon as it is there, then print all."""
+    from spanloom.glad.board import table
+    from spanloom.glad.row import save
+
+    kept = []
+    for row in found:
+        say(f"written to {save(row, folder)}")
+        kept.append(row)
+    put(table(kept), end="")
 
 
 @app.command()
@@ -149,28 +159,20 @@ def grid(
     rows: Annotated[
         Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")
-    ] = None,
+    settings: _Settings = None,
 ) -> None:
     """Train each task of a recipe alone, all jointly, and each on from what all have learnt.
 
     Rows are saved a task and column. What is trained already is scored, what was stopped goes on;
     so the same command carries on after ctrl-C. Each look at a test set is noted.
 
-    Example: spanloom glad grid recipes/grid/minilm.yaml --data glad/ -o runs/grid
+    Example: spanloom glad grid recipes/grid/spanloom-en.yaml --data glad/ -o runs/grid
     """
-    from spanloom.glad.board import table
     from spanloom.glad.grid import read
     from spanloom.glad.grid import run as runs
-    from spanloom.glad.row import save
 
-    place = rows or ROWS.with_name(f"grid-{file.stem}")
-    found = []
-    for row in runs(read(file, out or Path("runs", file.stem), settings or []), data, say):
-        say(f"written to {save(row, place)}")
-        found.append(row)
-    put(table(found), end="")
+    asked = read(file, out or Path("runs", file.stem), settings or [])
+    _save(runs(asked, data, say), rows or ROWS.with_name(f"grid-{file.stem}"))
 
 
 @app.command()
@@ -192,18 +194,14 @@ def release(
 
     Example: spanloom glad release recipes/spanloom-en.yaml --data glad/ -o spanloom-en
     """
-    from spanloom.glad.board import table
     from spanloom.glad.release import release as released
-    from spanloom.glad.row import save
     from spanloom.model.folder import WEIGHTS
     from spanloom.model.packing import Store
 
     run = trained or Path("runs", recipe.stem)
     found = released(recipe, data, run, out, Store(tables, matrices), say)
-    for row in found:
-        say(f"written to {save(row, rows)}")
+    _save(found, rows)
     say(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
-    put(table(found), end="")
 
 
 @app.command()

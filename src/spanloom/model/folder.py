@@ -9,7 +9,8 @@ before anything of that size is made.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files as inside
 from pathlib import Path
@@ -142,9 +143,7 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
     weights = pack(network.state_dict(), _tables(network), store)
     folder, blobs = _fetched(place)
     files = verify_folder(folder, blobs=blobs)
-    with write_folder(target, replace=True) as staging:
-        for name, path in files.items():
-            shutil.copyfile(path, staging / name)
+    with _copied(files, target) as staging:
         (staging / WEIGHTS).write_bytes(serialized(weights))
         before = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
         (staging / CARD).write_text(card.stored(before, store), encoding="utf-8")
@@ -152,10 +151,7 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
 
 def rewrite(place: Path, text: str) -> None:
     """Give a model another card; raises ``ModelError`` and ``StorageError``."""
-    files = verify_folder(place)
-    with write_folder(place, replace=True) as staging:
-        for name, path in files.items():
-            shutil.copyfile(path, staging / name)
+    with _copied(verify_folder(place), place) as staging:
         (staging / CARD).write_text(text, encoding="utf-8")
 
 
@@ -177,10 +173,17 @@ def _beside(row: int, name: str) -> str:
 
 def copy(folder: Path, target: Path) -> None:
     """Copy a model folder whole to another place, in the place of the one before."""
-    files = verify_folder(folder)
+    with _copied(verify_folder(folder), target):
+        pass
+
+
+@contextmanager
+def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
+    """Yield a copy of some files, to be changed, which takes the place of the target at the end."""
     with write_folder(target, replace=True) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
+        yield staging
 
 
 def load_weights(folder: Path, network: nn.Module) -> None:

@@ -27,11 +27,21 @@ class Prune:
     ratio: float = 0.5
     fixed: int | None = None
 
-    def budget(self, lengths: Int[Tensor, " sentence"]) -> Int[Tensor, " sentence"]:
-        """Return K for each sentence, at least 1."""
+    def budget(self, runs: Int[Tensor, "run 2"]) -> Int[Tensor, " run"]:
+        """Return K for each run of words, at least 1."""
+        lengths = runs[:, 1] - runs[:, 0]
         if self.fixed is not None:
             return torch.full_like(lengths, self.fixed)
         return (lengths * self.ratio).ceil().long().clamp(min=1)
+
+    def keep(
+        self,
+        scores: Float[Tensor, "span label"],
+        bounds: Int[Tensor, "span 2"],
+        runs: Int[Tensor, "run 2"],
+    ) -> Bool[Tensor, " span"]:
+        """Keep the K spans of each run that are least probably "none"."""
+        return least_none(scores, run_of(bounds, runs), self.budget(runs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +88,7 @@ class Leads:
         gold = torch.isin(target, target.new_tensor(self.columns))
         if given:
             return gold
-        budget = self.prune.budget(runs[:, 1] - runs[:, 0])
-        return gold | least_none(self.odds(scores), run_of(bounds, runs), budget)
+        return gold | self.prune.keep(self.odds(scores), bounds, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +188,7 @@ class SpanRelation(nn.Module):
         gold: Int[Tensor, " gold"] | None,
     ) -> Float[Tensor, "span label"]:
         bounds = self.candidates(view.sentences)
-        lengths = view.sentences[:, 1] - view.sentences[:, 0]
-        budget = Prune(gate.ratio).budget(lengths)
+        budget = Prune(gate.ratio).budget(view.sentences)
         worth = highest(looks.detach(), run_of(bounds, view.sentences), budget)
         if gold is not None:
             worth[gold] = True
@@ -270,8 +278,7 @@ class SpanRelation(nn.Module):
     ) -> Bool[Tensor, " span"]:
         """Keep the K spans of each run that are least probably "none"."""
         prune = self.prune if ratio is None else Prune(ratio)
-        budget = prune.budget(runs[:, 1] - runs[:, 0])
-        return least_none(scores, run_of(bounds, runs), budget)
+        return prune.keep(scores, bounds, runs)
 
     def _span_loss(
         self,

@@ -7,7 +7,7 @@ linear, so it is applied to words once, and a span only adds four rows: its star
 difference of prefix sums, its width's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -39,11 +39,15 @@ class SpanAttention(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What each word says as the first and as the last of a span; prefix sums of the inside."""
+    """What each word says as the first, as the last and as one of a span, and how much it weighs.
+
+    Made once a text, whatever the number of spans.
+    """
 
     first: Float[Tensor, "word size"]
     last: Float[Tensor, "word size"]
-    sums: Float[Tensor, "place more"]
+    contents: Float[Tensor, "word size"]
+    weights: Float[Tensor, "word 1"]
 
 
 class SpanLinear(nn.Module):
@@ -73,7 +77,7 @@ class SpanLinear(nn.Module):
 
         ``beside`` has the rows of the words before and after each, -1 at a sentence's edge.
         """
-        return self.gathered(self.tables(words, weights, beside), bounds)
+        return self.gatherer(self.tables(words, weights, beside))(bounds)
 
     def tables(
         self,
@@ -81,77 +85,70 @@ class SpanLinear(nn.Module):
         weights: Float[Tensor, "word 1"],
         beside: Int[Tensor, "word 2"] | None = None,
     ) -> Tables:
-        """Return what words say as ends of spans, and sums of what they say inside: once a text."""
-        first, last, contents = self._of_words(words, beside)
-        return Tables(first, last, sums(contents, weights))
+        """Return what spans are made of; ``beside`` as in ``forward``."""
+        first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        if self.around is not None and self.edges is not None:
+            assert beside is not None, "a layer that reads outside was not told what is there"
+            before, after = self.around(words).float().chunk(2, dim=-1)
+            edge_before, edge_after = self.edges[:, None]
+            first = first + take(torch.cat([edge_before, before]), beside[:, 0] + 1)
+            last = last + take(torch.cat([edge_after, after]), beside[:, 1] + 1)
+        return Tables(first, last, contents, weights)
 
-    def gathered(self, tables: Tables, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span size"]:
-        """Return what ``forward`` does, of tables that were made before."""
-        start, end = bounds.unbind(-1)
-        width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
-        ends = take(tables.first, start) + take(tables.last, end - 1)
-        joined: Tensor = ends + means(tables.sums, bounds) + self.width(width)
-        return joined
+    def gatherer(
+        self, tables: Tables
+    ) -> Callable[[Int[Tensor, "span 2"]], Float[Tensor, "span size"]]:
+        """Return what makes of bounds what ``forward`` does; sums of contents are made now."""
+        inside = sums(tables.contents, tables.weights)
+
+        def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span size"]:
+            start, end = bounds.unbind(-1)
+            width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
+            ends = take(tables.first, start) + take(tables.last, end - 1)
+            joined: Tensor = ends + means(inside, bounds) + self.width(width)
+            return joined
+
+        return gather
 
     def every(
-        self,
-        words: Float[Tensor, "word dim"],
-        weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " _"]],
-        beside: Int[Tensor, "word 2"] | None = None,
+        self, tables: Tables, starts: Sequence[Int[Tensor, " _"]]
     ) -> Iterator[Float[Tensor, "_ size"]]:
         """Yield what ``forward`` makes of all spans of one width, for widths 1, 2, … in turn.
 
         ``starts`` holds, for each width, where such spans start. Sums of contents grow by one word
         a width, so nothing is gathered but the rows that are kept.
         """
-        first, last, contents = self._of_words(words, beside)
-        weighted = sums = contents * weights
-        totals = weights
+        first, last = tables.first, tables.last
+        weighted = inside = tables.contents * tables.weights
+        totals = tables.weights
         for extra, start in enumerate(starts):
             if extra:
-                sums = sums[:-1] + weighted[extra:]
-                totals = totals[:-1] + weights[extra:]
-            here = first[: len(first) - extra] + last[extra:] + sums / totals
+                inside = inside[:-1] + weighted[extra:]
+                totals = totals[:-1] + tables.weights[extra:]
+            here = first[: len(first) - extra] + last[extra:] + inside / totals
             width = self.width.weight[min(extra, len(self.width.weight) - 1)]
             yield take(here + width, start)
 
     def blocks(
-        self,
-        words: Float[Tensor, "word dim"],
-        weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " _"]],
-        beside: Int[Tensor, "word 2"] | None = None,
+        self, tables: Tables, starts: Sequence[Int[Tensor, " _"]]
     ) -> Iterator[Float[Tensor, "_ size"]]:
         """Yield all spans in pieces: width after width, those of rare widths gathered."""
         dense = next(
-            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(words)),
+            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(tables.first)),
             len(starts),
         )
-        yield from self.every(words, weights, starts[:dense], beside)
+        yield from self.every(tables, starts[:dense])
         if dense < len(starts):
             start = torch.cat(list(starts[dense:]))
             sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
             wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
             bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
-            parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-            tables = self.tables(words, weights, beside)
-            for part in parts:
-                yield self.gathered(tables, part)
+            yield from map(self.gatherer(tables), _chunks(bounds))
 
-    def _of_words(
-        self, words: Float[Tensor, "word dim"], beside: Int[Tensor, "word 2"] | None
-    ) -> tuple[Float[Tensor, "word size"], Float[Tensor, "word size"], Float[Tensor, "word size"]]:
-        """What each word says as the first, as the last, and as one of a span."""
-        first, last, contents = self.words(words).float().chunk(3, dim=-1)
-        if self.around is None or self.edges is None:
-            return first, last, contents
-        assert beside is not None, "a layer that reads outside was not told what is there"
-        before, after = self.around(words).float().chunk(2, dim=-1)
-        edge_before, edge_after = self.edges[:, None]
-        first = first + take(torch.cat([edge_before, before]), beside[:, 0] + 1)
-        last = last + take(torch.cat([edge_after, after]), beside[:, 1] + 1)
-        return first, last, contents
+
+def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
+    """All bounds where gradients are kept, else as many at a time as a cache holds."""
+    return (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
 
 
 def pool(
@@ -214,7 +211,7 @@ class SpanScorer(nn.Module):
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, held, rows = [], [], 0
-        for block in self.first.blocks(words, weights, starts, beside):
+        for block in self.first.blocks(self.first.tables(words, weights, beside), starts):
             held.append(block)
             rows += len(block)
             if rows >= _CHUNK and not torch.is_grad_enabled():
@@ -232,9 +229,8 @@ class SpanScorer(nn.Module):
         beside: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Score spans of any bounds, a chunk at a time where no gradient is kept."""
-        parts = (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-        tables = self.first.tables(words, weights, beside)
-        scores = [self.readout(self.first.gathered(tables, each)) for each in parts]
+        gather = self.first.gatherer(self.first.tables(words, weights, beside))
+        scores = [self.readout(gather(each)) for each in _chunks(bounds)]
         return torch.cat(scores).float()
 
 
@@ -258,4 +254,5 @@ class Gate(nn.Module):
         starts: Sequence[Int[Tensor, " _"]],
     ) -> Float[Tensor, " span"]:
         """Return the log odds of the spans of width 1, then 2, …"""
-        return torch.cat(list(self.linear.blocks(words, weights, starts)))[:, 0]
+        every = self.linear.blocks(self.linear.tables(words, weights), starts)
+        return torch.cat(list(every))[:, 0]

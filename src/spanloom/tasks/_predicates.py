@@ -32,7 +32,6 @@ from spanloom.nn.span_relation import (
     SpanRelation,
     View,
     in_order,
-    least_none,
     run_of,
 )
 from spanloom.structs.selection import disjoint, laminar
@@ -89,7 +88,7 @@ class PredicateTask(SpanRelationTask):
     @property
     def learns(self) -> tuple[str, ...]:
         """Spans and pairs, whether predicates are given or not."""
-        gate = ["gate"] if self.options.gate is not None and not self.given else []
+        gate = ["gate"] if self.gated else []
         marks = ["attributes"] if self.inventory.attributes.spans else []
         return ("spans", *gate, *marks, "pairs")
 
@@ -184,8 +183,7 @@ class PredicateTask(SpanRelationTask):
         """Say which candidates lead: the best set that fits together, at most one a word."""
         odds = self.lead.odds(scores)
         gain = odds[:, 1] - odds[:, 0]
-        words = view.reach[:, 1] - view.reach[:, 0]
-        likely = least_none(odds, run_of(bounds, view.reach), words)
+        likely = Prune(1.0).keep(odds, bounds, view.reach)
         ahead = in_order(bounds, (gain > 0) & likely)
         best = laminar if self.inventory.nested else disjoint
         kept = best([(a, b) for a, b in bounds[ahead].tolist()], gain[ahead].tolist())

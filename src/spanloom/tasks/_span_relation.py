@@ -67,7 +67,7 @@ class SpanRelationTask(LayerTask):
     def learns(self) -> tuple[str, ...]:
         """Spans unless they are given, pairs where there are relations."""
         scheme = self.inventory.attributes
-        gate = ("gate",) if self.options.gate is not None else ()
+        gate = ("gate",) if self.gated else ()
         spans = ("spans", *gate, *(("attributes",) if scheme.spans else ()))
         pairs = ("pairs", "pair_attributes") if scheme.relations else ("pairs",)
         learnt = pairs if self.inventory.relations else ()
@@ -85,10 +85,16 @@ class SpanRelationTask(LayerTask):
             dropout=self.options.dropout,
             pairing=self.pairing,
         )
-        if self.options.gate is not None and not self.given:
+        if self.gated:
+            assert self.options.gate is not None, "a gate without a ratio"
             widths = min(self.inventory.width, _WIDTHS)
             made.gate = Gate(ground.dim, widths=widths, ratio=self.options.gate)
         return made
+
+    @property
+    def gated(self) -> bool:
+        """Whether a gate stands before its spans: not where they are given, or all have labels."""
+        return self.options.gate is not None and not self.given and self.options.negatives != 0
 
     @property
     def pairing(self) -> Pairing:

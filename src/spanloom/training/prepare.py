@@ -15,8 +15,8 @@ from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, cut, shorten
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.forms.looked_for import relabelled
 from spanloom.model import sharing
+from spanloom.model.evaluation import as_learnt
 from spanloom.tasks import load
 from spanloom.tasks._base import Task
 from spanloom.words import Bounds, Splitter
@@ -153,16 +153,12 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     spec = recipe.tasks[task]
     if spec.data not in recipe.corpora:
         return read[spec.data]
-    partial = recipe.partial(spec.data)
-    if partial and not load(spec.kind).partial:
+    if recipe.partial(spec.data) and not load(spec.kind).partial:
         raise recipe.at("tasks", task, "data").error(
             f"a corpus whose parts have different labels needs a kind that learns where not all "
             f"were looked for, as entities do; got {spec.kind}"
         )
-    made = [
-        _part(each, spec.layer, read[each.data], partial=partial)
-        for each in recipe.corpora[spec.data]
-    ]
+    made = [_part(recipe, task, each, read[each.data]) for each in recipe.corpora[spec.data]]
     return _Corpus(
         tuple(chain.from_iterable(each.train for each in made)),
         tuple(chain.from_iterable(each.dev for each in made)),
@@ -172,25 +168,21 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     )
 
 
-def _part(source: SourceSpec, layer: str, corpus: _Corpus, *, partial: bool) -> _Corpus:
-    """A corpus as a part of a larger one; documents are called by both names.
+def _part(recipe: Recipe, task: str, source: SourceSpec, corpus: _Corpus) -> _Corpus:
+    """A corpus as a part of the larger one that a task learns; documents are called by both names.
 
     Raises ``DataError`` where nothing in its train has the layer.
     """
     if not any(each.has(source.layer) for each in corpus.train):
         raise DataError(_lacking(source.data, source.layer, corpus.train))
     train, dev = (
-        tuple(
-            relabelled(
-                replace(each, name=f"{source.data}/{each.name}"),
-                source.layer,
-                layer,
-                source.labels,
-                partial=partial,
-            )
-            for each in documents
+        as_learnt(
+            recipe,
+            task,
+            source,
+            [replace(each, name=f"{source.data}/{each.name}") for each in part],
         )
-        for documents in (corpus.train, corpus.dev)
+        for part in (corpus.train, corpus.dev)
     )
     return replace(corpus, train=train, dev=dev)
 
