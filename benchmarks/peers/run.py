@@ -66,7 +66,7 @@ class Run:
 
 def _tries(epochs: int, *rates: str, bf16: bool = True) -> tuple[str, ...]:
     """What a peer tries; in bf16 where Spanloom would train in it on this processor."""
-    lower = bf16 and compute("cpu", "auto").bf16
+    lower = bf16 and compute(device="cpu").bf16
     return ("--epochs", str(epochs), "--rates", *rates, *(["--bf16"] if lower else []))
 
 

@@ -43,9 +43,7 @@ def listing() -> None:
 
 @app.command()
 def prepare(
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME...|all", help="datasets (glad list)")
-    ],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...|all", help="datasets (glad list)")],
     raw: Annotated[Path, typer.Option("--raw", metavar="DIR", help="raw files")] = Path("raw"),
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="brat corpora")] = DATA,
 ) -> None:
