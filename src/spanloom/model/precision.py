@@ -11,7 +11,7 @@ from spanloom.errors import NameNotFound
 
 CHOICES = ("auto", "fp32", "bf16", "int8", "fastest")
 # Linear layers that widen or look, in the families of BERT, RoBERTa, ELECTRA, DistilBERT, DeBERTa.
-# Those that write back (``output``) see values of very different size and lose three times as much.
+# Those that write back (``output``) see values of very different size, and lose more.
 _EIGHT_BITS = (
     *("query", "key", "value", "intermediate.dense"),
     *("query_proj", "key_proj", "value_proj", "q_lin", "k_lin", "v_lin", "lin1"),
