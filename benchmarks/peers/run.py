@@ -102,7 +102,7 @@ RUNS = (
     _ours("glad/ewt-dependency.yaml", "ewt", "--tree", "dependency", epochs=3),
     _ours("glad/wnut17.yaml", "wnut17", "--spans", "entities"),
     _ours("wlp.yaml", "wlp", "--spans", "main", epochs=5),
-    _ours("glad/conll04.yaml", "conll04", "--spans", "entities"),
+    _ours("glad/conll04.yaml", "conll04", "--spans", "entities", epochs=16),
 )
 
 
