@@ -95,13 +95,13 @@ RUNS = (
     ),
     Run("span_marker", "wnut17", "span_marker", "span_marker_train.py", _tries(1, "1e-4", "3e-4")),
     Run("span_marker", "wlp", "span_marker", "span_marker_train.py", _tries(1, "3e-4"), long=True),
-    Run("gliner", "wnut17", "gliner", "gliner_train.py", _tries(3, "1e-4", "3e-4")),
+    Run("gliner", "wnut17", "gliner", "gliner_train.py", _tries(2, "1e-4", "3e-4")),
     Run("gliner", "wlp", "gliner", "gliner_train.py", _tries(1, "1e-4", "3e-4")),
     Run("flair", "conll04", "flair", "flair_pairs.py", _tries(6, "5e-5", "2e-4")),
-    _ours("glad/ewt-upos.yaml", "ewt", "--tags", "upos", epochs=3),
-    _ours("glad/ewt-dependency.yaml", "ewt", "--tree", "dependency", epochs=3),
+    _ours("glad/ewt-upos.yaml", "ewt", "--tags", "upos", epochs=2),
+    _ours("glad/ewt-dependency.yaml", "ewt", "--tree", "dependency", epochs=2),
     _ours("glad/wnut17.yaml", "wnut17", "--spans", "entities"),
-    _ours("wlp.yaml", "wlp", "--spans", "main", epochs=5),
+    _ours("wlp.yaml", "wlp", "--spans", "main", epochs=4),
     _ours("glad/conll04.yaml", "conll04", "--spans", "entities", epochs=16),
 )
 
