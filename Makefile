@@ -23,10 +23,10 @@ test: $(VENV)/.developer  ## the gate: format, lint, layers, types, quick tests
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
-	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n auto -m slow
+	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
 
 format: $(VENV)/.developer  ## format the code and mend what lint can mend
 	$(BIN)/ruff format
