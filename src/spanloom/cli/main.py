@@ -22,6 +22,7 @@ from spanloom.cli.init import init
 from spanloom.cli.pack import pack
 from spanloom.cli.say import WrongUse, say
 from spanloom.cli.score import score
+from spanloom.cli.serve import serve
 from spanloom.cli.train import train
 from spanloom.cli.view import view
 from spanloom.errors import SpanloomError
@@ -61,7 +62,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, view, init, train, evaluate, check, convert, pack):
+for _command in (annotate, view, serve, init, train, evaluate, check, convert, pack):
     app.command()(_command)
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(score)

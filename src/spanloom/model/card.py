@@ -1,6 +1,7 @@
 """The model card: what a model was made from and how good it is, for people and for the hub."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from spanloom.model.model import Model
 from spanloom.model.packing import Store
@@ -40,3 +41,23 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     lines += ['document = model("Add 5 ml of buffer.")', "```", ""]
     lines += ["The recipe (`recipe.yaml`) with its seed rebuilds it from the same data.", ""]
     return "\n".join(lines)
+
+
+def licence(card: str) -> str | None:
+    """Return what the front matter of a card says of the weights' licence, None for nothing."""
+    front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
+    found = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
+    return found[1].strip() if found else None
+
+
+def tables(card: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a card's tables, which hold its scores: cells by the head of the column."""
+    head: list[str] = []
+    for line in card.splitlines():
+        cells = [each.strip() for each in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            head = []
+        elif not head:
+            head = cells
+        elif set("".join(cells)) - set("-:"):
+            yield dict(zip(head, cells, strict=False))

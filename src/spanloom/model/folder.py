@@ -134,6 +134,13 @@ def load(
     return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
 
 
+def card_of(place: str | Path | None = None) -> str:
+    """Return the card of a model that ``load`` loads, "" where it has none; ``ModelError``."""
+    folder, blobs = _fetched(default() if place is None else place)
+    path = verify_folder(folder, blobs=blobs).get(CARD)
+    return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
+
+
 def repack(place: str | Path, target: Path, store: Store) -> None:
     """Write the model at ``place`` to ``target`` with its weights stored another way.
 

@@ -1,0 +1,54 @@
+"""``spanloom serve``: a model behind an HTTP API."""
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from spanloom.cli.say import WrongUse, listed, say
+
+
+def serve(
+    model: Annotated[
+        str | None,
+        typer.Option("-m", "--model", help="model folder or hub id; else the one that comes along"),
+    ] = None,
+    host: Annotated[str, typer.Option(help="address to listen on; 0.0.0.0 is all")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SPANLOOM_TOKEN", help="answer those alone who send it (better set by the shell)"
+        ),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8")] = "fastest",
+) -> None:
+    """Serve a model by HTTP: POST /v1/annotate, /v1/ask, /v1/classify; GET /v1/model, /metrics.
+
+    SIGTERM or Ctrl-C ends it when the requests it has taken are answered.
+
+    Example: spanloom serve -m runs/wlp --port 8080
+    """
+    _check_installed()
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise WrongUse("--token: expected printable ASCII without blanks")
+    from spanloom.model import folder
+    from spanloom.serve.about import about
+    from spanloom.serve.server import address, listening
+    from spanloom.serve.start import start
+
+    loaded = folder.load(model, device=device, precision=precision)
+    told = about(loaded, model or folder.DEFAULT, folder.card_of(model))
+    with listening(host, port) as listener:
+        tasks = listed(each.name for each in told.tasks if each.doors)
+        say(f"model {told.name} on {told.compute}; tasks: {tasks}")
+        say(f"serving at {address(listener)}; Ctrl-C ends it")
+        start(loaded, told, listener, token=token)
+
+
+def _check_installed() -> None:
+    """Raise ``WrongUse`` where what serves is not installed: it is an extra."""
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise WrongUse(f"serve needs {listed(missing)}: pip install 'spanloom[serve]'")

@@ -1,0 +1,1 @@
+"""The HTTP API: requests in, annotation out, by one model thread."""

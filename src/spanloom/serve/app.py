@@ -1,0 +1,192 @@
+"""The addresses of the API, and the way every request takes to them.
+
+    counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ FastAPI's routes ▶ the queue
+
+A page for browsers is one more router: ``pages`` of ``application``. It sets the content policy
+that it needs on its own replies.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from spanloom.serve import described, requests
+from spanloom.serve.about import About
+from spanloom.serve.access import Access
+from spanloom.serve.batcher import Batcher, Failed, Full, Stopped
+from spanloom.serve.headers import Secured
+from spanloom.serve.limits import Limits
+from spanloom.serve.metrics import MEDIA, Counted, rendered
+from spanloom.serve.problem import BROKEN, GONE, Problem, Problems
+from spanloom.serve.receipt import Receipt
+from spanloom.serve.requests import Asked, Reader
+from spanloom.serve.wire import parsed
+
+_JSON = "application/json"
+_SOON = {"Retry-After": "1"}  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the addresses have in common: the queue, the model as it is told, the limits."""
+
+    batcher: Batcher
+    about: About
+    limits: Limits
+
+    async def answer(self, request: Request, read: Reader) -> Response:
+        """Answer a request of the model; raises ``Problem``."""
+        said = parsed(await _body(request))
+        asked = read(said, self.about, self.limits)
+        return Response(asked.reply(await self._pieces(request, asked)), media_type=_JSON)
+
+    async def _pieces(self, request: Request, asked: Asked) -> tuple[str, ...]:
+        """Wait for the model, but not longer than the client does, or than the limit is."""
+        try:
+            done = asyncio.wrap_future(self.batcher.submit(asked.wish))
+        except Full as error:
+            raise Problem(503, "too many requests wait; try again", headers=_SOON) from error
+        except Stopped as error:
+            raise Problem(503, "the model takes no requests", headers=_SOON) from error
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            limit = self.limits.compute
+            await asyncio.wait((done, gone), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            return self._outcome(done, asked, gone=gone.done())
+        finally:
+            gone.cancel()
+            done.cancel()  # what nobody waits for is not computed
+
+    def _outcome(
+        self, done: "asyncio.Future[tuple[str, ...]]", asked: Asked, *, gone: bool
+    ) -> tuple[str, ...]:
+        if not done.done():
+            if gone:
+                raise Problem(GONE, "the client went away")
+            raise Problem(504, f"not done within {self.limits.compute:g} seconds; send less")
+        try:
+            return done.result()
+        except Failed as error:
+            place = asked.places[error.row]
+            raise Problem(500, "the model failed on this text", where=place) from error
+        except Stopped as error:
+            raise Problem(503, "the model takes no requests", headers=_SOON) from error
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request that says that it is JSON.
+
+    No form of a web page can say so, and a script of another origin has to ask first.
+    """
+    said = request.headers.get("content-type", "")
+    if said.partition(";")[0].strip().lower() != _JSON:
+        what = f"expected {_JSON}, got {said[:60] or 'none'!r}"
+        raise Problem(415, what, where="header content-type")
+    return await request.body()
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def application(
+    batcher: Batcher,
+    about: About,
+    limits: Limits = Limits(),
+    *,
+    token: str | None = None,
+    pages: Sequence[APIRouter] = (),
+) -> ASGIApp:
+    """Return the server as an ASGI application; ``batcher`` is started and ended by the caller.
+
+    With a ``token`` only those who send it are answered. ``pages`` are further addresses.
+    """
+    service = Service(batcher, about, limits)
+    api = FastAPI(
+        title="Spanloom",
+        description=described.SUMMARY,
+        version="1",
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere
+        redoc_url=None,
+        exception_handlers={
+            Problem: _problem,
+            HTTPException: _http,
+            Exception: _broken,
+        },
+    )
+    api.include_router(_model_routes(service))
+    for page in pages:
+        api.include_router(page)
+    inner: ASGIApp = Receipt(api, limits)
+    if token is not None:
+        inner = Access(inner, token)
+    counted = Counted(Secured(Problems(inner)), described.PATHS)
+    api.include_router(_state_routes(service, counted))
+    return counted
+
+
+def _model_routes(service: Service) -> APIRouter:
+    """The addresses that ask the model."""
+    router = APIRouter()
+
+    @router.post("/v1/annotate", **described.ANNOTATE)
+    async def annotate(request: Request) -> Response:
+        return await service.answer(request, requests.annotate)
+
+    @router.post("/v1/ask", **described.ASK)
+    async def ask(request: Request) -> Response:
+        return await service.answer(request, requests.ask)
+
+    @router.post("/v1/classify", **described.CLASSIFY)
+    async def classify(request: Request) -> Response:
+        return await service.answer(request, requests.classify)
+
+    return router
+
+
+def _state_routes(service: Service, counted: Counted) -> APIRouter:
+    """The addresses that say what the server is and how it does."""
+    router = APIRouter()
+    told = json.dumps({**service.about.plain(), "limits": asdict(service.limits)})
+
+    @router.get("/v1/model", **described.MODEL)
+    async def model() -> Response:
+        return Response(told, media_type=_JSON)
+
+    @router.get("/health/live", **described.LIVE)
+    async def live() -> Response:
+        return Response('{"status": "live"}', media_type=_JSON)
+
+    @router.get("/health/ready", **described.READY)
+    async def ready() -> Response:
+        if not service.batcher.is_ready:
+            raise Problem(503, "the model is not ready, or has ended", headers=_SOON)
+        return Response('{"status": "ready"}', media_type=_JSON)
+
+    @router.get("/metrics", **described.METRICS)
+    async def metrics() -> Response:
+        return Response(rendered(counted, service.batcher), media_type=MEDIA)
+
+    return router
+
+
+async def _problem(request: Request, error: Problem) -> Response:
+    return error.response()
+
+
+async def _http(request: Request, error: HTTPException) -> Response:
+    """What routing raises: no such address, no such method."""
+    what = f"{request.method} is not answered here; addresses: {', '.join(described.PATHS)}"
+    return Problem(error.status_code, what, where="address", headers=error.headers).response()
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return BROKEN.response()

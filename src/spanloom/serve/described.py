@@ -1,0 +1,140 @@
+"""What OpenAPI says of each address, with examples that run as tests against a small model."""
+
+from typing import Any, TypedDict
+
+SUMMARY = (
+    "Texts in, annotation out. Offsets are code points of the text that was sent, ends exclusive. "
+    "Errors are application/problem+json; `where` names the place in the request."
+)
+
+
+class Address(TypedDict):
+    """The keywords of a route."""
+
+    summary: str
+    responses: dict[int | str, dict[str, Any]]
+    openapi_extra: dict[str, Any]
+
+
+_TASKS = {"type": "array", "items": {"type": "string"}, "description": "names; all if left out"}
+_TEXT = {"type": "string", "description": "Unicode text, neither NUL nor half a character in it"}
+_TEXTS = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 256}
+_PROBLEM = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "where": {"type": ["string", "null"]},
+    },
+}
+_WRONG = {
+    400: "the body is no JSON",
+    404: "the model has no such task",
+    408: "the body came too slowly",
+    413: "a body or a text is too long",
+    415: "the body does not say that it is JSON",
+    422: "JSON, but no request that is known here",
+    500: "the model failed on a text, which `where` names",
+    503: "too much waits already, or there is no model; Retry-After says when to try again",
+    504: "not done in time",
+}
+
+
+def _problem(what: str) -> dict[str, Any]:
+    return {"description": what, "content": {"application/problem+json": {"schema": _PROBLEM}}}
+
+
+def _post(
+    summary: str, keys: dict[str, Any], example: dict[str, Any], reply: dict[str, Any]
+) -> Address:
+    """Describe an address that asks the model."""
+    schema = {"type": "object", "properties": keys, "additionalProperties": False}
+    asked = {"schema": schema, "example": example}
+    answer = {"description": "done", "content": {"application/json": {"example": reply}}}
+    responses: dict[int | str, dict[str, Any]] = {200: answer}
+    responses |= {status: _problem(what) for status, what in _WRONG.items()}
+    return {
+        "summary": summary,
+        "responses": responses,
+        "openapi_extra": {
+            "requestBody": {"required": True, "content": {"application/json": asked}}
+        },
+    }
+
+
+def _get(summary: str, media: str, example: Any, wrong: str | None = None) -> Address:
+    """Describe an address that tells something."""
+    answer = {"description": "told", "content": {media: {"example": example}}}
+    responses: dict[int | str, dict[str, Any]] = {200: answer}
+    if wrong is not None:
+        responses[503] = _problem(wrong)
+    return {"summary": summary, "responses": responses, "openapi_extra": {}}
+
+
+ANNOTATE = _post(
+    "Annotate a text, or up to 256 of them, with the tasks that need nothing but a text.",
+    {
+        "text": _TEXT,
+        "texts": _TEXTS,
+        "tasks": _TASKS,
+        "format": {"enum": ["json", "brat", "conllu"], "default": "json"},
+    },
+    {"text": "Ada met Bob."},
+    {
+        "format": "json",
+        "documents": [
+            {
+                "name": "text",
+                "text": "Ada met Bob.",
+                "layers": [
+                    {
+                        "name": "names",
+                        "spans": [
+                            {"id": "T1", "label": "Name", "fragments": [[0, 3]], "score": 0.9},
+                            {"id": "T2", "label": "Name", "fragments": [[8, 11]], "score": 0.9},
+                        ],
+                    }
+                ],
+            }
+        ],
+    },
+)
+ASK = _post(
+    "Answer a question, or up to 256 of them, with a piece of the text, or with null.",
+    {"text": _TEXT, "question": _TEXT, "questions": _TEXTS, "tasks": _TASKS},
+    {"text": "Ada met Bob.", "question": "Who met Bob?"},
+    {
+        "answers": [
+            {
+                "question": "Who met Bob?",
+                "answers": {"questions": {"text": "Ada", "fragments": [[0, 3]], "score": 0.9}},
+            }
+        ]
+    },
+)
+CLASSIFY = _post(
+    "Say of what class a text is, or what holds of two texts (`text` and `second`).",
+    {"text": _TEXT, "texts": _TEXTS, "second": _TEXT, "tasks": _TASKS},
+    {"text": "Ada met Bob."},
+    {"judgements": [{"mood": {"label": "calm", "value": None, "score": 0.9}}]},
+)
+MODEL = _get(
+    "The model: tasks, layers, labels, measured scores, licences; the limits of this server.",
+    "application/json",
+    {"name": "spanloom-en", "licence": "cc-by-sa-4.0", "tasks": [], "scores": [], "licences": {}},
+)
+LIVE = _get("Whether the server answers at all.", "application/json", {"status": "live"})
+READY = _get(
+    "Whether the model takes requests.",
+    "application/json",
+    {"status": "ready"},
+    "the model is not warm yet, or has ended",
+)
+METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")
+
+PATHS = (
+    *("/v1/annotate", "/v1/ask", "/v1/classify", "/v1/model"),
+    *("/health/live", "/health/ready", "/metrics", "/openapi.json"),
+)

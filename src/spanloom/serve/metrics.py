@@ -1,0 +1,102 @@
+"""What the server has done, as Prometheus reads it (text exposition format 0.0.4)."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from spanloom.serve.batcher import Batcher
+from spanloom.serve.problem import GONE
+
+MEDIA = "text/plain; version=0.0.4"
+_BOUNDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
+_OTHER = "other"  # an address that is none of ours: strangers must not make new rows
+
+
+@dataclass(slots=True)
+class _Times:
+    """How long some requests took: how many up to each bound, the last one none."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
+    total: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(_BOUNDS, seconds)] += 1
+        self.total += seconds
+
+
+class Counted:
+    """Counts every reply by address and status, and how long it took in seconds."""
+
+    def __init__(
+        self, app: ASGIApp, paths: Iterable[str], clock: Callable[[], float] = perf_counter
+    ) -> None:
+        """``paths`` are the addresses that are counted apart."""
+        self.app, self.paths, self.clock = app, frozenset(paths), clock
+        self.replies: Counter[tuple[str, int]] = Counter()
+        self.times: dict[str, _Times] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"] if scope["path"] in self.paths else _OTHER
+        began, status = self.clock(), GONE
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            self.replies[path, status] += 1
+            self.times.setdefault(path, _Times()).add(self.clock() - began)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the rows of requests and their times."""
+        yield from _head("spanloom_requests_total", "counter", "replies by address and status")
+        for (path, status), count in sorted(self.replies.items()):
+            yield _row("spanloom_requests_total", count, {"path": path, "status": status})
+        name = "spanloom_request_seconds"
+        yield from _head(name, "histogram", "from the head of a request to the end of its reply")
+        for path, times in sorted(self.times.items()):
+            below = 0
+            for bound, count in zip((*_BOUNDS, "+Inf"), times.counts, strict=True):
+                below += count
+                yield _row(f"{name}_bucket", below, {"path": path, "le": bound})
+            yield _row(f"{name}_sum", times.total, {"path": path})
+            yield _row(f"{name}_count", below, {"path": path})
+
+
+def rendered(counted: Counted, batcher: Batcher) -> str:
+    """Return all that is known as one text."""
+    tally = batcher.tally
+    plain = (
+        ("spanloom_ready", "gauge", "whether the model takes requests", int(batcher.is_ready)),
+        ("spanloom_waiting_requests", "gauge", "requests in the queue", batcher.waiting),
+        ("spanloom_batches_total", "counter", "batches annotated", tally.batches),
+        ("spanloom_texts_total", "counter", "texts annotated", tally.texts),
+        ("spanloom_failed_texts_total", "counter", "texts the model failed on", tally.failed),
+        ("spanloom_model_seconds_total", "counter", "seconds of the model's work", tally.seconds),
+    )
+    lines = list(counted.lines())
+    for name, kind, what, value in plain:
+        lines += [*_head(name, kind, what), _row(name, value, {})]
+    return "\n".join(lines) + "\n"
+
+
+def _head(name: str, kind: str, what: str) -> tuple[str, str]:
+    return f"# HELP {name} {what}", f"# TYPE {name} {kind}"
+
+
+def _row(name: str, value: float, labels: Mapping[str, object]) -> str:
+    """Return a row; labels are ours, so none needs to be escaped."""
+    said = ",".join(f'{key}="{label}"' for key, label in labels.items())
+    return f"{name}{{{said}}} {value}" if said else f"{name} {value}"

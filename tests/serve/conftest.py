@@ -1,0 +1,54 @@
+"""The application with a fake model, asked without a socket, or served on one."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from fake_model import ABOUT, Fake, batching, serving
+
+from spanloom.serve.app import application
+from spanloom.serve.limits import Limits
+
+
+@pytest.fixture
+def fake():
+    return Fake()
+
+
+@pytest.fixture
+def batcher(fake):
+    with batching(fake) as made:
+        yield made
+        fake.door.set()
+
+
+@pytest.fixture
+def asked(batcher):
+    """Ask the application: ``asked("/v1/annotate", {"text": …})`` posts, without a body it gets.
+
+    A body of bytes is sent as it is; ``limits`` and ``about`` are those of the application.
+    """
+
+    def ask(path, body=None, *, limits=Limits(), about=ABOUT, token=None, **how):
+        app = application(batcher, about, limits, token=token)
+        return asyncio.run(_asked(app, path, body, how))
+
+    return ask
+
+
+async def _asked(app, path, body, how):
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        if body is None:
+            return await client.get(path, **how)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"content-type": "application/json", **how.pop("headers", {})}
+        return await client.post(path, content=content, headers=headers, **how)
+
+
+@pytest.fixture
+def served():
+    """A server with the usual limits."""
+    with serving() as running:
+        yield running

@@ -1,0 +1,171 @@
+"""A model without torch that knows capitals by heart, and is as slow or broken as a test wants."""
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import uvicorn
+
+from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
+from spanloom.forms.parts import PARTS, judge
+from spanloom.forms.queries import answered
+from spanloom.serve.about import Ability, About
+from spanloom.serve.app import application
+from spanloom.serve.batcher import Batcher
+from spanloom.serve.limits import Limits
+from spanloom.serve.server import address, listening, server
+from spanloom.serve.start import first, room
+from spanloom.words import fine_words
+
+POISON, DEADLY = "poison", "deadly"
+NAMES, MOOD, WHO, ALIKE = "names", "mood", "who", "alike"
+ABOUT = About(
+    "fake",
+    "nothing",
+    (
+        Ability(NAMES, "relations", NAMES, {"spans": ("Name",)}),
+        Ability(MOOD, "choice", "moods", {"labels": ("calm", "loud")}),
+        Ability(WHO, "question", "answers", {}),
+        Ability(ALIKE, "number", "likeness", {}, (PARTS,)),
+    ),
+    "cc-by-4.0",
+    ({"task": NAMES, "dataset": "people", "licence": "cc-by-4.0", "test": "f1 99.00"},),
+)
+
+
+class Ids:
+    """Fresh ids above those that are there."""
+
+    def __init__(self, document):
+        self.taken = set(document.annotations())
+
+    def __call__(self, letter):
+        number = 1
+        while f"{letter}{number}" in self.taken:
+            number += 1
+        self.taken.add(f"{letter}{number}")
+        return f"{letter}{number}"
+
+
+def names(document, fresh):
+    """Words that begin with a capital; each knows the one before."""
+    found = [each for each in fine_words(document.text) if document.text[each[0]].isupper()]
+    spans = tuple(Span(fresh("T"), "Name", (each,), 0.5) for each in found)
+    pairs = zip(spans[1:], spans, strict=False)
+    return Layer(NAMES, spans, tuple(Relation(fresh("R"), "knows", a.id, b.id) for a, b in pairs))
+
+
+def moods(document, fresh):
+    """Loud is what ends in a bang; of no text nothing is said."""
+    if not document.text.strip():
+        return Layer("moods")
+    loud = document.text.rstrip().endswith("!")
+    return judge(document, "moods", "loud" if loud else "calm", None, fresh, 0.75)
+
+
+def answers(document, fresh):
+    """The first word, unless the text has none."""
+    bounds = fine_words(document.text)[:1]
+    found = [(each.id, (bounds[0],), 0.25) for each in document.queries if bounds]
+    return answered("answers", found, fresh)
+
+
+def likeness(document, fresh):
+    return judge(document, "likeness", "alike", 2.5, fresh, 0.5)
+
+
+def cuts_of(document, fresh):
+    """Words, and all of them as one sentence a line."""
+    words = fine_words(document.text)
+    yield Layer(WORDS, tuple(Span(fresh("T"), WORD, (each,)) for each in words))
+    lines, start = [], 0
+    for line in document.text.splitlines(keepends=True):
+        inside = [each for each in words if start <= each[0] < start + len(line)]
+        if inside:
+            lines.append((inside[0][0], inside[-1][1]))
+        start += len(line)
+    yield Layer(SENTENCES, tuple(Span(fresh("T"), SENTENCE, (each,)) for each in lines))
+
+
+WRITERS = {NAMES: names, MOOD: moods, WHO: answers, ALIKE: likeness}
+
+
+def annotated(document, tasks, cuts):
+    fresh = Ids(document)
+    found = document
+    for layer in cuts_of(document, fresh) if cuts else ():
+        found = found.with_layer(layer)
+    for task in tasks:
+        found = found.with_layer(WRITERS[task](document, fresh))
+    return found
+
+
+class Fake:
+    """The model as the queue calls it; while ``door`` is closed it does not come back."""
+
+    def __init__(self):
+        self.door, self.batches = threading.Event(), []
+        self.door.set()
+
+    def __call__(self, documents, tasks, cuts):
+        self.batches.append([each.text for each in documents])
+        self.door.wait()
+        for each in documents:
+            if POISON in each.text:
+                raise ValueError(f"no pot for {each.text}")
+            if DEADLY in each.text:
+                raise SystemExit
+        return [annotated(each, tasks, cuts) for each in documents]
+
+    @property
+    def texts(self):
+        """What was computed, warming up left out."""
+        return [text for batch in self.batches[1:] for text in batch]
+
+
+@dataclass
+class Served:
+    """A server that runs, and what it is made of."""
+
+    url: str
+    port: int
+    fake: Fake
+    batcher: Batcher
+    server: uvicorn.Server
+    thread: threading.Thread
+    extra: dict = field(default_factory=dict)
+
+    def end(self):
+        """Have the server end as a signal would, without waiting for it."""
+        self.server.should_exit = True
+
+
+def until(condition, seconds=10.0):
+    """Wait for a condition; a test fails that waits too long."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def batching(fake, limits=Limits()):
+    return Batcher(fake, room(limits), warm=first(ABOUT))
+
+
+@contextmanager
+def serving(limits=Limits(), **how):
+    """Run a real server on a free port of this machine, in a thread."""
+    fake = Fake()
+    with batching(fake, limits) as batcher, listening("127.0.0.1", 0) as listener:
+        made = server(application(batcher, ABOUT, limits, **how), limits)
+        url, port = address(listener), listener.getsockname()[1]
+        thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            until(lambda: made.started and (batcher.is_ready or not thread.is_alive()))
+            yield Served(url, port, fake, batcher, made, thread)
+        finally:
+            fake.door.set()
+            made.should_exit = True
+            thread.join()

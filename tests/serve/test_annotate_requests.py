@@ -1,0 +1,171 @@
+"""What is sent to /v1/annotate, /v1/ask and /v1/classify, and what comes back."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from fake_model import ABOUT, ALIKE, MOOD, NAMES, WHO, annotated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanloom.document import Document, content
+from spanloom.formats import conllu, jsonl
+from spanloom.formats.brat import read as brat
+from spanloom.serve import described, replies
+
+TEXTS = [
+    "Ada met Bob.",
+    "😀 Ada 👩‍👩‍👧 met\nBöb 😀 !",
+    "A\u0301da e\u0301 E\u0301va",
+    "שלום Ada עולם Bob",
+    "مرحبا Ada\u200f !",
+    "",
+    "   ",
+    "Ada\tmet  Bob\u2028and\x0cCarl",
+]
+
+
+def documents(reply):
+    assert reply.status_code == 200, reply.text
+    lines = (json.dumps(each) for each in reply.json()["documents"])
+    return [next(jsonl.loads(line)) for line in lines]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_offsets_slice_the_text_that_was_sent(asked, text):
+    (found,) = documents(asked("/v1/annotate", {"text": text, "tasks": [NAMES]}))
+    assert found.text == text
+    covers = [found.cover(each) for each in found[NAMES].spans]
+    assert all(each[0].isupper() for each in covers)
+    assert len(covers) == sum(word[0].isupper() for word in text.split() if word)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_json_says_what_the_model_said(asked, text):
+    (found,) = documents(asked("/v1/annotate", {"text": text}))
+    assert found == annotated(Document(text, name="text"), (NAMES, MOOD), False)
+
+
+def test_many_texts_come_back_in_order(asked):
+    found = documents(asked("/v1/annotate", {"texts": TEXTS}))
+    assert [each.text for each in found] == TEXTS
+    assert [each.name for each in found] == [f"text-{n}" for n in range(len(TEXTS))]
+
+
+def test_only_the_tasks_that_are_asked_for(asked):
+    (found,) = documents(asked("/v1/annotate", {"text": "Ada!", "tasks": [MOOD, MOOD][:1]}))
+    assert [layer.name for layer in found.layers] == ["moods"]
+
+
+# U+FEFF at the front of a .txt is a byte order mark there, and no part of the text
+WHOLE = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff\r"), max_size=40
+)
+
+
+@settings(max_examples=60)
+@given(WHOLE)
+def test_brat_reads_back_as_the_same(text):
+    made = annotated(Document(text, name="text"), (NAMES, MOOD), False)
+    files = json.loads(replies.as_brat(made))
+    parts = {f".{suffix}": each for suffix, each in files.items() if suffix != "txt"}
+    reading = brat.loads_parts(files["txt"], parts, name="text")
+    assert files["txt"] == text
+    assert not reading.problems
+    assert content(on_lines(reading.document)) == content(on_lines(made))
+
+
+def on_lines(document):
+    """The document with spans cut at line ends, as brat has them."""
+
+    def cut(span):
+        pieces = [
+            (start + a, start + b)
+            for start, end in span.fragments
+            for a, b in line_bounds(document.text[start:end])
+        ]
+        return replace(span, fragments=tuple(pieces) or span.fragments)
+
+    layers = (replace(each, spans=tuple(map(cut, each.spans))) for each in document.layers)
+    return replace(document, layers=tuple(layers))
+
+
+def line_bounds(text):
+    start = 0
+    for line in text.split("\n"):
+        if line:
+            yield start, start + len(line)
+        start += len(line) + 1
+
+
+@pytest.mark.parametrize("text", ["Ada met Bob.", "Ada  met\nBob and A\u0301da 😀", "שלום Ada", ""])
+def test_conllu_reads_back_as_the_same(asked, text):
+    reply = asked("/v1/annotate", {"text": text, "format": "conllu", "tasks": [NAMES]})
+    assert reply.status_code == 200
+    made = reply.json()["documents"][0]["conllu"]
+    expected = annotated(Document(text, name="text"), (NAMES,), True)
+    assert conllu.dumps(conllu.loads(made)) == made
+    spelled = conllu.dumps([expected], options=conllu.Columns(complete=True))
+    assert made == spelled
+    words = [expected.cover(each) for each in expected["words"].spans]
+    assert [row.split("\t")[1] for row in made.splitlines() if "\t" in row] == words
+
+
+def test_a_question_is_answered_from_the_text(asked):
+    body = {"text": "Ada met Bob.", "questions": ["Who?", "Whom?"]}
+    found = asked("/v1/ask", body).json()["answers"]
+    answer = {"text": "Ada", "fragments": [[0, 3]], "score": 0.25}
+    assert found == [{"question": each, "answers": {WHO: answer}} for each in body["questions"]]
+
+
+def test_no_answer_is_null(asked):
+    (found,) = asked("/v1/ask", {"text": " ", "question": "Who?"}).json()["answers"]
+    assert found == {"question": "Who?", "answers": {WHO: None}}
+
+
+def test_texts_are_classified(asked):
+    found = asked("/v1/classify", {"texts": ["Ada!", "Ada.", ""]}).json()["judgements"]
+    labels = [each[MOOD] and each[MOOD]["label"] for each in found]
+    assert labels == ["loud", "calm", None]
+
+
+def test_two_texts_are_compared(asked):
+    found = asked("/v1/classify", {"text": "Ada", "second": "Bob"}).json()["judgements"]
+    assert found == [{ALIKE: {"label": "alike", "value": 2.5, "score": 0.5}}]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "what"),
+    [
+        ("/v1/ask", {"text": "a", "question": "b"}, "answers questions"),
+        ("/v1/classify", {"text": "a"}, "judges a text"),
+        ("/v1/classify", {"text": "a", "second": "b"}, "judges two texts"),
+    ],
+)
+def test_a_model_without_such_a_task_says_so(asked, path, body, what):
+    reply = asked(path, body, about=replace(ABOUT, tasks=ABOUT.tasks[:1]))
+    assert reply.status_code == 404
+    assert what in reply.json()["detail"]
+    assert "names (relations)" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        ("/v1/annotate", described.ANNOTATE),
+        ("/v1/ask", described.ASK),
+        ("/v1/classify", described.CLASSIFY),
+    ],
+)
+def test_the_examples_of_openapi_run(asked, path, address):
+    (asking,) = address["openapi_extra"]["requestBody"]["content"].values()
+    (answer,) = address["responses"][200]["content"].values()
+    reply = asked(path, asking["example"])
+    assert reply.status_code == 200
+    assert reply.json().keys() == answer["example"].keys()
+
+
+def test_openapi_knows_every_address(asked):
+    told = asked("/openapi.json").json()
+    assert {*told["paths"], "/openapi.json"} == set(described.PATHS)
+    assert told["paths"]["/v1/annotate"]["post"]["requestBody"]["content"]["application/json"]
