@@ -8,7 +8,6 @@ import pytest
 from fake_model import ABOUT, Fake, batching, serving
 
 from spanloom.serve.app import application
-from spanloom.serve.limits import Limits
 
 
 @pytest.fixture
@@ -27,11 +26,14 @@ def batcher(fake):
 def asked(batcher):
     """Ask the application: ``asked("/v1/annotate", {"text": …})`` posts, without a body it gets.
 
-    A body of bytes is sent as it is; ``limits`` and ``about`` are those of the application.
+    A body of bytes is sent as it is; ``about`` and ``token`` are those of the application.
     """
 
-    def ask(path, body=None, *, limits=Limits(), about=ABOUT, token=None, **how):
-        app = application(batcher, about, limits, token=token)
+    usual = application(batcher, ABOUT)
+
+    def ask(path, body=None, *, about=ABOUT, token=None, **how):
+        special = about is not ABOUT or token is not None
+        app = application(batcher, about, token=token) if special else usual
         return asyncio.run(_asked(app, path, body, how))
 
     return ask
@@ -39,7 +41,9 @@ def asked(batcher):
 
 async def _asked(app, path, body, how):
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://here", trust_env=False
+    ) as client:
         if body is None:
             return await client.get(path, **how)
         content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -3,8 +3,9 @@
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import httpx
 import uvicorn
 
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
@@ -126,15 +127,14 @@ class Fake:
 
 @dataclass
 class Served:
-    """A server that runs, and what it is made of."""
+    """A server that runs, what it is made of, and a client of it for any number of threads."""
 
-    url: str
+    client: httpx.Client
     port: int
     fake: Fake
     batcher: Batcher
     server: uvicorn.Server
     thread: threading.Thread
-    extra: dict = field(default_factory=dict)
 
     def end(self):
         """Have the server end as a signal would, without waiting for it."""
@@ -153,18 +153,24 @@ def batching(fake, limits=Limits()):
     return Batcher(fake, room(limits), warm=first(ABOUT))
 
 
+def client_of(url):
+    """A client that does not take the time to make ready for encryption."""
+    return httpx.Client(base_url=url, verify=False, timeout=20, trust_env=False)
+
+
 @contextmanager
 def serving(limits=Limits(), **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
     with batching(fake, limits) as batcher, listening("127.0.0.1", 0) as listener:
         made = server(application(batcher, ABOUT, limits, **how), limits)
-        url, port = address(listener), listener.getsockname()[1]
+        port = listener.getsockname()[1]
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            until(lambda: made.started and (batcher.is_ready or not thread.is_alive()))
-            yield Served(url, port, fake, batcher, made, thread)
+            until(lambda: made.started and batcher.is_ready)
+            with client_of(address(listener)) as client:
+                yield Served(client, port, fake, batcher, made, thread)
         finally:
             fake.door.set()
             made.should_exit = True

@@ -10,7 +10,6 @@ from fake_model import DEADLY, MOOD, NAMES, POISON, until
 from spanloom.document import Document
 from spanloom.serve.batcher import Batcher, Failed, Full, Room, Stopped, Wish
 
-
 dies = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 

@@ -114,7 +114,7 @@ BODIES = (
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([ANNOTATE, "/v1/ask", "/v1/classify"]), BODIES)
 @example(ANNOTATE, b'{"text": "\xef\xbb\xbf A", "format": "brat"}')
 @example(ANNOTATE, rb'{"text": "A\r\nB\rC\u2028D \u0085 E", "format": "brat"}')
