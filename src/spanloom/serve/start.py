@@ -1,6 +1,7 @@
 """A loaded model, a socket: the parts put together and run until the end."""
 
 import socket
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from spanloom.serve.server import run, server
 if TYPE_CHECKING:
     from spanloom.model.model import Model
 
+# Seconds that the model thread computes on while another waits for its turn. Those who knock need
+# several turns each, one a call of the system: at Python's 5 ms, hundreds could wait for seconds.
+_TURN = 1e-4
 _FIRST = Document("A first text warms the model.", queries=(Query("Q1", "What does it warm?"),))
 
 
@@ -33,6 +37,7 @@ def start(
     ) -> Iterable[Document]:
         return model.annotate(documents, tasks, cuts=cuts)
 
+    sys.setswitchinterval(_TURN)
     with Batcher(annotate, room(limits), warm=first(about)) as batcher:
         run(server(application(batcher, about, limits, token=token), limits), listener)
 

@@ -1,0 +1,61 @@
+"""``spanloom serve`` through its door."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+
+def test_what_it_needs_is_told(fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    told = fails("serve", code=2)
+    assert told == "spanloom: serve needs uvicorn: pip install 'spanloom[serve]'"
+
+
+def test_without_a_model_it_says_what_annotate_says(fails, tmp_path, monkeypatch):
+    from spanloom.model import folder
+
+    monkeypatch.setattr(folder, "inside", lambda _: tmp_path)
+    assert fails("serve", code=1) == fails("annotate", "Ada", code=1)
+
+
+@pytest.mark.parametrize("token", ["two words", "schlüssel", "line\nline"])
+def test_a_token_that_no_head_can_hold_is_refused(fails, token):
+    assert "--token" in fails("serve", "--token", token, code=2)
+
+
+def test_a_port_that_is_taken_is_told(fails, home):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = fails("serve", "-m", home / "model", "--port", port, code=1)
+    assert "ddress already in use" in told
+
+
+@pytest.mark.slow
+def test_a_model_is_served_until_a_signal(home):
+    command = [sys.executable, "-m", "spanloom", "serve", "-m", str(home / "model"), "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        said = [process.stderr.readline(), process.stderr.readline()]
+        url = re.search(r"http://\S+:\d+", said[1])[0]
+        body = json.dumps({"text": "add 5 ml cold buffer ."}).encode()
+        head = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"{url}/v1/annotate", body, head)
+        with urllib.request.urlopen(asked) as reply:
+            (document,) = json.load(reply)["documents"]
+        with urllib.request.urlopen(f"{url}/v1/model") as reply:
+            told = json.load(reply)
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+    assert (process.returncode, rest) == (0, "")
+    assert said[0].startswith("model model on cpu")
+    assert [layer["name"] for layer in document["layers"]] == ["main"]
+    assert document["layers"][0]["spans"]
+    assert told["tasks"][0]["kind"] == "relations"
+    assert str(home) not in json.dumps(told)
