@@ -37,24 +37,30 @@ def test_a_port_that_is_taken_is_told(fails, home):
     assert "ddress already in use" in told
 
 
-@pytest.mark.slow
-def test_a_model_is_served_until_a_signal(home):
+@pytest.fixture
+def process(home):
+    """The command as users start it, on any free port."""
     command = [sys.executable, "-m", "spanloom", "serve", "-m", str(home / "model"), "--port", "0"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        said = [process.stderr.readline(), process.stderr.readline()]
-        url = re.search(r"http://\S+:\d+", said[1])[0]
-        body = json.dumps({"text": "add 5 ml cold buffer ."}).encode()
-        head = {"Content-Type": "application/json"}
-        asked = urllib.request.Request(f"{url}/v1/annotate", body, head)
-        with urllib.request.urlopen(asked) as reply:
-            (document,) = json.load(reply)["documents"]
-        with urllib.request.urlopen(f"{url}/v1/model") as reply:
-            told = json.load(reply)
-        process.send_signal(signal.SIGTERM)
-        rest = process.stderr.read()
-    assert (process.returncode, rest) == (0, "")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as made:
+        yield made
+        made.kill()
+
+
+@pytest.mark.slow
+def test_a_model_is_served_until_a_signal(process, home):
+    said = [process.stderr.readline(), process.stderr.readline()]
     assert said[0].startswith("model model on cpu")
+    url = re.search(r"http://\S+:\d+", said[1])[0]
+    body = json.dumps({"text": "add 5 ml cold buffer ."}).encode()
+    head = {"Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{url}/v1/annotate", body, head)
+    with urllib.request.urlopen(asked) as reply:
+        (document,) = json.load(reply)["documents"]
+    with urllib.request.urlopen(f"{url}/v1/model") as reply:
+        told = json.load(reply)
+    process.send_signal(signal.SIGTERM)
+    assert (process.stderr.read(), process.wait()) == ("", 0)
     assert [layer["name"] for layer in document["layers"]] == ["main"]
     assert document["layers"][0]["spans"]
     assert told["tasks"][0]["kind"] == "relations"

@@ -122,8 +122,7 @@ def child():
     with made:
         made.url = made.stdout.readline().strip()
         yield made
-        if made.poll() is None:
-            made.kill()
+        made.kill()
 
 
 @pytest.mark.slow
