@@ -82,7 +82,7 @@ def _set(*settings: str) -> tuple[str, ...]:
 
 
 RUNS = (
-    Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", _tries(3, "2e-4", "5e-4")),
+    Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", ("--batch", "32", *_tries(2, "5e-4"))),
     Run("hf_tokens", "wnut17", "hf_tokens", "hf_tokens.py", _tries(8, "2e-4", "5e-4")),
     Run("hf_tokens", "wlp", "hf_tokens", "hf_tokens.py", _tries(4, "2e-4", "5e-4")),
     Run("spacy", "ewt", "spacy", "spacy_ewt.py", _tries(4, "1e-3", bf16=False)),
@@ -95,9 +95,9 @@ RUNS = (
     ),
     Run("span_marker", "wnut17", "span_marker", "span_marker_train.py", _tries(1, "1e-4", "3e-4")),
     Run("span_marker", "wlp", "span_marker", "span_marker_train.py", _tries(1, "3e-4"), long=True),
-    Run("gliner", "wnut17", "gliner", "gliner_train.py", _tries(2, "1e-4", "3e-4")),
-    Run("gliner", "wlp", "gliner", "gliner_train.py", _tries(1, "1e-4", "3e-4")),
-    Run("flair", "conll04", "flair", "flair_pairs.py", _tries(6, "5e-5", "2e-4")),
+    Run("gliner", "wnut17", "gliner", "gliner_train.py", ("--batch", "16", *_tries(2, "3e-4"))),
+    Run("gliner", "wlp", "gliner", "gliner_train.py", ("--batch", "16", *_tries(1, "3e-4"))),
+    Run("flair", "conll04", "flair", "flair_pairs.py", _tries(4, "2e-4")),
     _ours("glad/ewt-upos.yaml", "ewt", "--tags", "upos", epochs=2),
     _ours("glad/ewt-dependency.yaml", "ewt", "--tree", "dependency", epochs=2),
     _ours("glad/wnut17.yaml", "wnut17", "--spans", "entities"),
