@@ -30,7 +30,7 @@ def main() -> None:
     texts = [each.bare() for each in corpora.read(chosen.data, chosen.split).documents]
     found = speeds(model, texts, rounds=chosen.repeat)
     if found.encoder is None or found.ratio is None:
-        raise SystemExit("expected a model with a transformer")
+        raise SystemExit("expected a model with a transformer that torch computes")
     result = {
         "model": chosen.model.name,
         "documents": len(texts),

@@ -9,6 +9,7 @@
   + NameNotFound            no task, embedder, format… of that name; carries the names there are
   + StorageError            a file or folder could not be written whole
   + ModelError              a model folder is incomplete, altered or hostile; nothing in it was run
+  + PackageMissing          what was asked for needs an extra that is not installed; says which
   + TrainingError           training cannot start or go on (a diverged loss, a foreign checkpoint)
 
 A message says where, what was expected, what came, and the choices.
@@ -73,6 +74,14 @@ class StorageError(SpanloomError):
 
 class ModelError(SpanloomError):
     """A model folder is incomplete, altered or hostile; nothing in it was run."""
+
+
+class PackageMissing(SpanloomError):
+    """What was asked for needs an extra of this package that is not installed."""
+
+    def __init__(self, wanted: str, package: str, extra: str) -> None:
+        needed = f"{wanted} needs {package}, which is not installed"
+        super().__init__(f"{needed}: pip install 'spanloom[{extra}]'")
 
 
 class TrainingError(SpanloomError):

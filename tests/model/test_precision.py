@@ -4,8 +4,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from spanloom.errors import NameNotFound
-from spanloom.model import precision
+from spanloom.document import Document
+from spanloom.errors import NameNotFound, PackageMissing
+from spanloom.model import folder, precision
 
 
 @pytest.mark.parametrize(
@@ -60,8 +61,9 @@ def test_whole_numbers_where_the_processor_has_instructions_for_them_alone(monke
     assert not precision.compute("auto", "cpu").int8
     monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
     assert not precision.compute("fastest", "cpu").int8
-    with pytest.raises(NameNotFound, match="precision on meta"):
-        precision.compute("int8", "meta")
+    for name in ("int8", "onnx"):
+        with pytest.raises(NameNotFound, match="precision on meta"):
+            precision.compute(name, "meta")
 
 
 def test_products_of_whole_numbers_are_near_those_of_numbers():
@@ -77,3 +79,45 @@ def test_products_of_whole_numbers_are_near_those_of_numbers():
     with torch.inference_mode():
         found = encoder(ids).last_hidden_state
     assert 0 < (found - expected).abs().mean() < 0.02 * expected.abs().mean()
+
+
+TEXT = "add warm buffer . mix cold water and cells ."
+
+
+@pytest.fixture
+def packages():
+    """For tests that run a graph."""
+    for name in ("onnx", "onnxruntime"):
+        pytest.importorskip(name, reason="the extra onnx is not installed")
+
+
+def test_onnxruntime_finds_the_same(packages, monkeypatch, saved):
+    monkeypatch.setattr(precision, "_EIGHT_BITS", ("none",))
+    usual, other = (folder.load(saved, device="cpu", precision=p) for p in ("fp32", "onnx"))
+    assert str(other.compute).endswith("onnx")
+    one, two = (next(each.annotate([Document(TEXT)], ["steps"])) for each in (usual, other))
+    assert one == two
+    assert one["main"].spans
+
+
+def test_a_model_run_by_onnxruntime_keeps_its_weights(packages, saved, tmp_path):
+    model = folder.load(saved, device="cpu", precision="onnx")
+    folder.save(model, tmp_path / "again", figures={})
+    assert (tmp_path / "again" / folder.WEIGHTS).read_bytes() == (
+        saved / folder.WEIGHTS
+    ).read_bytes()
+
+
+def test_without_the_extra_only_onnx_is_refused(monkeypatch, saved):
+    def missing():
+        raise PackageMissing("precision onnx", "onnxruntime", "onnx")
+
+    monkeypatch.setattr("spanloom.encoders._onnx._needed", missing)
+    with pytest.raises(PackageMissing, match="pip install"):
+        folder.load(saved, device="cpu", precision="onnx")
+    assert not folder.load(saved, device="cpu", precision="fastest").compute.onnx
+
+
+def test_nothing_is_rounded_where_there_is_no_transformer():
+    chosen = precision.Compute(torch.device("cpu"), bf16=False, int8=True, onnx=True)
+    assert str(precision.prepare(None, chosen)).endswith("fp32")

@@ -38,7 +38,7 @@ def annotate(
         bool, typer.Option("--in-place", help="add to the brat files of DIR, changing no byte")
     ] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8")] = "fastest",
+    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest",
 ) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
 

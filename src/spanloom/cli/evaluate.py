@@ -23,7 +23,7 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16 | int8")] = "auto",
+    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16 | int8 | onnx")] = "auto",
     log: Annotated[
         Path, typer.Option(metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),

@@ -1,7 +1,7 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -92,12 +92,14 @@ class Transformer(nn.Module):
 
         ``spelling`` adds a learnt vector, at first 0, to each piece for how its word is spelled
         (``casing.shape``), so that all layers see the capitals around a word, too.
+        In use a ``runtime`` may stand for ``encoder`` and ``layers``.
         """
         super().__init__()
         self.encoder = encoder
         self.layers = layers
         self.first = first
         self.dim = int(encoder.config.hidden_size)
+        self.runtime: Callable[[Mapping[str, Tensor]], Tensor] | None = None
         self.spelling: nn.Embedding | None = None
         if spelling:
             self.spelling = nn.Embedding(casing.SHAPES + 1, self.table.shape[1], padding_idx=0)
@@ -117,7 +119,7 @@ class Transformer(nn.Module):
         shapes = None if self.spelling is None else _shapes(batch)
         parts, done = [], 0
         for windows, longest in _alike(batch.mask.sum(1)):
-            mixed = self.layers(self._read(batch, shapes, windows, longest)).flatten(0, 1)
+            mixed = self.mixed(self._read(batch, shapes, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
             done += len(mixed)
@@ -130,7 +132,18 @@ class Transformer(nn.Module):
         Spellings are not shown: who asks has hidden words in ``ids``, which they would betray.
         """
         every = torch.arange(len(batch.ids), device=batch.ids.device)
-        return self._read(batch, None, every, batch.ids.shape[1])
+        return self._states(self._read(batch, None, every, batch.ids.shape[1]))
+
+    def mixed(self, read: Mapping[str, Tensor]) -> Float[Tensor, "some longest dim"]:
+        """Return the one tensor that is made of all layers, for what ``_read`` returns."""
+        if self.runtime is not None:
+            return self.runtime(read)
+        mixed: Tensor = self.layers(self._states(read))
+        return mixed
+
+    def _states(self, read: Mapping[str, Tensor]) -> tuple[Float[Tensor, "some longest dim"], ...]:
+        states: tuple[Tensor, ...] = self.encoder(output_hidden_states=True, **read).hidden_states
+        return states
 
     def _read(
         self,
@@ -138,8 +151,8 @@ class Transformer(nn.Module):
         shapes: Int[Tensor, "window seq"] | None,
         windows: Int[Tensor, " some"],
         longest: int,
-    ) -> tuple[Float[Tensor, "some longest dim"], ...]:
-        """States of some windows, of their first pieces."""
+    ) -> dict[str, Tensor]:
+        """What an encoder is given of some windows, of their first pieces."""
         mask = batch.mask[windows, :longest].long()  # DeBERTa reckons with it
         read: dict[str, Tensor] = {"attention_mask": mask}
         ids = batch.ids[windows, :longest]
@@ -150,9 +163,7 @@ class Transformer(nn.Module):
         else:
             spelt = self.spelling(shapes[windows, :longest])
             read["inputs_embeds"] = self.encoder.get_input_embeddings()(ids) + spelt
-        output = self.encoder(output_hidden_states=True, **read)
-        states: tuple[Tensor, ...] = output.hidden_states
-        return states
+        return read
 
     def files(self) -> dict[str, str]:
         """Return the shape of the encoder, as it is written beside the weights."""

@@ -40,8 +40,8 @@ Call = dict[str, Any]  # what an encoder was called with
 class Speeds:
     """The best of some rounds; ``ratios`` are annotated by encoder, one a round, ascending.
 
-    Without a transformer there is no ``encoder`` and no ratio, and none on a GPU, whose work takes
-    no CPU time.
+    Without a transformer there is no ``encoder`` and no ratio, none where onnxruntime stands for
+    it, and none on a GPU, whose work takes no CPU time.
     """
 
     words: int
@@ -121,7 +121,9 @@ def _alone(model: Model, whole: Work) -> Work:
 
 def _encoder(model: Model) -> nn.Module | None:
     found = model.network.transformer
-    return None if found is None or model.compute.device.type != "cpu" else found.encoder
+    if found is None or found.runtime is not None or model.compute.device.type != "cpu":
+        return None
+    return found.encoder
 
 
 @contextmanager

@@ -11,7 +11,6 @@ before anything of that size is made.
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.resources import files as inside
 from pathlib import Path
 from typing import cast
@@ -40,7 +39,7 @@ from spanloom.model import build, card, sharing
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
-from spanloom.model.precision import compute, eight_bits
+from spanloom.model.precision import compute, prepare
 from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
 from spanloom.words import splitter
@@ -103,7 +102,8 @@ def load(
 ) -> Model:
     """Load a model from a folder, from the Hugging Face Hub by its id, or the default one.
 
-    Raises ``ModelError`` where something is missing, altered, too large, or does not fit together.
+    Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
+    and what ``compute`` and ``prepare`` raise for a device and a precision.
     """
     folder, blobs = _fetched(default() if place is None else place)
     files = verify_folder(folder, blobs=blobs)
@@ -126,12 +126,11 @@ def load(
     build.check_window(recipe, cutter, planned)
     network = _network(recipe, tasks, files, folder)
     load_weights(folder, network)
-    chosen = compute(precision, device)
-    encoder = network.transformer
-    if chosen.int8 and (encoder is None or not eight_bits(encoder.encoder)):
-        chosen = replace(chosen, int8=False)
+    wanted = compute(precision, device)
+    network.to(wanted.device).eval()
+    chosen = prepare(network.transformer, wanted)
     split = splitter(recipe.words.splitter, recipe.words.sentences)
-    return Model(recipe, split, cutter, network.to(chosen.device).eval(), tasks, chosen)
+    return Model(recipe, split, cutter, network, tasks, chosen)
 
 
 def card_of(place: str | Path | None = None) -> str:

@@ -2,14 +2,16 @@
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 
+from spanloom.encoders._onnx import runtime
+from spanloom.encoders.transformer import Transformer
 from spanloom.errors import NameNotFound
 
-CHOICES = ("auto", "fp32", "bf16", "int8", "fastest")
+CHOICES = ("auto", "fp32", "bf16", "int8", "onnx", "fastest")
 # Linear layers that widen or look, in the families of BERT, RoBERTa, ELECTRA, DistilBERT, DeBERTa.
 # Those that write back (``output``) see values of very different size, and lose more.
 _EIGHT_BITS = (
@@ -22,12 +24,14 @@ _EIGHT_BITS = (
 class Compute:
     """Where tensors live and what matrix products are computed in; weights stay fp32.
 
-    With ``int8`` some products of the encoder are of whole numbers (``eight_bits``).
+    With ``int8`` some products of the encoder are of whole numbers (``eight_bits``); with ``onnx``
+    they are, too, and onnxruntime computes them and all else of it.
     """
 
     device: torch.device
     bf16: bool
     int8: bool = False
+    onnx: bool = False
 
     def autocast(self) -> AbstractContextManager[object]:
         """Return the context that forward passes run in."""
@@ -37,7 +41,8 @@ class Compute:
 
     def __str__(self) -> str:
         """Say it in words for the first line a command prints."""
-        said = [str(self.device), "bf16" if self.bf16 else "int8" if self.int8 else "fp32"]
+        kinds = {"bf16": self.bf16, "int8": self.int8, "onnx": self.onnx, "fp32": True}
+        said = [str(self.device), next(name for name, chosen in kinds.items() if chosen)]
         if self.device.type == "cpu":
             count = torch.get_num_threads()
             said.insert(1, f"{count} thread{'s' if count > 1 else ''}")
@@ -48,18 +53,31 @@ def compute(precision: str = "auto", device: str | None = None) -> Compute:
     """Choose: CUDA where present, bf16 where the processor multiplies it in hardware.
 
     On a CPU without such instructions bf16 is several times slower than fp32; ``fastest`` is int8
-    there, where the processor has instructions for that. Raises ``NameNotFound`` for what is no
-    device or precision, and for int8 elsewhere than on a CPU.
+    there, where the processor has instructions for that. It is never onnx, which starts a second
+    later and gains that back after thousands of words. Raises ``NameNotFound`` for what is no
+    device or precision, and for int8 and onnx elsewhere than on a CPU.
     """
     if precision not in CHOICES:
         raise NameNotFound("precision", precision, CHOICES)
     chosen = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if precision == "int8" and chosen.type != "cpu":
+    if precision in ("int8", "onnx") and chosen.type != "cpu":
         raise NameNotFound(f"precision on {chosen}", precision, ("auto", "fp32", "bf16"))
     fastest = precision == "fastest"
     bf16 = precision == "bf16" or (precision in ("auto", "fastest") and _has_bf16(chosen))
     int8 = precision == "int8" or (fastest and not bf16 and _has_int8(chosen))
-    return Compute(chosen, bf16, int8)
+    return Compute(chosen, bf16, int8, precision == "onnx")
+
+
+def prepare(encoder: Transformer | None, chosen: Compute) -> Compute:
+    """Have an encoder in use compute as was chosen; return what came of it, fp32 without one.
+
+    Raises ``PackageMissing`` and ``ModelError`` for what onnxruntime cannot run.
+    """
+    if encoder is None:
+        return replace(chosen, int8=False, onnx=False)
+    if chosen.onnx:
+        encoder.runtime = runtime(encoder.encoder, encoder.layers, _EIGHT_BITS)
+    return replace(chosen, int8=chosen.int8 and eight_bits(encoder.encoder))
 
 
 def eight_bits(encoder: nn.Module) -> bool:

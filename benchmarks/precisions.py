@@ -1,0 +1,163 @@
+"""What each precision of this machine gains and loses, beside fp32.
+
+    python benchmarks/precisions.py MODEL CORPUS [--split dev] [--words N] [--json FILE]
+
+Speeds are words a second of CPU time, all threads counted: of text to Documents (``annotate``) and
+of encoder and mix of layers alone, on the windows that annotation made. Precisions take turns, and
+what they gain is the median of the rounds' ratios to fp32, with the lowest and the highest. The
+``difference`` is of the mixed vectors of pieces, relative to the norm of fp32's. Where the corpus
+has gold, ``points`` are what the scores on the whole split change by, in percent points.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spanloom.corpora import folder as corpora
+from spanloom.document import Document
+from spanloom.errors import PackageMissing
+from spanloom.glad.speed import first, recorded
+from spanloom.model import folder
+from spanloom.model.evaluation import as_learnt, scored, source
+from spanloom.model.model import Model
+from spanloom.model.precision import compute
+
+BASE = "fp32"
+Read = dict[str, Tensor]
+Figures = dict[str, float]
+
+
+def loaded(place: str) -> tuple[dict[str, Model], Figures]:
+    """Load a model in each precision this machine has; the seconds of CPU time that took, too."""
+    names = [BASE, *(["bf16"] if compute("auto", "cpu").bf16 else []), "int8", "onnx"]
+    models, seconds = {}, {}
+    for name in names:
+        began = time.process_time()
+        try:
+            models[name] = folder.load(place, device="cpu", precision=name)
+        except PackageMissing as missing:
+            print(f"left out: {missing}")
+        seconds[name] = round(time.process_time() - began, 2)
+    return models, seconds
+
+
+def windows(model: Model, texts: Sequence[Document]) -> list[Read]:
+    """What the encoder is given when texts are annotated."""
+    with recorded(model.network.transformer.encoder) as calls:
+        annotated(model, texts)
+    return [{key: each for key, each in call.items() if torch.is_tensor(each)} for call in calls]
+
+
+def annotated(model: Model, texts: Sequence[Document]) -> None:
+    """Annotate all texts."""
+    for _ in model.annotate(texts):
+        pass
+
+
+def mixed(model: Model, reads: Sequence[Read]) -> list[Tensor]:
+    """The mixed layers of windows."""
+    with torch.inference_mode(), model.compute.autocast():
+        return [model.network.transformer.mixed(read) for read in reads]
+
+
+def in_turn(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of CPU time of each work, a round; one round goes ahead unmeasured."""
+    spent: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds + 1):
+        for name, work in works.items():
+            began = time.process_time()
+            work()
+            spent[name].append(time.process_time() - began)
+    return {name: each[1:] for name, each in spent.items()}
+
+
+def speed(words: int, mine: Sequence[float], base: Sequence[float]) -> dict[str, Any]:
+    """Words a second of the best round, and the median gain."""
+    gains = sorted(theirs / each for each, theirs in zip(mine, base, strict=True))
+    return {
+        "words_per_cpu_second": round(words / min(mine)),
+        "times_fp32": round(median(gains), 2),
+        "times_fp32_range": [round(gains[0], 2), round(gains[-1], 2)],
+    }
+
+
+def difference(model: Model, base: Sequence[Tensor], reads: Sequence[Read]) -> Figures:
+    """How far the vectors of pieces are from fp32's, in parts of those; padding left out."""
+    parts = []
+    for read, mine, theirs in zip(reads, mixed(model, reads), base, strict=True):
+        parts.append(
+            ((mine - theirs).norm(dim=-1) / theirs.norm(dim=-1))[read["attention_mask"] > 0]
+        )
+    every = torch.cat(parts)
+    return {"mean": float(f"{every.mean():.2g}"), "largest": float(f"{every.max():.2g}")}
+
+
+def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
+    """The scores of all tasks that the corpus has gold for, in percent."""
+    found = {}
+    for name, task in model.tasks.items():
+        if not task.annotates:
+            continue
+        seen = as_learnt(model.recipe, name, source(model.recipe, name, data), documents)
+        report = scored(model, name, seen, lambda told: None)
+        figures = {} if report is None else task.figures(report)
+        found |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
+    return found
+
+
+def main() -> None:
+    """Measure all precisions and print one JSON object."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model")
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("--split", default="dev")
+    arguments.add_argument("--words", type=int, default=20_000, help="of the split, to time")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    models, seconds = loaded(chosen.model)
+    documents = corpora.read(chosen.data, chosen.split).documents
+    base = models[BASE]
+    if base.network.transformer is None:
+        raise SystemExit("expected a model with a transformer")
+    texts = first(base, [each.bare() for each in documents], chosen.words)
+    words = sum(len(base.cut(each).words) for each in texts)
+    reads = windows(base, texts)
+    whole = {name: lambda model=each: annotated(model, texts) for name, each in models.items()}
+    alone = {name: lambda model=each: mixed(model, reads) for name, each in models.items()}
+    wholes, encoders = in_turn(whole, chosen.rounds), in_turn(alone, chosen.rounds)
+    vectors, gold = mixed(base, reads), points(base, chosen.data, documents)
+    rows = {}
+    for name, model in models.items():
+        lost = points(model, chosen.data, documents) if name != BASE else gold
+        rows[name] = {
+            "load_cpu_seconds": seconds[name],
+            "annotate": speed(words, wholes[name], wholes[BASE]),
+            "encoder": speed(words, encoders[name], encoders[BASE]),
+            "difference": difference(model, vectors, reads),
+            "points": {key: round(lost[key] - value, 2) for key, value in gold.items()},
+        }
+    result = {
+        "model": Path(chosen.model).name,
+        "data": chosen.data.name,
+        "words_timed": words,
+        "documents_scored": len(documents),
+        "threads": torch.get_num_threads(),
+        "rounds": chosen.rounds,
+        "fp32": {key: round(value, 2) for key, value in gold.items()},
+        "precisions": rows,
+    }
+    print(json.dumps(result, indent=1))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
