@@ -155,8 +155,10 @@ def test_a_package_that_is_not_there(monkeypatch, name):
         _onnx._needed()
 
 
-def test_training_and_masked_words_stay_with_torch():
+def test_a_runtime_stands_for_the_mix_alone():
     mine = build(Options(), untrained(BertConfig(**SHAPE), Options()))
-    assert mine.runtime is None
-    mine.runtime = lambda given: given["attention_mask"]
-    assert mine.mixed(read(1, 2)).tolist() == [[1, 1]]
+    given = read(1, 2)
+    assert mine.mixed(given).requires_grad
+    mine.runtime = lambda asked: torch.zeros(*asked["attention_mask"].shape, 16)
+    assert mine.mixed(given).eq(0).all()
+    assert len(mine._states(given)) == 3
