@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from spanloom.cli.say import WrongUse, listed, say
+from spanloom.errors import PackageMissing
 
 
 def serve(
@@ -22,7 +23,7 @@ def serve(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8")] = "fastest",
+    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest",
 ) -> None:
     """Serve a model by HTTP: POST /v1/annotate, /v1/ask, /v1/classify; GET /v1/model, /metrics.
 
@@ -48,7 +49,7 @@ def serve(
 
 
 def _check_installed() -> None:
-    """Raise ``WrongUse`` where what serves is not installed: it is an extra."""
-    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
-    if missing:
-        raise WrongUse(f"serve needs {listed(missing)}: pip install 'spanloom[serve]'")
+    """Raise ``PackageMissing`` where what serves is not installed: it is an extra."""
+    for name in ("fastapi", "uvicorn"):
+        if find_spec(name) is None:
+            raise PackageMissing("serve", name, "serve")
