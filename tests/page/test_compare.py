@@ -53,6 +53,33 @@ def test_links_are_compared_by_the_content_of_their_ends():
     ]
 
 
+def arrows(*given: tuple[str, str, str], prefix: str) -> tuple[Link, ...]:
+    return tuple(
+        Link(f"{prefix}{at}", label, source, target, label)
+        for at, (label, source, target) in enumerate(given)
+    )
+
+
+WORDS = marks(("w", 0, 1), ("w", 2, 3), ("w", 4, 5))
+
+
+def test_an_arrow_of_a_tree_from_another_place_is_attached_wrongly_whatever_its_label():
+    gold = Picture(WORDS, arrows(("root", "T0", "T0"), ("a", "T0", "T1"), prefix="R"))
+    guess = Picture(WORDS, arrows(("root", "T0", "T0"), ("b", "T2", "T1"), prefix="Q"))
+    assert kinds(gold, guess) == [("attachment", "R1", "Q1")]
+
+
+def test_an_arrow_of_a_graph_from_another_place_is_attached_wrongly_if_its_label_is_right():
+    two = (("a", "T0", "T1"), ("b", "T2", "T1"))
+    gold = Picture(WORDS, arrows(*two, prefix="R"))
+    guess = Picture(WORDS, arrows(("a", "T1", "T1"), ("c", "T1", "T1"), prefix="Q"))
+    assert kinds(gold, guess) == [
+        ("attachment", "R0", "Q0"),
+        ("missed", "R1", None),
+        ("spurious", None, "Q1"),
+    ]
+
+
 def test_a_link_without_direction_may_be_turned_round():
     both = marks(("A", 0, 3), ("B", 4, 9))
     one = Picture(both, (Link("*1", "Equiv", "T0", "T1", "Equiv", directed=False),))

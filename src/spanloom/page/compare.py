@@ -3,8 +3,8 @@
 Marks and links are compared by content (layer, label, fragments), never by id.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -19,7 +19,9 @@ class Difference:
     """One difference.
 
     ``kind`` is ``missed`` (gold only), ``spurious`` (predicted only), ``label`` (the same place,
-    another label) or ``boundary`` (the same label, another extent that overlaps).
+    another label), ``boundary`` (the same label, another extent that overlaps) or ``attachment``
+    (an arrow to the same place from another one; of the same label, unless its layer has one arrow
+    to each place at most, as a tree of dependencies does).
     """
 
     kind: str
@@ -117,13 +119,34 @@ def _shared(one: Mark, other: Mark) -> int:
 
 def _compare_links(gold: Picture, predicted: Picture) -> list[Difference]:
     """Compare links by the content of their ends; one without direction may be turned round."""
-    ends: dict[int, Hashable] = {}
-    for picture in (gold, predicted):
-        meaning = {mark.id: repr((mark.label, _place(mark))) for mark in picture.marks}
-        for link in picture.links:
-            pair = [meaning[link.source], meaning[link.target]]
-            ends[id(link)] = tuple(pair if link.directed else sorted(pair))
+    ends = _ends(gold) | _ends(predicted)
+    trees = _trees(gold, ends) & _trees(predicted, ends)
     pool = _Pool(gold.links, predicted.links)
     pool.match("", lambda link: (link.layer, link.label, ends[id(link)]))
     pool.match("label", lambda link: (link.layer, ends[id(link)]))
+    pool.match("attachment", lambda link: _attached(link, ends[id(link)], trees))
     return pool.close()
+
+
+def _ends(picture: Picture) -> dict[int, tuple[str, str]]:
+    """Return what the ends of each link mean."""
+    meaning = {mark.id: repr((mark.label, _place(mark))) for mark in picture.marks}
+    found = {}
+    for link in picture.links:
+        source, target = meaning[link.source], meaning[link.target]
+        found[id(link)] = (source, target) if link.directed or source < target else (target, source)
+    return found
+
+
+def _attached(link: Link, ends: tuple[str, str], trees: Set[str]) -> Hashable:
+    """Return what stays where an arrow comes from another place; an undirected link is itself."""
+    if not link.directed:
+        return id(link)
+    return link.layer, ends[1], None if link.layer in trees else link.label
+
+
+def _trees(picture: Picture, ends: Mapping[int, tuple[str, str]]) -> set[str]:
+    """Return the layers that have one arrow to each place at most."""
+    arrows = Counter((link.layer, ends[id(link)][1]) for link in picture.links)
+    several = {layer for (layer, _), count in arrows.items() if count > 1}
+    return {link.layer for link in picture.links} - several
