@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.page.glyphs import columns, elide, is_right_to_left, visible
+from spanloom.page.glyphs import columns, elide, visible
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,3 @@ def test_elided_text_fits_and_begins_as_the_text(text, width):
 def test_text_that_fits_is_not_elided():
     assert elide("four", 4) == "four"
     assert elide("fours", 4) == "fou…"
-
-
-@pytest.mark.parametrize(
-    ("text", "backward"),
-    [
-        ("abc", False),
-        ("שלום", True),
-        ("(مرحبا", True),
-        ("2024", None),
-        ("...", None),
-        ("«é»", False),
-    ],
-)
-def test_the_first_letter_gives_the_direction(text, backward):
-    assert is_right_to_left(text) is backward

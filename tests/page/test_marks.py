@@ -63,17 +63,16 @@ def test_attributes_stand_in_the_caption_of_what_they_are_about():
     assert [link.caption for link in found.links] == ["r [Doubtful]"]
 
 
-def test_scores_notes_and_normalisations_are_tips():
+def test_scores_notes_and_normalisations_go_with_what_they_are_about():
     found = drawn(
         notes=(Note("#1", "AnnotatorNotes", "T1", "look"),),
         normalizations=(Normalization("N1", "Reference", "T1", "UniProt", "P05112", "IL4"),),
     )
-    assert found.marks[0].tip.splitlines() == [
-        "T1 Protein: IL-4",
-        "score 0.750",
+    assert found.marks[0].score == 0.75
+    assert found.marks[0].about == (
         "N1 Reference: UniProt:P05112 IL4",
         "#1 AnnotatorNotes: look",
-    ]
+    )
 
 
 def test_an_equivalence_is_a_chain_without_direction():

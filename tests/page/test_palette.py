@@ -1,9 +1,10 @@
 import colorsys
 import itertools
+import re
 
 import pytest
 
-from spanloom.page.palette import DARK_INK, LIGHT_INK, SIZE, fill, numbers
+from spanloom.page.palette import DARK_INK, LIGHT_INK, SIZE, fill, numbers, style
 
 
 def luminance(colour: tuple[int, int, int]) -> float:
@@ -36,3 +37,8 @@ def test_no_two_numbers_have_one_colour_and_neighbours_differ_in_hue(dark):
 def test_numbers_depend_on_the_labels_only():
     assert numbers(["b", "a", "b", "c"]) == numbers(["c", "b", "a"]) == {"a": 0, "b": 1, "c": 2}
     assert max(numbers(map(str, range(100))).values()) == SIZE - 1
+
+
+def test_every_number_has_a_class_with_both_schemes():
+    rules = re.findall(r"\.c(\d+)\{--f:light-dark\(#\w{6},#\w{6}\);--e:light-dark\(", style())
+    assert rules == list(map(str, range(SIZE)))

@@ -21,24 +21,25 @@ def view(
 ) -> None:
     """Draw documents with spans and arcs as one HTML page that loads nothing.
 
-    Two paths that hold the same documents are drawn as gold and predicted, with the differences.
+    Two paths that hold the same documents are drawn side by side, gold and predicted, with a list
+    of the differences that leads to their places.
 
     Example: spanloom view protocols/protocol_1.ann -o page.html
 
     Example: spanloom view gold/ predicted/ -o differences.html
     """
-    from spanloom.page import html, pair
+    from spanloom.page import html
     from spanloom.storage import write_file
 
     sides = [list(documents(path)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
         say(f"gold: {paths[0]}, predicted: {paths[1]}")
-        page = pair.render_pair(sides[0], _named(sides[1], sides[0]), title=names)
+        page = html.render_pair(sides[0], _named(sides[1], sides[0]), title=names)
     else:
         page = html.render((each for side in sides for each in side), title=names)
     target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
-    write_file(target, page.encode(errors="backslashreplace"))
+    write_file(target, page.encode())
     put(f"{target}: {sum(map(len, sides))} documents; open it in a browser")
 
 

@@ -1,7 +1,7 @@
 """How text looks in columns: what a control character is shown as, how wide characters stand.
 
 A column is the width of ``0`` in a monospaced font. Combining marks take none, wide CJK and emoji
-take two. These are the terminal's rules; the page fits its words to the same widths.
+take two: the terminal's rules.
 """
 
 import unicodedata
@@ -15,7 +15,6 @@ _NUMBER_SIGNS = range(0x0600, 0x0606)  # format characters by category that do h
 _FLAG_TAGS = range(0xE0020, 0xE0080)  # spell the flags of Scotland and Wales inside an emoji
 _SIGNS = {"\t": "⇥", "\n": "⏎"}  # in every font, as the control pictures U+2400… are not
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_RIGHT = frozenset({"R", "AL"})
 
 
 def _is_hidden(char: str) -> bool:
@@ -75,16 +74,3 @@ def elide(text: str, width: int) -> str:
             break
         kept.append(char)
     return "".join(kept) + "…" * (width > 0)
-
-
-def is_right_to_left(text: str) -> bool | None:
-    """Return the direction of the first letter that has one, None where no character has."""
-    if text.isascii() and not any(map(str.isalpha, text)):
-        return None
-    for char in text:
-        direction = unicodedata.bidirectional(char)
-        if direction == "L":
-            return False
-        if direction in _RIGHT:
-            return True
-    return None

@@ -1,14 +1,11 @@
-"""Documents as one HTML file for people: text with spans and arcs."""
+"""Documents as one HTML file for people: text with spans and arcs, or gold beside predicted."""
 
-from collections.abc import Collection, Iterable, Mapping
-from html import escape
+from collections.abc import Collection, Iterable, Iterator
 
 from spanloom.document import Document
-from spanloom.page.glyphs import visible
-from spanloom.page.layout import layout
-from spanloom.page.marks import Picture, drawn_layers, picture
-from spanloom.page.parts import colours_of, draw_legend, draw_loose, draw_row, number_of
+from spanloom.page.data import comparison, drawing
 from spanloom.page.sheet import sheet
+from spanloom.page.table import table
 
 
 def render(
@@ -20,27 +17,32 @@ def render(
     ``LayerError`` for a layer that a document does not have.
     """
     given = tuple(documents)
-    pictures = [picture(document, layers) for document in given]
-    colours = colours_of(pictures)
-    parts = [draw_legend([pictures], colours), _undrawn(given, layers)]
-    for at, (document, drawn) in enumerate(zip(given, pictures, strict=True), 1):
-        name = escape(visible(document.name or f"document {at}"))
-        parts.append(f"<h2>{name}</h2>\n{_body(document, drawn, colours)}")
-    return sheet(title, "\n".join(filter(None, parts)))
+    return sheet(drawing(given, title=title, layers=layers), _plain(given, layers, ""))
 
 
-def _body(document: Document, drawn: Picture, colours: Mapping[str, int]) -> str:
-    """Return the rows of one document, and what has no place in them."""
-    strips = layout(document.text, drawn)
-    rows = [draw_row(each, colours, number_of(each)) for each in strips]
-    return "\n".join([*rows, draw_loose(drawn)])
+def render_pair(
+    gold: Iterable[Document],
+    predicted: Iterable[Document],
+    *,
+    title: str,
+    layers: Collection[str] | None = None,
+) -> str:
+    """Return an HTML page with gold beside predicted and a list of their differences.
+
+    Raises ``DataError`` where a document has no partner of its name or a name stands twice,
+    ``DocumentError`` where two texts differ, ``LayerError`` for a layer in ``layers`` that a
+    document does not have.
+    """
+    sides = tuple(gold), tuple(predicted)
+    data = comparison(*sides, title=title, layers=layers)
+    plain = [*_plain(sides[0], layers, "gold: "), *_plain(sides[1], layers, "predicted: ")]
+    return sheet(data, plain)
 
 
-def _undrawn(documents: Iterable[Document], layers: Collection[str] | None) -> str:
-    """Name the layers that are there and not drawn."""
-    hidden: dict[str, None] = {}
-    for document in documents:
-        drawn = {layer.name for layer in drawn_layers(document, layers)}
-        hidden |= {layer.name: None for layer in document.layers if layer.name not in drawn}
-    names = escape(visible(", ".join(hidden)))
-    return f'<p class="loose">Layers not drawn: {names}</p>' if hidden else ""
+def _plain(
+    documents: Iterable[Document], layers: Collection[str] | None, side: str
+) -> Iterator[tuple[str, str]]:
+    """Yield a heading, the text and a table for each document."""
+    for at, document in enumerate(documents, 1):
+        name = document.name or f"document {at}"
+        yield f"{side}{name}", f"{document.text}\n\n{table(document, layers=layers)}"

@@ -1,7 +1,8 @@
 """What is drawn of a document: marks (spans with a caption) and links (arrows between marks).
 
-An event is its trigger's mark plus one link an argument; an attribute stands in a caption; notes,
-normalisations and scores are tips (shown on hovering). What has no place is listed as loose.
+An event is its trigger's mark plus one link an argument; an attribute stands in a caption too.
+What is said about a mark or a link (attributes, notes, normalisations) goes with it. What has no
+place is listed as loose.
 """
 
 from collections import defaultdict
@@ -21,9 +22,7 @@ from spanloom.document import (
     Relation,
     Span,
 )
-from spanloom.page.glyphs import elide
 
-_TIP_COLUMNS = 200  # of a span's text in its tip
 QUIET = frozenset({"words", "sentences"})  # layers under every character: drawn when asked for
 
 
@@ -35,8 +34,9 @@ class Mark:
     label: str
     fragments: tuple[Fragment, ...]
     caption: str
-    tip: str = ""
+    about: tuple[str, ...] = ()
     layer: str = ""
+    score: float | None = None
     state: str = ""
 
 
@@ -49,8 +49,9 @@ class Link:
     source: str
     target: str
     caption: str
-    tip: str = ""
+    about: tuple[str, ...] = ()
     layer: str = ""
+    score: float | None = None
     state: str = ""
     directed: bool = True
 
@@ -97,13 +98,9 @@ class _Facts:
         shown = [a.label if a.value is None else f"{a.label}={a.value}" for a in found]
         return f"{label} [{', '.join(shown)}]" if shown else label
 
-    def tip(self, head: str, score: float | None, ids: Collection[str]) -> str:
-        """Return what is shown on hovering: what it is, its score, its notes and links."""
-        lines = [head]
-        if score is not None:
-            lines.append(f"score {score:.3f}")
-        lines += [_describe(each) for id in ids for each in self.about[id]]
-        return "\n".join(lines)
+    def told(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Return what is said about those ids, a line each."""
+        return tuple(_describe(each) for id in ids for each in self.about[id])
 
 
 def _describe(each: Annotation) -> str:
@@ -141,19 +138,17 @@ def picture(document: Document, layers: Collection[str] | None = None) -> Pictur
     """Return what is drawn of a document; raises ``LayerError`` for a layer it does not have."""
     facts = _Facts(drawn_layers(document, layers))
     links = tuple(link for layer in facts.layers for link in _links(layer, facts))
-    return Picture(tuple(_marks(document, facts)), links, tuple(_loose(facts, links)))
+    return Picture(tuple(_marks(facts)), links, tuple(_loose(facts, links)))
 
 
-def _marks(document: Document, facts: _Facts) -> Iterator[Mark]:
+def _marks(facts: _Facts) -> Iterator[Mark]:
     for layer in facts.layers:
         for span in layer.spans:
             events = facts.triggered[span.id]
             ids = [span.id, *(event.id for event in events)]
-            # The tip stands in every row of a span, so that of a whole text must not hold it all.
-            head = f"{span.id} {span.label}: {elide(document.cover(span), _TIP_COLUMNS)}"
             caption = facts.caption(_name(span, events), ids)
-            tip = facts.tip(head, span.score, ids)
-            yield Mark(span.id, span.label, span.fragments, caption, tip, layer.name)
+            about = facts.told(ids)
+            yield Mark(span.id, span.label, span.fragments, caption, about, layer.name, span.score)
 
 
 def _name(span: Span, events: list[Event]) -> str:
@@ -163,30 +158,26 @@ def _name(span: Span, events: list[Event]) -> str:
 
 
 def _links(layer: Layer, facts: _Facts) -> Iterator[Link]:
-    for relation in layer.relations:
-        head, tail = facts.anchor(relation.head), facts.anchor(relation.tail)
+    for each in layer.relations:
+        head, tail = facts.anchor(each.head), facts.anchor(each.tail)
         if head and tail:
-            caption = facts.caption(relation.label, [relation.id])
-            tip = facts.tip(_describe(relation), relation.score, [relation.id])
-            yield Link(relation.id, relation.label, head, tail, caption, tip, layer.name)
+            caption, about = facts.caption(each.label, [each.id]), facts.told([each.id])
+            yield Link(each.id, each.label, head, tail, caption, about, layer.name, each.score)
     for event in layer.events:
         yield from _arguments(event, layer, facts)
     for same in layer.equivalences:
         members = [anchor for member in same.members if (anchor := facts.anchor(member))]
+        caption, about = facts.caption(same.label, [same.id]), facts.told([same.id])
         for one, other in zip(members, members[1:], strict=False):
-            tip = facts.tip(_describe(same), None, [same.id])
-            caption = facts.caption(same.label, [same.id])
-            yield Link(same.id, same.label, one, other, caption, tip, layer.name, directed=False)
+            yield Link(same.id, same.label, one, other, caption, about, layer.name, directed=False)
 
 
 def _arguments(event: Event, layer: Layer, facts: _Facts) -> Iterator[Link]:
     source = facts.anchor(event.trigger)
-    for argument in event.arguments:
-        target = facts.anchor(argument.target)
+    for each in event.arguments:
+        target = facts.anchor(each.target)
         if source and target:
-            head = f"{event.id} {event.label}, {argument.role}: {argument.target}"
-            tip = facts.tip(head, event.score, ())
-            yield Link(event.id, argument.role, source, target, argument.role, tip, layer.name)
+            yield Link(event.id, each.role, source, target, each.role, (), layer.name, event.score)
 
 
 def _loose(facts: _Facts, links: tuple[Link, ...]) -> Iterator[str]:

@@ -5,7 +5,7 @@ always bring the same page.
 """
 
 import colorsys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 Colour = tuple[int, int, int]
 
@@ -42,14 +42,14 @@ def edge(number: int, *, dark: bool) -> Colour:
     return _colour(hue, 0.58, 0.55) if dark else _colour(hue, 0.46, 0.50)
 
 
-def style(*, dark: bool) -> str:
+def style() -> str:
     """Return the CSS of all palette numbers: class ``cN`` sets ``--f`` (fill), ``--e`` (edge)."""
-    rules = []
-    for number in range(SIZE):
-        ground, border = (_css(way(number, dark=dark)) for way in (fill, edge))
-        rules.append(f".c{number}{{--f:{ground};--e:{border}}}")
-    return "".join(rules)
+    return "".join(
+        f".c{number}{{--f:{_css(fill, number)};--e:{_css(edge, number)}}}" for number in range(SIZE)
+    )
 
 
-def _css(colour: Colour) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)
+def _css(way: Callable[..., Colour], number: int) -> str:
+    """Return one colour in both schemes."""
+    light, dark = ("#{:02x}{:02x}{:02x}".format(*way(number, dark=dark)) for dark in (False, True))
+    return f"light-dark({light},{dark})"

@@ -1,0 +1,172 @@
+/** What is to be drawn, line by line: the data with its references followed. */
+
+import { nameOf } from "./layout.js";
+import { visible } from "./text.js";
+import { firstWhere } from "./words.js";
+
+const CONSTITUENTS = "constituents";
+const CLUSTERS = "clusters";
+const TUPLES = "tuples";
+const TOLD = 200; // letters of a text in what is said of it
+
+/** What the reader wants to see: layers switched off, the least score. */
+export class View {
+  constructor() {
+    this.hidden = new Set();
+    this.least = -Infinity;
+  }
+
+  /** Whether a mark or a link is shown; a link is where its ends are. */
+  shows(item) {
+    if (this.hidden.has(item.layer) || item.score < this.least) return false;
+    return !item.sourceMark || (this.shows(item.sourceMark) && this.shows(item.targetMark));
+  }
+}
+
+/** One document: its characters, its lines, its sides. */
+export class Text {
+  constructor(given, layers) {
+    this.name = given.name;
+    this.notes = given.notes;
+    this.lines = given.lines;
+    this.points = Array.from(given.text);
+    this.sides = given.sides.map((side) => new Side(side, this, layers));
+  }
+
+  /** Return the characters of a line. */
+  line(at) {
+    const [start, end] = this.lines[at];
+    return this.points.slice(start, end).join("");
+  }
+
+  /** Return the line that a character stands in. */
+  lineOf(point) {
+    return Math.max(0, firstWhere(this.lines, ([start]) => start > point) - 1);
+  }
+
+  /** Whether anything in a line differs between the sides. */
+  differs(at) {
+    return this.sides.some((side) => side.lines[at].differs);
+  }
+
+  /** Return what is said of a mark or a link, a line each. */
+  told(item) {
+    const name = `${item.id} ${item.label}: ${this.meaning(item)}`;
+    const score = item.score === undefined ? [] : [`score ${item.score.toFixed(3)}`];
+    return [name, ...score, ...(item.about ?? [])].map(visible);
+  }
+
+  /** Return the text of a mark, or those of the ends of a link. */
+  meaning(item) {
+    if (!item.sourceMark) return nameOf(this.points, item, TOLD);
+    const [source, target] = [item.sourceMark, item.targetMark];
+    const arrow = item.undirected ? "–" : "→";
+    return `“${nameOf(this.points, source)}” ${arrow} “${nameOf(this.points, target)}”`;
+  }
+}
+
+/** One annotation of a text. */
+export class Side {
+  constructor(given, text, layers) {
+    this.text = text;
+    this.loose = given.loose;
+    this.shapes = layers.map((layer) => layer.shape);
+    this.marks = given.spans.map((span, at) => ({ ...span, at }));
+    this.links = given.links.map((link, at) => {
+      const ends = { sourceMark: this.marks[link.source], targetMark: this.marks[link.target] };
+      return { ...link, ...ends, at };
+    });
+    this.lines = text.lines.map(() => ({ marks: [], links: [], differs: false }));
+    this.homes = this.marks.map((mark) => this.#place(mark));
+    for (const link of this.links) this.#connect(link);
+  }
+
+  /** Put a mark into its lines, and return them. */
+  #place(mark) {
+    const home = new Set();
+    for (const [start, end] of mark.fragments) {
+      const last = this.text.lineOf(Math.max(start, end - 1));
+      for (let at = this.text.lineOf(start); at <= last; at += 1) home.add(at);
+    }
+    for (const at of home) this.#add(at, "marks", mark);
+    return [...home].sort((one, other) => one - other);
+  }
+
+  /** Put a link into the line of both its ends, else into the first line of each. */
+  #connect(link) {
+    const [heads, tails] = [this.homes[link.source], this.homes[link.target]];
+    const both = heads.find((at) => tails.includes(at));
+    for (const at of both === undefined ? [heads[0], tails[0]] : [both])
+      this.#add(at, "links", link);
+  }
+
+  #add(at, kind, item) {
+    this.lines[at][kind].push(item);
+    if (item.state) this.lines[at].differs = true;
+  }
+
+  /** Return the line in which a mark or a link begins. */
+  homeOf(item) {
+    return this.homes[item.sourceMark ? item.source : item.at][0];
+  }
+
+  /** Return the marks of a line that stand as boxes over the text. */
+  boxed(at, view) {
+    return this.lines[at].marks.filter((mark) => !this.#is(mark, CONSTITUENTS) && view.shows(mark));
+  }
+
+  /** Return the links of a line that are drawn as arcs; a cluster has a colour instead. */
+  arched(at, view) {
+    return this.lines[at].links.filter((link) => !this.#is(link, CLUSTERS) && view.shows(link));
+  }
+
+  /** Return the outermost constituents that begin in a line, and what is in each constituent. */
+  trees(at, view) {
+    const roots = [];
+    const children = new Map();
+    const open = this.lines[at].marks.filter((mark) => this.#is(mark, CONSTITUENTS));
+    for (const mark of open.filter((each) => view.shows(each))) {
+      const above = this.#above(mark, view);
+      if (above === null) roots.push(mark);
+      else if (children.has(above)) children.get(above).push(mark);
+      else children.set(above, [mark]);
+    }
+    return { roots: roots.filter((mark) => this.homes[mark.at][0] === at), children };
+  }
+
+  /** Return the place of the nearest constituent above that is shown. */
+  #above(mark, view) {
+    let above = mark.parent;
+    while (above !== undefined && !view.shows(this.marks[above])) above = this.marks[above].parent;
+    return above ?? null;
+  }
+
+  /** Return the predicates that begin in a line, each with what leads from it. */
+  tuples(at, view) {
+    const found = new Map();
+    for (const link of this.lines[at].links) {
+      const here = this.#is(link, TUPLES) && this.homes[link.source][0] === at;
+      if (!here || !view.shows(link)) continue;
+      if (!found.has(link.source)) found.set(link.source, [link.sourceMark, []]);
+      found.get(link.source)[1].push(link);
+    }
+    return [...found.values()];
+  }
+
+  #is(item, shape) {
+    return this.shapes[item.layer] === shape;
+  }
+
+  /** Return the keys of what belongs to an item: its cluster, its arrows, its ends. */
+  kin(key) {
+    const at = Number(key.slice(1));
+    if (key[0] === "l") return [key, `s${this.links[at].source}`, `s${this.links[at].target}`];
+    const { cluster, layer } = this.marks[at];
+    if (cluster !== undefined) {
+      const same = this.marks.filter((mark) => mark.cluster === cluster && mark.layer === layer);
+      return same.map((mark) => `s${mark.at}`);
+    }
+    const touching = this.links.filter((link) => link.source === at || link.target === at);
+    return [key, ...touching.map((link) => `l${link.at}`)];
+  }
+}

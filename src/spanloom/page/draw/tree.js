@@ -1,0 +1,126 @@
+/** Constituents as a tree: words in a row at the bottom, each bracket over the middle of its parts. */
+
+import { captionWidth } from "./measure.js";
+import { captionOf } from "./boxes.js";
+import { isBackward, visible } from "./text.js";
+
+export const LAYER = 34; // from one node to the nodes under it
+const APART = 14; // between two parts
+const BLANK = /^\s$/u;
+
+/**
+ * @typedef {object} Node
+ * @property {?import("./boxes.js").Mark} mark  null for words.
+ * @property {string} text
+ * @property {number} width   Of itself.
+ * @property {number} x       Its middle.
+ * @property {number} rank    0 for words, else one more than the highest of its parts.
+ * @property {Node[]} parts
+ *
+ * @typedef {object} Tree
+ * @property {Node} root
+ * @property {number} width
+ * @property {number} rank
+ */
+
+/**
+ * Return the trees of the outermost marks among `roots`.
+ * @param {string[]} points
+ * @param {import("./boxes.js").Mark[]} roots
+ * @param {Map<number, import("./boxes.js").Mark[]>} children  The marks in each mark, by place.
+ * @returns {Tree[]}
+ */
+export function treesOf(points, roots, children, fonts) {
+  return roots.map((mark) => {
+    const root = grow(points, mark, children, fonts);
+    const nodes = [...walk(root)];
+    for (const node of nodes.toReversed()) measure(node);
+    spread(root, 0);
+    const [start, end] = mark.fragments[0];
+    if (isBackward(points.slice(start, end))) for (const node of nodes) node.x = root.room - node.x;
+    return { root, width: root.room, rank: root.rank };
+  });
+}
+
+/** Yield a node and all under it, each before its parts; a tree may be deeper than the stack. */
+export function* walk(root) {
+  const stack = [root];
+  while (stack.length) {
+    const node = stack.pop();
+    yield node;
+    for (let at = node.parts.length - 1; at >= 0; at -= 1) stack.push(node.parts[at]);
+  }
+}
+
+function grow(points, mark, children, fonts) {
+  const root = nodeOf(mark, captionOf(mark), captionWidth(captionOf(mark), fonts));
+  const open = [root];
+  while (open.length) {
+    const node = open.pop();
+    const inner = children.get(node.mark.at) ?? [];
+    const brackets = inner.map((each) => {
+      const caption = captionOf(each);
+      return nodeOf(each, caption, captionWidth(caption, fonts));
+    });
+    open.push(...brackets);
+    node.parts = filled(points, node.mark.fragments[0], brackets, fonts);
+  }
+  return root;
+}
+
+function nodeOf(mark, text, width) {
+  return { mark, text, width, x: 0, rank: 0, room: 0, parts: [] };
+}
+
+/** Return the brackets of a node with the words between them, in order. */
+function filled(points, [start, end], brackets, fonts) {
+  const parts = [];
+  let at = start;
+  for (const bracket of brackets) {
+    const [first, last] = bracket.mark.fragments[0];
+    parts.push(...leaves(points, at, first, fonts), bracket);
+    at = last;
+  }
+  return [...parts, ...leaves(points, at, end, fonts)];
+}
+
+function leaves(points, start, end, fonts) {
+  const words = [];
+  let first = start;
+  for (let at = start; at <= end; at += 1) {
+    if (at < end && !BLANK.test(points[at])) continue;
+    if (first < at) {
+      const text = visible(points.slice(first, at).join(""));
+      words.push(nodeOf(null, text, fonts.text(text)));
+    }
+    first = at + 1;
+  }
+  return words;
+}
+
+/** Fill in the rank of a node and the room it needs, its parts' being known. */
+function measure(node) {
+  const inner = node.parts.reduce((sum, part) => sum + part.room + APART, -APART);
+  node.room = Math.max(node.width, inner);
+  node.rank = node.mark ? 1 + Math.max(0, ...node.parts.map((part) => part.rank)) : 0;
+}
+
+/** Give every node its place, from the left of the room it has. */
+function spread(root, left) {
+  const open = [[root, left]];
+  const order = [];
+  while (open.length) {
+    const [node, start] = open.pop();
+    order.push([node, start]);
+    const inner = node.parts.reduce((sum, part) => sum + part.room + APART, -APART);
+    let at = start + Math.max(0, node.room - inner) / 2;
+    for (const part of node.parts) {
+      open.push([part, at]);
+      at += part.room + APART;
+    }
+  }
+  for (const [node, start] of order.toReversed()) {
+    const [first, last] = [node.parts[0], node.parts.at(-1)];
+    node.x = first ? (first.x + last.x) / 2 : start + node.room / 2;
+  }
+}

@@ -1,0 +1,316 @@
+"""Documents that are hard to draw: every shape of layer, every kind of letter, hostile strings."""
+
+from spanloom.document import (
+    Argument,
+    Attribute,
+    Document,
+    Event,
+    Layer,
+    Note,
+    Relation,
+    Span,
+)
+
+HOSTILE = (
+    "</script><img src=x onerror=window.hurt=1>",
+    "<script>window.hurt=2</script>",
+    "<!--",
+    "<!--<script>",
+    "-->",
+    "]]>",
+    "</noscript><img src=x onerror=window.hurt=3>",
+    "</title></style><svg onload=window.hurt=4>",
+    "\"><img src='https://example.com/x' onerror='window.hurt=5'>",
+    "javascript:window.hurt=6",
+    "__proto__",
+    "constructor",
+    "toString",
+    "\\u003cimg\\u003e",
+    "\\",
+    "&lt;&amp;&#0;",
+    "${window.hurt=7}",
+    "'-alert(1)-'",
+    "{{7*7}}",
+    "\u2028window.hurt=8\u2029",
+    "\ud800",
+    "\udfff lone",
+    "\u202eright to left\u202c",
+    "\u2066\u2069\u200f",
+    "\ufeff\ufffe\uffff",
+    "\x00\x01\x1b[31m",
+    "a\rb\x0b\x0c\x85",
+    "😀" * 3,
+    "url(https://example.com/y)",
+    "@import 'https://example.com/z'",
+)
+
+
+def spans(text: str, *found: tuple[str, str], prefix: str = "T") -> tuple[Span, ...]:
+    """Return a span for each label and piece of text, looked for from left to right."""
+    made, at = [], 0
+    for number, (label, piece) in enumerate(found, 1):
+        at = text.index(piece, at)
+        made.append(Span(f"{prefix}{number}", label, ((at, at + len(piece)),)))
+    return tuple(made)
+
+
+def nested() -> Document:
+    text = "The Bank of the United States of America said no ."
+    found = (
+        Span("T1", "Organization", ((4, 40),), 0.91),
+        Span("T2", "Country", ((16, 40),), 0.72),
+        Span("T3", "Adjective", ((16, 22),), 0.33),
+        Span("T4", "Speech", ((41, 45), (46, 48)), 0.55),
+    )
+    links = (Relation("R1", "speaker", "T4", "T1", score=0.8), Relation("R2", "in", "T1", "T2"))
+    notes = (Note("#1", "AnnotatorNotes", "T1", "founded 1791"),)
+    return Document(text, (Layer("main", found, links, notes=notes),), "nested")
+
+
+def discontinuous() -> Document:
+    text = "Pains in the left and right arm, and he turned the old radio off again."
+    found = (
+        Span("T1", "Symptom", ((0, 17), (28, 31))),
+        Span("T2", "Symptom", ((0, 12), (22, 31))),
+        Span("T3", "Verb", ((40, 46), (61, 64))),
+        Span("T4", "Device", ((47, 60),)),
+    )
+    attributes = (Attribute("A1", "Negated", "T2"), Attribute("A2", "Side", "T1", "left"))
+    event = Event("E1", "Verb", "T3", (Argument("Theme", "T4"),))
+    return Document(
+        text, (Layer("main", found, events=(event,), attributes=attributes),), "gaps & events"
+    )
+
+
+def right_to_left() -> Document:
+    text = "قابلت ليلى صديقها في القاهرة عام 2011 .\nדני פגש את Bob Smith בתל אביב אתמול ."
+    found = spans(
+        text,
+        ("Person", "ليلى"),
+        ("Place", "القاهرة"),
+        ("Date", "2011"),
+        ("Person", "דני"),
+        ("Person", "Bob Smith"),
+        ("Place", "תל אביב"),
+    )
+    links = (
+        Relation("R1", "in", "T1", "T2"),
+        Relation("R2", "when", "T1", "T3"),
+        Relation("R3", "met", "T4", "T5"),
+        Relation("R4", "same", "T1", "T4"),
+    )
+    return Document(text, (Layer("main", found, links),), "right to left")
+
+
+def letters() -> Document:
+    text = "👩‍🔬 met 👨‍👩‍👧‍👦 in Zu\u0308rich 🇨🇭 with cafe\u0301 👍🏽 and नमस्ते 한국어 漢字カナ ."
+    found = spans(
+        text,
+        ("Emoji", "👩‍🔬"),
+        ("Emoji", "👨‍👩‍👧‍👦"),
+        ("Place", "Zu\u0308rich"),
+        ("Flag", "🇨🇭"),
+        ("Noun", "cafe\u0301"),
+        ("Emoji", "👍🏽"),
+        ("Word", "नमस्ते"),
+        ("Language", "한국어"),
+        ("Script", "漢字"),
+        ("Script", "カナ"),
+    )
+    return Document(text, (Layer("main", found, (Relation("R1", "met", "T1", "T2"),)),), "letters")
+
+
+def long() -> Document:
+    text = "word " * 60 + "x" * 10_000 + " end\n\n" + "a short line"
+    end = text.index(" end")
+    found = (
+        Span("T1", "Far", ((0, 4),)),
+        Span("T2", "Long", ((end - 10_000, end),)),
+        Span("T3", "Near", ((250, 254),)),
+        Span("T4", "Late", ((len(text) - 4, len(text)),)),
+        Span("T5", "Mid", ((100, 104),)),
+    )
+    links = tuple(
+        Relation(f"R{at}", label, head, tail)
+        for at, (label, head, tail) in enumerate(
+            [("next", "T1", "T5"), ("over", "T1", "T3"), ("to", "T3", "T2"), ("line", "T1", "T4")]
+        )
+    )
+    return Document(text, (Layer("main", found, links),), "long")
+
+
+SENTENCE = "John works for Orbis in the old town of Rome and Mary has a red cat ."
+HEADS = (2, 0, 4, 2, 8, 8, 8, 2, 10, 8, 13, 13, 2, 16, 16, 13, 2)
+DEPRELS = (
+    *("nsubj", "root", "case", "obl", "case", "det", "amod", "obl", "case", "nmod"),
+    *("cc", "nsubj", "conj", "det", "amod", "obj", "punct"),
+)
+
+
+def word_spans(text: str, prefix: str) -> list[Span]:
+    """Return a span for each word."""
+    made, at = [], 0
+    for number, word in enumerate(text.split(), 1):
+        at = text.index(word, at)
+        made.append(Span(f"{prefix}{number}", "word", ((at, at + len(word)),)))
+        at += len(word)
+    return made
+
+
+def dependency(heads=HEADS, labels=DEPRELS) -> Layer:
+    found = word_spans(SENTENCE, "d")
+    links = [
+        Relation(f"D{at}", label, f"d{head or at}", f"d{at}")
+        for at, (head, label) in enumerate(zip(heads, labels, strict=True), 1)
+    ]
+    return Layer("dependency", tuple(found), tuple(links))
+
+
+def constituents() -> Layer:
+    whole = (
+        ("S", 0, 17),
+        ("S", 0, 11),
+        ("NP", 0, 1),
+        ("VP", 1, 11),
+        ("PP", 2, 4),
+        ("NP", 3, 4),
+        ("PP", 4, 10),
+        ("NP", 5, 10),
+        ("NP", 5, 8),
+        ("PP", 8, 10),
+        ("NP", 9, 10),
+        ("S", 11, 16),
+        ("NP", 11, 12),
+        ("VP", 12, 16),
+        ("NP", 13, 16),
+    )
+    words = word_spans(SENTENCE, "w")
+    return Layer(
+        "constituency",
+        tuple(
+            Span(f"c{at}", label, ((words[first].start, words[last - 1].end),))
+            for at, (label, first, last) in enumerate(whole)
+        ),
+    )
+
+
+def parsed() -> Document:
+    return Document(SENTENCE, (dependency(), constituents()), "parsed")
+
+
+def coreference() -> Document:
+    text = "Ada met Bob and his sister .\nShe saw him with her .\nBob slept ."
+    found = spans(
+        text,
+        ("mention", "Ada"),
+        ("mention", "Bob"),
+        ("mention", "his"),
+        ("mention", "She"),
+        ("mention", "him"),
+        ("mention", "her"),
+        ("mention", "Bob"),
+        prefix="m",
+    )
+    sister = Span("m8", "mention", ((16, 26),))
+    pairs = (("m4", "m1"), ("m3", "m2"), ("m5", "m3"), ("m7", "m5"), ("m6", "m8"))
+    links = tuple(Relation(f"C{at}", "coref", *pair) for at, pair in enumerate(pairs))
+    return Document(text, (Layer("coreference", (*found, sister), links),), "coreference")
+
+
+def tuples() -> Document:
+    text = "Ada sold the old house to Bob in May , and he painted it ."
+    found = spans(
+        text,
+        ("argument", "Ada"),
+        ("sell.01", "sold"),
+        ("argument", "the old house"),
+        ("argument", "to Bob"),
+        ("argument", "in May"),
+        ("argument", "he"),
+        ("paint.01", "painted"),
+        ("argument", "it"),
+        prefix="s",
+    )
+    roles = (
+        ("ARG0", "s2", "s1"),
+        ("ARG1", "s2", "s3"),
+        ("ARG2", "s2", "s4"),
+        ("ARGM-TMP", "s2", "s5"),
+        ("ARG0", "s7", "s6"),
+        ("ARG1", "s7", "s8"),
+    )
+    links = tuple(Relation(f"S{at}", *role) for at, role in enumerate(roles))
+    return Document(text, (Layer("srl", found, links),), "roles")
+
+
+def hostile() -> list[Document]:
+    """Return documents whose texts, labels, notes, ids, names and layers are hostile."""
+    made = []
+    for at, nasty in enumerate(HOSTILE):
+        layer = Layer(
+            f"layer {at} {nasty}",
+            (Span(f"T1{nasty}", nasty, ((0, len(nasty)),), 0.5), Span("T2", "B", ((0, 0),))),
+            (Relation(nasty, nasty, f"T1{nasty}", "T2"),),
+            attributes=(Attribute("A1", nasty, "T2", nasty), Attribute("A2", nasty, "T9")),
+            notes=(Note(f"#{nasty}", nasty, "T2", nasty),),
+        )
+        made.append(Document(nasty, (layer,), f"{nasty} {at}"))
+    return made
+
+
+def empty() -> Document:
+    return Document("", (Layer("main", (Span("T1", "Empty", ((0, 0),)),)),), "empty")
+
+
+def many(sentences: int = 500) -> Document:
+    """Return sentences with nested spans, relations and scores."""
+    line = "Add 250 ml of Genomic Lysis Buffer to the tube and invert it 10 times\n"
+    pieces = (("Action", 0, 3), ("Amount", 4, 10), ("Reagent", 14, 34), ("Name", 14, 27))
+    pieces += (("Location", 38, 46), ("Action", 51, 57), ("Count", 61, 69))
+    links = (("Acts-on", 0, 2), ("Measure", 2, 1), ("Site", 0, 4), ("Count", 5, 6))
+    found, related = [], []
+    for number in range(sentences):
+        start = number * len(line)
+        for at, (label, first, last) in enumerate(pieces):
+            score = (number * 7 + at) % 100 / 100
+            name = f"T{number * len(pieces) + at}"
+            found.append(Span(name, label, ((start + first, start + last),), score))
+        for at, (label, head, tail) in enumerate(links):
+            ends = (f"T{number * len(pieces) + end}" for end in (head, tail))
+            related.append(Relation(f"R{number * len(links) + at}", label, *ends))
+    return Document(line * sentences, (Layer("main", tuple(found), tuple(related)),), "many")
+
+
+def compared() -> tuple[list[Document], list[Document]]:
+    """Return gold and predicted documents with every kind of difference."""
+    text = f"{SENTENCE}\nAll is well .\nAdd the buffer and wait ."
+    gold = Layer(
+        "main",
+        spans(text, ("Person", "John"), ("Group", "Orbis"), ("Place", "the old town of Rome"))
+        + spans(text, ("Action", "Add"), ("Reagent", "buffer"), ("Action", "wait"), prefix="U"),
+        (Relation("R1", "works", "T1", "T2"), Relation("R2", "acts", "U1", "U2")),
+    )
+    guess = Layer(
+        "main",
+        spans(text, ("Person", "John"), ("Place", "Orbis"), ("Place", "Rome"))
+        + spans(text, ("Action", "Add"), ("Reagent", "buffer"), ("Time", "."), prefix="U"),
+        (Relation("R1", "works", "T1", "T2"), Relation("R2", "uses", "U1", "U2")),
+    )
+    wrong = dependency((*HEADS[:7], 4, *HEADS[8:]), (*DEPRELS[:7], "nmod", *DEPRELS[8:]))
+    one = Document(text, (gold, dependency()), "one")
+    other = Document(text, (guess, wrong), "one")
+    return [one, right_to_left()], [other, right_to_left()]
+
+
+def every() -> list[Document]:
+    return [
+        nested(),
+        discontinuous(),
+        parsed(),
+        coreference(),
+        tuples(),
+        right_to_left(),
+        letters(),
+        long(),
+        empty(),
+    ]
