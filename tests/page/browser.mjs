@@ -1,0 +1,222 @@
+// Opens pages in a browser, uses them as a reader would, and prints what it saw as JSON.
+// node browser.mjs PLAYWRIGHT CHROMIUM FOLDER [SHOTS]: FOLDER has the pages, SHOTS takes pictures.
+
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const [library, executablePath, folder, shots] = process.argv.slice(2);
+const { chromium } = createRequire(import.meta.url)(library);
+const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+];
+const WIDTHS = [1200, 480];
+
+const seen = { errors: [], requests: [] };
+const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+
+async function open(name, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+  page.on("pageerror", (error) => seen.errors.push(`${name}: ${error.message}`));
+  page.on(
+    "console",
+    (said) => said.type() === "error" && seen.errors.push(`${name}: ${said.text()}`),
+  );
+  page.on("request", (request) => seen.requests.push(request.url()));
+  await page.goto(`file://${join(folder, `${name}.html`)}`);
+  return page;
+}
+
+const drawn = (page) => page.waitForSelector("svg .item");
+const count = (page, selector) => page.locator(selector).count();
+
+async function every() {
+  const page = await open("every");
+  await drawn(page);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const found = {
+    lines: await count(page, ".line"),
+    waiting: await count(page, ".line.waiting"),
+    trees: await count(page, "svg.tree"),
+    tables: await count(page, "tr.tuple"),
+    backward: await count(page, ".row.rtl"),
+    covered: await page.evaluate(overlapping),
+    wide: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+  };
+  await page.setViewportSize({ width: 480, height: 900 });
+  await page.waitForTimeout(400);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  found.narrow = {
+    covered: await page.evaluate(overlapping),
+    wide: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+  };
+  await page.close();
+  return found;
+}
+
+// In the page: captions and words that cover one another, as the browser has set them.
+function overlapping() {
+  const found = [];
+  for (const svg of document.querySelectorAll("svg.strip")) {
+    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent);
+    const boxes = texts.map((text) => [text, text.getBoundingClientRect()]);
+    const inside = ([, one], [, other]) =>
+      Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1.5 &&
+      Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 4;
+    boxes.forEach((one, at) => {
+      for (const other of boxes.slice(at + 1)) {
+        if (inside(one, other)) found.push(`${one[0].textContent} / ${other[0].textContent}`);
+      }
+    });
+  }
+  return found;
+}
+
+async function layers() {
+  const page = await open("coreference");
+  await drawn(page);
+  const before = await count(page, ".item");
+  await page.hover('.item[data-cluster="2"], .tint[data-cluster="2"]');
+  const lit = await page.locator(".item.lit").allTextContents();
+  const tip = await page.locator(".tip").innerText();
+  await page.click(".panel .chip");
+  await page.waitForTimeout(100);
+  const without = await count(page, ".item");
+  await page.click(".panel .chip");
+  await page.waitForTimeout(100);
+  const again = await count(page, ".item");
+  await page.close();
+  return { before, lit, tip, without, again };
+}
+
+async function scores() {
+  const page = await open("nested");
+  await drawn(page);
+  const said = () => page.locator(".slider output").innerText();
+  const shown = () =>
+    page.locator(".item").evaluateAll((all) => all.map((each) => each.dataset.key));
+  const all = [await said(), await shown()];
+  await page.locator(".slider input").fill("0.6");
+  await page.waitForTimeout(100);
+  const few = [await said(), await shown()];
+  await page.close();
+  return { all, few };
+}
+
+async function keys() {
+  const page = await open("nested");
+  await drawn(page);
+  const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? null);
+  await page.locator(".theme").focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  const found = {
+    first: await focused(),
+    label: await page.evaluate(() => document.activeElement.ariaLabel),
+  };
+  await page.keyboard.press("ArrowRight");
+  found.second = await focused();
+  found.tip = await page.locator(".tip").isVisible();
+  await page.keyboard.press("Escape");
+  found.left = await focused();
+  found.hidden = !(await page.locator(".tip").isVisible());
+  await page.close();
+  return found;
+}
+
+async function pair() {
+  const page = await open("pair");
+  await drawn(page);
+  const kinds = await page.locator(".differences .chip").allTextContents();
+  const rows = await page
+    .locator(".differences tbody tr")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  await page.click(".differences td button.attachment");
+  const place = await page.evaluate(() => document.activeElement.getAttribute("class"));
+  const sides = await page
+    .locator(".line")
+    .evaluateAll((all) => all.map((line) => line.children.length));
+  await page.click(".differences .chip.missed");
+  const shown = await page.locator(".differences tbody tr:visible").count();
+  await page.close();
+  return { kinds, rows, place, sides, shown };
+}
+
+async function hostile() {
+  const page = await open("hostile");
+  await drawn(page);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const found = {
+    hurt: await page.evaluate(() => window.hurt ?? null),
+    images: await count(page, "img, svg svg, iframe, object, link"),
+    scripts: await count(page, "script"),
+    sections: await count(page, ".document"),
+    heading: await page.locator("h1").innerText(),
+  };
+  await page.close();
+  return found;
+}
+
+// Seconds of the page's main thread on the processor: other programs may run beside it.
+async function speed() {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+  await page.goto(`file://${join(folder, "many.html")}`);
+  await page.waitForFunction(() => document.querySelector(".line:not(.waiting)"));
+  const found = { first: await used(), lines: await count(page, ".line") };
+  found.waiting = await count(page, ".line.waiting");
+  await page.evaluate(() => {
+    window.dispatchEvent(new Event("beforeprint"));
+    document.body.getBoundingClientRect();
+  });
+  found.all = await used();
+  await page.close();
+  return found;
+}
+
+async function plain() {
+  const page = await open("nested", { javaScriptEnabled: false });
+  const text = await page.locator("noscript").innerText();
+  await page.close();
+  return text;
+}
+
+// What is drawn stays right when lines are set anew and when nobody says which are in view.
+async function fallback() {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  await page.addInitScript(() => delete window.IntersectionObserver);
+  await page.goto(`file://${join(folder, "every.html")}`);
+  await page.waitForFunction(() => !document.querySelector(".line.waiting"));
+  await page.click(".theme");
+  const theme = await page.evaluate(() => document.documentElement.dataset.theme);
+  await page.close();
+  return theme;
+}
+
+async function pictures() {
+  for (const name of ["every", "pair"]) {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of WIDTHS) {
+        const page = await open(name, { colorScheme, viewport: { width, height: 2000 } });
+        await drawn(page);
+        await page.waitForTimeout(300);
+        await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`) });
+        await page.close();
+      }
+    }
+  }
+}
+
+for (const look of [every, layers, scores, keys, pair, hostile, speed, plain, fallback]) {
+  seen[look.name] = await look();
+}
+if (shots) await pictures();
+await browser.close();
+console.log(JSON.stringify(seen));
