@@ -89,8 +89,8 @@ function raise(boxes, arcs) {
   for (const [, arc] of order) {
     let height = 0;
     for (const box of boxes) {
-      const stands = overlap(arc.reach, [box.left, box.right], CLEAR);
-      if (stands) height = Math.max(height, box.top);
+      if (overlap(arc.reach, [box.left, box.right], CLEAR)) height = Math.max(height, box.top);
+      else if (overlap(arc.reach, box.reach)) height = Math.max(height, box.bottom);
     }
     for (const foot of [arc.source, arc.target]) if (foot) height = Math.max(height, foot.y);
     height += RISE;
