@@ -14,11 +14,7 @@ import pytest
 
 def test_what_it_needs_is_told(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    told = fails("serve", code=2)
-    assert (
-        told
-        == "spanloom: serve needs uvicorn, which is not installed: pip install 'spanloom[serve]'"
-    )
+    assert fails("serve").endswith("needs uvicorn, which is not installed: pip install 'spanloom[serve]'")
 
 
 def test_without_a_model_it_says_what_annotate_says(fails, tmp_path, monkeypatch):
