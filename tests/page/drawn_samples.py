@@ -1,5 +1,7 @@
 """Documents that are hard to draw: every shape of layer, every kind of letter, hostile strings."""
 
+from itertools import combinations, islice
+
 from spanloom.document import (
     Argument,
     Attribute,
@@ -11,7 +13,7 @@ from spanloom.document import (
     Span,
 )
 
-HOSTILE = (
+_HOSTILE = (
     "</script><img src=x onerror=window.hurt=1>",
     "<script>window.hurt=2</script>",
     "<!--",
@@ -43,6 +45,8 @@ HOSTILE = (
     "url(https://example.com/y)",
     "@import 'https://example.com/z'",
 )
+_PAIRS = ("".join(pair) for pair in combinations(_HOSTILE, 2))
+HOSTILE = (*_HOSTILE, *islice(_PAIRS, 100 - len(_HOSTILE)))
 
 
 def spans(text: str, *found: tuple[str, str], prefix: str = "T") -> tuple[Span, ...]:
