@@ -14,7 +14,8 @@ import pytest
 
 def test_what_it_needs_is_told(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert fails("serve").endswith("needs uvicorn, which is not installed: pip install 'spanloom[serve]'")
+    told = fails("serve", code=1)
+    assert told.endswith("needs uvicorn, which is not installed: pip install 'spanloom[serve]'")
 
 
 def test_without_a_model_it_says_what_annotate_says(fails, tmp_path, monkeypatch):
