@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import drawn_samples as drawn
 import pytest
@@ -16,7 +17,7 @@ from lxml import html as lxml
 from spanloom.document import Document, Layer, Note, Span
 from spanloom.page.data import drawing
 from spanloom.page.html import render, render_pair
-from spanloom.page.script import modules, script
+from spanloom.page.script import DRAWING, modules, script
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "main", "noscript", "p"),
@@ -63,7 +64,7 @@ def read(page: str) -> tuple[dict, Reader]:
     assert found.names <= ATTRIBUTES
     assert found.tags["script"] == 2
     data, code = found.scripts
-    assert code.startswith(script())
+    assert code.startswith(script(DRAWING))
     other = lxml.document_fromstring(page).xpath("//script")
     assert [each.text for each in other] == [data, code]
     return json.loads(data), found
@@ -125,18 +126,18 @@ def test_style_and_script_ask_nothing_of_any_network():
     bare = re.sub(r"/\*.*?\*/", "", page, flags=re.DOTALL)
     bare = bare.replace("http://www.w3.org/2000/svg", "")  # the name of SVG, asked of nobody
     assert not re.search(r"https?:|url\(|@import|\bfetch\b|XMLHttpRequest|import\(|innerHTML", bare)
-    assert not re.search(r"\bsrc\b|href|eval|insertAdjacentHTML|document\.write", script())
+    assert not re.search(r"\bsrc\b|href|eval|insertAdjacentHTML|document\.write", script(DRAWING))
 
 
 def test_modules_stand_behind_what_they_import_and_all_files_are_used():
-    from spanloom.page import script as joined
-
-    folder = joined.files("spanloom.page").joinpath("draw")
-    assert sorted(modules()) == sorted(
-        file.name.removesuffix(".js") for file in folder.iterdir() if file.name.endswith(".js")
+    folder = files("spanloom.page").joinpath("draw")
+    assert sorted(modules(DRAWING)) == sorted(
+        f"page/draw/{file.name.removesuffix('.js')}"
+        for file in folder.iterdir()
+        if file.name.endswith(".js")
     )
-    assert modules()[-1] == joined.ENTRY
-    assert not re.search(r"^(import|export)\b", script(), re.MULTILINE)
+    assert modules(DRAWING)[-1] == DRAWING
+    assert not re.search(r"^(import|export)\b", script(DRAWING), re.MULTILINE)
 
 
 def test_texts_and_tables_stand_where_no_script_is_run():

@@ -43,7 +43,7 @@ def drawing(
     page = _Page(given, pictures)
     shown = []
     for document, drawn in zip(given, pictures, strict=True):
-        names = {layer.name for layer in drawn_layers(document, layers)}
+        names = {layer.name for layer in drawn_layers(document, layers)} | {SENTENCES}  # lines
         hidden = [layer.name for layer in document.layers if layer.name not in names]
         note = [f"layers not drawn: {', '.join(hidden)}"] if hidden else []
         shown.append(_document(document, [page.side(document, drawn)], note))

@@ -4,8 +4,6 @@ The policy names the sums of the one style and the one script, so that nothing e
 stands in a document. Without scripts a page shows texts and tables.
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable
 from functools import cache
@@ -15,7 +13,8 @@ from typing import Any
 
 from spanloom.page import palette
 from spanloom.page.glyphs import visible
-from spanloom.page.script import script
+from spanloom.page.policy import policy
+from spanloom.page.script import DRAWING, script
 
 _START = """
 const given = JSON.parse(document.getElementById("data").textContent);
@@ -29,11 +28,7 @@ def sheet(data: dict[str, Any], plain: Iterable[tuple[str, str]]) -> str:
 
     ``plain`` has the heading and the text of what is shown where no script is run.
     """
-    style, code = _style(), script() + _START
-    policy = (
-        f"default-src 'none'; script-src {_sum(code)}; style-src {_sum(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    rules, code = style(), script(DRAWING) + _START
     title = escape(visible(data["title"]))
     shown = "\n".join(
         f"<h2>{escape(visible(head))}</h2>\n<pre>{escape(_lines(text))}</pre>"
@@ -41,9 +36,9 @@ def sheet(data: dict[str, Any], plain: Iterable[tuple[str, str]]) -> str:
     )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(code, rules)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style></head>\n"
+        f"<title>{title}</title>\n<style>{rules}</style></head>\n"
         f'<body><h1>{title}</h1>\n<main id="drawing"></main>\n'
         "<noscript><p>Spans and arcs are drawn by a script, which this browser does not run. "
         f"Texts and tables are here.</p>\n{shown}</noscript>\n"
@@ -61,12 +56,8 @@ def _lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-def _sum(content: str) -> str:
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
 @cache
-def _style() -> str:
+def style() -> str:
+    """Return the rules of a drawing and of the page around it."""
     rules = files("spanloom.page").joinpath("draw", "draw.css").read_text(encoding="utf-8")
     return rules + palette.style()

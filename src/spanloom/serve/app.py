@@ -2,13 +2,11 @@
 
     counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ FastAPI's routes ▶ the queue
 
-A page for browsers is one more router: ``pages`` of ``application``. It sets the content policy
-that it needs on its own replies.
+The page for browsers sets the content policy that it needs on its own reply.
 """
 
 import asyncio
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from fastapi import APIRouter, FastAPI, Request
@@ -16,7 +14,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from spanloom.serve import described, requests
+from spanloom.serve import browser, described, requests
 from spanloom.serve.about import About
 from spanloom.serve.access import Access
 from spanloom.serve.batcher import Batcher, Failed, Full, Stopped
@@ -103,11 +101,10 @@ def application(
     limits: Limits = Limits(),
     *,
     token: str | None = None,
-    pages: Sequence[APIRouter] = (),
 ) -> ASGIApp:
     """Return the server as an ASGI application; ``batcher`` is started and ended by the caller.
 
-    With a ``token`` only those who send it are answered. ``pages`` are further addresses.
+    With a ``token`` only those who send it are answered.
     """
     service = Service(batcher, about, limits)
     api = FastAPI(
@@ -123,8 +120,6 @@ def application(
         },
     )
     api.include_router(_model_routes(service))
-    for page in pages:
-        api.include_router(page)
     inner: ASGIApp = Receipt(api, limits)
     if token is not None:
         inner = Access(inner, token)
@@ -170,6 +165,10 @@ def _state_routes(service: Service, counted: Counted) -> APIRouter:
         if not service.batcher.is_ready:
             raise Problem(503, "the model is not ready, or has ended", headers=_SOON)
         return Response('{"status": "ready"}', media_type=_JSON)
+
+    @router.get("/", **described.PAGE)
+    async def index() -> Response:
+        return browser.page()
 
     @router.get("/metrics", **described.METRICS)
     async def metrics() -> Response:

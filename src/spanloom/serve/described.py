@@ -79,7 +79,7 @@ ANNOTATE = _post(
         "text": _TEXT,
         "texts": _TEXTS,
         "tasks": _TASKS,
-        "format": {"enum": ["json", "brat", "conllu"], "default": "json"},
+        "format": {"enum": ["json", "brat", "conllu", "page"], "default": "json"},
     },
     {"text": "Ada met Bob."},
     {
@@ -132,9 +132,10 @@ READY = _get(
     {"status": "ready"},
     "the model is not warm yet, or has ended",
 )
+PAGE = _get("The page: texts annotated and drawn in a browser.", "text/html", "<!DOCTYPE html>")
 METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")
 
 PATHS = (
     *("/v1/annotate", "/v1/ask", "/v1/classify", "/v1/model"),
-    *("/health/live", "/health/ready", "/metrics", "/openapi.json"),
+    *("/health/live", "/health/ready", "/metrics", "/openapi.json", "/"),
 )

@@ -4,14 +4,15 @@ What spells is a value that compares, so that texts which are spelled alike go t
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.document import WORDS, Document, Layer, Relation, Span
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import write as brat
 from spanloom.forms.parts import VALUE
 from spanloom.forms.queries import answers
+from spanloom.page.data import drawing
 
 Layers = tuple[tuple[str, str], ...]  # the names of tasks, each with the layer that it writes
 
@@ -33,8 +34,14 @@ def as_conllu(document: Document) -> str:
     return json.dumps({"conllu": conllu.dumps([document], options=complete)})
 
 
-FORMS = {"json": as_json, "brat": as_brat, "conllu": as_conllu}
-CUT = frozenset({"conllu"})  # forms that need words
+def as_page(document: Document) -> str:
+    """Return what the page draws: each sentence opens a line, and words are not drawn."""
+    kept = tuple(layer for layer in document.layers if layer.name != WORDS)
+    return json.dumps(drawing([replace(document, layers=kept)], title=document.name))
+
+
+FORMS = {"json": as_json, "brat": as_brat, "conllu": as_conllu, "page": as_page}
+CUT = frozenset({"conllu", "page"})  # forms that need words or sentences
 
 
 @dataclass(frozen=True, slots=True)

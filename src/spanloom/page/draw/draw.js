@@ -27,11 +27,12 @@ const SLICE = 20; // lines that are drawn at once where nobody says which are in
  * @param {HTMLElement} host
  * @param {object} data  As page/data.py makes it.
  * @param {{ahead?: number}} options  How many pixels beyond the view lines are drawn.
- * @returns {() => void}  Stops listening to the page.
+ * @returns {{stop: () => void, complete: () => void}}  `stop` ends listening to the page,
+ *   `complete` draws the lines that were not near the view yet.
  */
 export function draw(host, data, { ahead = 600 } = {}) {
   const drawing = new Drawing(host, data, ahead);
-  return () => drawing.stop();
+  return { stop: () => drawing.stop(), complete: () => drawing.complete() };
 }
 
 class Drawing {
@@ -121,7 +122,7 @@ class Drawing {
     });
     this.sized.observe(this.host);
     const { signal } = this.#stopped;
-    defaultView.addEventListener("beforeprint", () => this.#drawAll(), { signal });
+    defaultView.addEventListener("beforeprint", () => this.complete(), { signal });
     this.#observe();
   }
 
@@ -152,7 +153,8 @@ class Drawing {
     this.#observe();
   }
 
-  #drawAll() {
+  /** Draw all lines, wherever the view is. */
+  complete() {
     for (const element of this.#lines.keys()) this.#drawLine(element);
   }
 

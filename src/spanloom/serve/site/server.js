@@ -1,0 +1,99 @@
+/** What the server is asked, and in plain words why it does not answer. */
+
+const TRIES = 5; // of a request that is told to come again
+const TOKEN = "spanloom-token"; // its key in the storage, which ends with the tab
+
+/** Why there is no answer; the message is for the reader. */
+export class Trouble extends Error {}
+
+/** The server answers those alone who send a token, and this one was not sent, or is wrong. */
+export class Locked extends Trouble {}
+
+/** The API that the page came from. */
+export class Server {
+  /**
+   * @param {Window} window
+   * @param {(said: string) => void} say  Is told when the server is busy.
+   */
+  constructor(window, say) {
+    this.window = window;
+    this.say = say;
+  }
+
+  /** Return what the server tells of its model and its limits. */
+  async model(signal) {
+    return this.#asked("/v1/model", {}, signal);
+  }
+
+  /**
+   * Return a text, annotated.
+   * @param {{text: string, tasks: string[]}} asked
+   * @param {string} format  As /v1/annotate knows them.
+   */
+  async annotate(asked, format, signal) {
+    const body = JSON.stringify({ ...asked, format });
+    const how = { method: "POST", body, headers: { "Content-Type": "application/json" } };
+    const { documents } = await this.#asked("/v1/annotate", how, signal);
+    return documents[0];
+  }
+
+  /** Send this token from now on, until the tab is closed. */
+  set token(token) {
+    this.window.sessionStorage.setItem(TOKEN, token);
+  }
+
+  async #asked(path, how, signal) {
+    for (let tries = 1; ; tries += 1) {
+      const reply = await this.#reply(path, how, signal);
+      if (reply.ok) return await whole(reply, signal);
+      const wait = secondsOf(reply);
+      if (wait === null || tries === TRIES) throw await troubleOf(reply);
+      this.say(`The server is busy; asking again in ${wait} s (${tries} of ${TRIES - 1}).`);
+      await pause(this.window, 1000 * wait, signal);
+    }
+  }
+
+  async #reply(path, how, signal) {
+    const token = this.window.sessionStorage.getItem(TOKEN);
+    const access = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const headers = { ...how.headers, ...access };
+    return orAway(this.window.fetch(path, { ...how, headers, signal }), signal);
+  }
+}
+
+function whole(reply, signal) {
+  return orAway(reply.json(), signal);
+}
+
+/** Wait for the server; what goes wrong on the way means that it is away, unless we gave up. */
+async function orAway(promise, signal) {
+  try {
+    return await promise;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Trouble("The server does not answer.", { cause: error });
+  }
+}
+
+/** Return after how many seconds the server wants to be asked again, null if it does not. */
+function secondsOf(reply) {
+  const said = Number(reply.headers.get("Retry-After") ?? NaN);
+  return reply.status === 503 && said >= 0 ? said : null;
+}
+
+/** Say what a reply says that is no answer; a proxy before the server may say nothing. */
+async function troubleOf(reply) {
+  const { title, detail } = await reply.json().catch(() => ({}));
+  const said = [title ?? `Status ${reply.status}`, detail].filter(Boolean).join(": ");
+  return reply.status === 401 ? new Locked(said) : new Trouble(said);
+}
+
+function pause(window, milliseconds, signal) {
+  return new Promise((done, failed) => {
+    const timer = window.setTimeout(done, milliseconds);
+    signal.addEventListener("abort", () => {
+      window.clearTimeout(timer);
+      failed(signal.reason);
+    });
+  });
+}
