@@ -4,7 +4,11 @@ A test asks ``golden("brat")`` (or ``data("wlp")``) for a folder outside the rep
 missing the test is skipped and counted. A test of many cases tells how many by ``golden.count(n)``.
 """
 
+import json
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,47 @@ def golden(record_property):
 def data(record_property):
     """Find a corpus: SPANLOOM_DATA, else beside the repository."""
     return Golden(Path(os.environ.get("SPANLOOM_DATA", BESIDE / "data")), record_property)
+
+
+OLDEST = (20, 19)  # the first node that takes a module for what it is, whatever its suffix
+
+
+@pytest.fixture(scope="session")
+def node():
+    """Where node is, which runs the modules of pages."""
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("no node to run the modules of pages with")
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.findall(r"\d+", told)))
+    if version < OLDEST:
+        pytest.skip(f"node {told.strip()} is older than {'.'.join(map(str, OLDEST))}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(node):
+    """Have a script use a browser: ``browser(script, *arguments)`` returns the JSON it prints.
+
+    SPANLOOM_PLAYWRIGHT is the folder of playwright-core, SPANLOOM_CHROMIUM the browser where it is
+    not on the path.
+    """
+    library = os.environ.get("SPANLOOM_PLAYWRIGHT")
+    names = ("chromium", "chromium-browser")
+    chromium = os.environ.get("SPANLOOM_CHROMIUM") or next(
+        filter(None, map(shutil.which, names)), None
+    )
+    for what, path in (("chromium", chromium), ("SPANLOOM_PLAYWRIGHT", library)):
+        if not path:
+            pytest.skip(f"no {what}: the pages are not tried in a browser")
+
+    def used(script, *arguments):
+        command = [node, script, Path(library).resolve(), chromium, *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
+
+    return used
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,13 +1,10 @@
 """Pages in a real browser, used as a reader would: ``make browser-test``.
 
-Needs node, chromium and playwright-core: SPANLOOM_PLAYWRIGHT is the folder of that package,
-SPANLOOM_CHROMIUM the browser where it is not on the path, SPANLOOM_SHOTS a folder for pictures.
+Needs node, chromium and playwright-core (``tests/conftest.py``); SPANLOOM_SHOTS is a folder for
+pictures.
 """
 
-import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import drawn_samples as drawn
@@ -21,27 +18,14 @@ DRIVER = Path(__file__).with_name("browser.mjs")
 SECONDS = 2.0  # of the page's main thread, for 500 sentences
 
 
-def _found(*names):
-    return next(filter(None, map(shutil.which, names)), None)
-
-
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+def seen(browser, tmp_path_factory):
     """What the driver saw on all pages."""
-    node = _found("node")
-    browser = os.environ.get("SPANLOOM_CHROMIUM") or _found("chromium", "chromium-browser")
-    library = os.environ.get("SPANLOOM_PLAYWRIGHT")
-    for what, path in (("node", node), ("chromium", browser), ("SPANLOOM_PLAYWRIGHT", library)):
-        if not path:
-            pytest.skip(f"no {what}: the pages are not tried in a browser")
     folder = tmp_path_factory.mktemp("pages")
     for name, page in pages().items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     shots = [os.environ["SPANLOOM_SHOTS"]] if "SPANLOOM_SHOTS" in os.environ else []
-    command = [node, DRIVER, Path(library).resolve(), browser, folder, *shots]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=1200)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return browser(DRIVER, folder, *shots)
 
 
 def pages():

@@ -1,6 +1,6 @@
 /** The text as it is typed, pasted, dropped or opened: how long it is, and where it came from. */
 
-import { Trouble } from "./server.js";
+import { Trouble } from "./trouble.js";
 
 /**
  * Return how many characters a text has, as the server counts them.

@@ -1,10 +1,9 @@
 /** What the server is asked, and in plain words why it does not answer. */
 
+import { Trouble } from "./trouble.js";
+
 const TRIES = 5; // of a request that is told to come again
 const TOKEN = "spanloom-token"; // its key in the storage, which ends with the tab
-
-/** Why there is no answer; the message is for the reader. */
-export class Trouble extends Error {}
 
 /** The server answers those alone who send a token, and this one was not sent, or is wrong. */
 export class Locked extends Trouble {}
@@ -71,7 +70,7 @@ async function orAway(promise, signal) {
     return await promise;
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Trouble("The server does not answer.", { cause: error });
+    throw new Trouble("The server does not answer.", { cause: error, passing: true });
   }
 }
 
@@ -83,9 +82,11 @@ function secondsOf(reply) {
 
 /** Say what a reply says that is no answer; a proxy before the server may say nothing. */
 async function troubleOf(reply) {
-  const { title, detail } = await reply.json().catch(() => ({}));
+  const { title, detail } = (await reply.json().catch(() => null)) ?? {};
   const said = [title ?? `Status ${reply.status}`, detail].filter(Boolean).join(": ");
-  return reply.status === 401 ? new Locked(said) : new Trouble(said);
+  return reply.status === 401
+    ? new Locked(said)
+    : new Trouble(said, { passing: reply.status >= 500 });
 }
 
 function pause(window, milliseconds, signal) {

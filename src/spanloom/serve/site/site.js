@@ -1,14 +1,18 @@
 /** The page: a text goes to the server it came from, and what comes back is drawn. */
 
 import { draw } from "../../page/draw/draw.js";
+import { html } from "../../page/draw/make.js";
 import { visible } from "../../page/draw/text.js";
 import { chosen, offer } from "./choice.js";
+import { KINDS, jsonOf, save } from "./files.js";
 import { listenForFiles, sizeOf, textOf } from "./input.js";
-import { Locked, Server, Trouble } from "./server.js";
+import { linkOf, textIn } from "./link.js";
+import { Locked, Server } from "./server.js";
+import { Trouble } from "./trouble.js";
 
 const IDS = [
   ...["model", "ask", "text", "size", "layers", "annotate", "cancel", "file", "link"],
-  ...["access", "token", "status", "trouble", "result", "files", "drawing"],
+  ...["access", "token", "status", "trouble", "result", "files", "copy", "drawing"],
 ];
 
 /**
@@ -32,6 +36,7 @@ class Site {
 
   begin() {
     this.#listen();
+    this.at.files.append(...KINDS.map((kind) => this.#saver(kind)));
     this.#attempt("asking for the model", (signal) => this.#meet(signal));
   }
 
@@ -52,6 +57,9 @@ class Site {
     on(at.layers, "change", () => this.#measure());
     on(at.cancel, "click", () => this.#running.abort());
     on(at.trouble.querySelector("button"), "click", () => this.#again());
+    on(at.link, "click", () => this.#attempt("making a link", () => this.#link()));
+    on(at.copy, "click", () => this.#attempt("copying", (signal) => this.#copy(signal)));
+    on(this.window, "hashchange", () => this.#attempt("reading the link", () => this.#unfold()));
     listenForFiles(at.ask, at.file, (file) => this.#open(file));
   }
 
@@ -64,6 +72,20 @@ class Site {
     this.at.ask.hidden = false;
     this.#measure();
     this.at.text.focus();
+    await this.#unfold();
+  }
+
+  /** Fill in the text that the address holds; nobody is asked about it yet. */
+  async #unfold() {
+    const text = await textIn(this.window.location.hash);
+    if (text !== null) this.#fill(text);
+  }
+
+  /** Have the address hold the text. */
+  async #link() {
+    this.window.history.replaceState(null, "", await linkOf(this.at.text.value));
+    const copied = await this.#clip(this.window.location.href);
+    return `the address of this page holds the text now${copied ? ", and is copied" : ""}`;
   }
 
   #annotate() {
@@ -77,8 +99,35 @@ class Site {
     this.shown?.stop();
     this.at.result.hidden = false;
     this.shown = draw(this.at.drawing, data);
+    this.asked = asked;
     this.at.result.scrollIntoView({ block: "nearest" });
     return countOf(data);
+  }
+
+  #saver(kind) {
+    const button = html(this.page, "button", { type: "button" }, kind.name);
+    const act = async (signal) => save(this.page, kind, await kind.content(this.#source(signal)));
+    button.addEventListener("click", () => this.#attempt(`making ${kind.file}`, act));
+    return button;
+  }
+
+  async #copy(signal) {
+    const copied = await this.#clip(await jsonOf(this.#source(signal)));
+    if (!copied) throw new Trouble("This browser lets the page copy nothing; JSON can be saved.");
+    return "copied";
+  }
+
+  /** Return where files come from: what was asked for the drawing, whatever is typed since. */
+  #source(signal) {
+    this.shown.complete();
+    const sent = (format) => this.server.annotate(this.asked, format, signal);
+    return { sent, host: this.at.drawing };
+  }
+
+  /** Put a text on the clipboard; whether the browser lets us, which it does for safe addresses. */
+  async #clip(text) {
+    const done = this.window.navigator.clipboard?.writeText(text).then(() => true);
+    return (await done?.catch(() => false)) ?? false;
   }
 
   #open(file) {
@@ -119,8 +168,12 @@ class Site {
     } catch (error) {
       if (running.signal.aborted) outcome = "given up";
       else this.#explain(error, () => this.#attempt(what, act));
+    } finally {
+      if (this.#running === running) this.#settle(outcome);
     }
-    if (this.#running !== running) return;
+  }
+
+  #settle(outcome) {
     this.at.cancel.hidden = true;
     this.#say(outcome);
   }
@@ -136,6 +189,7 @@ class Site {
     }
     this.at.trouble.hidden = false;
     this.at.trouble.querySelector("p").textContent = visible(error.message);
+    this.at.trouble.querySelector("button").hidden = !error.passing;
   }
 
   #say(said) {

@@ -1,0 +1,126 @@
+// The modules of the page that need no page: node --test site.test.mjs
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { sizeOf, textOf } from "../../src/spanloom/serve/site/input.js";
+import { linkOf, textIn } from "../../src/spanloom/serve/site/link.js";
+import { Locked, Server } from "../../src/spanloom/serve/site/server.js";
+import { Trouble } from "../../src/spanloom/serve/site/trouble.js";
+import { crc32 } from "../../src/spanloom/serve/site/zip.js";
+
+const TEXTS = [
+  "",
+  "Ada met Bob.",
+  "😀 e\u0301 שלום\r\n\t\u0000",
+  "\ufeffmark",
+  "a".repeat(100_000),
+];
+const PROBLEM = { title: "Unprocessable Entity", detail: "text: NUL U+0000", where: "text" };
+
+/** A window whose server gives these replies in turn, an error being raised. */
+function windowOf(replies) {
+  const [stored, asked] = [new Map(), []];
+  const fetch = async (path, how) => {
+    asked.push({ path, ...how });
+    const [status, body, headers] = replies.shift();
+    if (status === 0) throw new TypeError("no connection");
+    return new Response(JSON.stringify(body), { status, headers });
+  };
+  const sessionStorage = {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+  };
+  return { fetch, asked, sessionStorage, setTimeout, clearTimeout };
+}
+
+function modelOf(replies, said = [], signal = new AbortController().signal) {
+  return new Server(windowOf(replies), (line) => said.push(line)).model(signal);
+}
+
+test("a link gives back the text that it holds", async () => {
+  for (const text of TEXTS) assert.equal(await textIn(await linkOf(text)), text);
+});
+
+test("where nothing deflates, a link holds the text as it is", async () => {
+  const { CompressionStream } = globalThis;
+  delete globalThis.CompressionStream;
+  try {
+    assert.equal(await linkOf("Ada?>"), "#text=u.QWRhPz4");
+  } finally {
+    globalThis.CompressionStream = CompressionStream;
+  }
+  assert.equal(await textIn("#text=u.QWRhPz4"), "Ada?>");
+});
+
+test("an address may hold no text, or a broken one", async () => {
+  assert.equal(await textIn(""), null);
+  assert.equal(await textIn("#other"), null);
+  for (const broken of ["d.", "d.AAAA", "u.!", "u.gA"]) {
+    await assert.rejects(textIn(`#text=${broken}`), /holds no whole text/);
+  }
+});
+
+test("no link is made that is too long, or that would lose half a character", async () => {
+  const noise = Array.from({ length: 20_000 }, (_, at) => String.fromCodePoint(0x4e00 + at));
+  await assert.rejects(
+    linkOf(noise.join("")),
+    /would have [\d,]+ characters; expected up to 30,000/,
+  );
+  await assert.rejects(linkOf("a\ud800"), /half a character/);
+});
+
+test("a link that unfolds to more than any text is not followed", async () => {
+  await assert.rejects(linkOf("a".repeat(9_000_000)).then(textIn), Trouble);
+});
+
+test("lengths are counted as the server counts them", () => {
+  assert.deepEqual(sizeOf("😀é", 2), { over: false, said: "2 of 2 characters" });
+  const long = { over: true, said: "1,502 of 1,000 characters: 502 too many; send it in parts" };
+  assert.deepEqual(sizeOf("a".repeat(1502), 1000), long);
+});
+
+test("a file is read as UTF-8, or told by its name", async () => {
+  assert.equal(await textOf(new File(["Böb"], "a.txt"), 10), "Böb");
+  await assert.rejects(textOf(new File([new Uint8Array([0xff])], "b.txt"), 10), /b\.txt: expected/);
+  await assert.rejects(textOf(new File(["a".repeat(50)], "c.txt"), 10), /c\.txt: 50 bytes/);
+});
+
+test("a sum is that of the standard", () => {
+  assert.equal(crc32(new TextEncoder().encode("123456789")), 0xcbf43926);
+});
+
+test("what the server says is told, and whether it may help to try again", async () => {
+  const told = async (...reply) => modelOf([reply]).catch((error) => error);
+  const wrong = await told(422, PROBLEM);
+  assert.equal(wrong.message, "Unprocessable Entity: text: NUL U+0000");
+  assert.equal(wrong.passing, false);
+  assert.equal((await told(500, PROBLEM)).passing, true);
+  assert.equal((await told(502, null)).message, "Status 502");
+  assert.ok((await told(401, PROBLEM)) instanceof Locked);
+  const away = await told(0);
+  assert.deepEqual([away.message, away.passing], ["The server does not answer.", true]);
+});
+
+test("a busy server is asked again when it says so, a few times", async () => {
+  const [said, busy] = [[], [503, PROBLEM, { "Retry-After": "0" }]];
+  assert.deepEqual(await modelOf([busy, busy, [200, { name: "m" }]], said), { name: "m" });
+  assert.equal(said[1], "The server is busy; asking again in 0 s (2 of 4).");
+  await assert.rejects(modelOf(Array(9).fill(busy)), Trouble);
+});
+
+test("whoever waits for a busy server can give up", async () => {
+  const given = new AbortController();
+  const busy = [503, PROBLEM, { "Retry-After": "60" }];
+  const waiting = modelOf([busy], [], given.signal);
+  setTimeout(() => given.abort(), 20);
+  await assert.rejects(waiting, { name: "AbortError" });
+});
+
+test("a token is kept with the tab and sent", async () => {
+  const window = windowOf([[200, {}]]);
+  const server = new Server(window, () => {});
+  server.token = "secret";
+  await server.model(new AbortController().signal);
+  assert.equal(window.asked[0].headers.Authorization, "Bearer secret");
+});

@@ -1,0 +1,168 @@
+"""The page of a running server in a real browser, used as a reader would: ``make browser-test``.
+
+Needs node, chromium and playwright-core (``tests/conftest.py``); SPANLOOM_SHOTS is a folder for
+pictures.
+"""
+
+import json
+import os
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from fake_model import MOOD, NAMES, annotated, serving
+from lxml import etree
+
+from spanloom.document import Document, content
+from spanloom.formats import conllu, jsonl
+from spanloom.formats.brat import read as brat
+from spanloom.serve.limits import Limits
+
+pytestmark = pytest.mark.browser
+
+DRIVER = Path(__file__).with_name("site_browser.mjs")
+SAMPLES = Path(__file__).parents[1] / "page"
+TEXT = "Ada met Bob in Paris.\nThen Carl, 😀 and Dora came!"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """The hostile strings that a server takes: those with half a character it refuses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(SAMPLES)
+        from drawn_samples import HOSTILE
+    return [
+        each
+        for each in HOSTILE
+        if "\x00" not in each and not any("\ud800" <= letter <= "\udfff" for letter in each)
+    ]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return tmp_path_factory.mktemp("saved")
+
+
+@pytest.fixture(scope="module")
+def seen(browser, saved, hostile):
+    """What the driver saw on the pages of three servers."""
+    strings = saved / "hostile.json"
+    strings.write_text(json.dumps(hostile), encoding="utf-8")
+    shots = [os.environ["SPANLOOM_SHOTS"]] if "SPANLOOM_SHOTS" in os.environ else []
+    with (
+        serving() as usual,
+        serving(token="secret") as locked,
+        serving(Limits(characters=20)) as short,
+    ):
+        urls = [f"http://127.0.0.1:{each.port}/" for each in (usual, locked, short)]
+        found = browser(DRIVER, *urls, saved, strings, *shots)
+    return found | {"urls": urls}
+
+
+def expected():
+    return annotated(Document(TEXT, name="text"), (NAMES, MOOD), False)
+
+
+def test_nothing_goes_wrong_and_nobody_else_is_asked(seen):
+    assert seen["errors"] == []
+    assert all(url.startswith((*seen["urls"], "blob:")) for url in seen["requests"])
+
+
+def test_layers_are_chosen_with_the_keyboard_alone(seen):
+    assert seen["layers"]["offered"] == ["namesrelations, f1 99.00", "moodchoice"]
+    assert seen["layers"]["one"] == ["names"]
+    assert seen["layers"]["disabled"]
+
+
+def test_what_is_drawn_is_pointed_at_and_filtered(seen):
+    filters = seen["filters"]
+    assert filters["said"] == "6 spans, 4 links"
+    assert filters["tip"].startswith("T")
+    assert filters["all"] > filters["sure"] > filters["none"] == 0
+
+
+def test_saved_json_is_what_the_model_said(seen, saved):
+    line = (saved / seen["files"]["JSON"]).read_text(encoding="utf-8")
+    assert next(jsonl.loads(line)) == expected()
+    assert next(jsonl.loads(seen["copies"])) == expected()
+
+
+def test_saved_conllu_has_the_words(seen, saved):
+    told = (saved / seen["files"]["CoNLL-U"]).read_text(encoding="utf-8")
+    (found,) = conllu.loads(told)
+    assert [found.cover(each) for each in found["words"].spans][:3] == ["Ada", "met", "Bob"]
+
+
+def test_saved_brat_reads_back(seen, saved):
+    with zipfile.ZipFile(saved / seen["files"]["brat (.zip)"]) as archive:
+        parts = {
+            Path(name).suffix: archive.read(name).decode("utf-8") for name in archive.namelist()
+        }
+    assert parts.pop(".txt") == TEXT
+    reading = brat.loads_parts(TEXT, parts, name="text")
+    assert not reading.problems
+    labels = {each[:2] for each in content(reading.document)}
+    assert labels
+    spans = {(s.label, reading.document.cover(s)) for y in reading.document.layers for s in y.spans}
+    assert {("Name", "Ada"), ("Name", "Dora")} <= spans
+
+
+def test_saved_pictures_show_the_words(seen, saved):
+    tree = etree.parse(saved / seen["files"]["SVG"]).getroot()
+    texts = ["".join(each.itertext()) for each in tree.iter(f"{SVG}text")]
+    assert {"Ada", "Dora", "😀"} <= set(texts)
+    assert tree.iter(f"{SVG}rect").__next__().get("fill").startswith("rgb(")
+    assert not [each for each in tree.iter() if {"class", "style", "data-key"} & set(each.attrib)]
+    png = (saved / seen["files"]["PNG"]).read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", png[16:24])
+    assert width == pytest.approx(2 * float(tree.get("width")), abs=2)
+    assert height == pytest.approx(2 * float(tree.get("height")), abs=2)
+
+
+def test_a_link_holds_the_text_and_no_server_sees_it(seen):
+    links = seen["links"]
+    assert links["text"] == TEXT
+    assert links["drawn"] == 0  # nothing is sent before the reader says so
+    assert links["address"].partition("#")[2].startswith("text=d.")
+    assert links["broken"] == ["The link holds no whole text; a part of it may be lost.", False]
+
+
+def test_files_are_opened_and_dropped(seen):
+    assert seen["opens"]["chosen"] == "Böb came."
+    assert seen["opens"]["wrong"] == ["b.txt: expected a text in UTF-8.", False]
+
+
+def test_wrong_and_long_texts_are_told(seen):
+    wrong = seen["wrong"]
+    said = "Unprocessable Entity: text: character 1: lone surrogate U+D800"
+    assert wrong["half"] == [said, False]
+    assert wrong["size"] == "23 of 20 characters: 3 too many; send it in parts"
+    assert wrong["disabled"]
+    assert wrong["asked"] == []
+
+
+def test_a_server_that_is_away_is_asked_again(seen):
+    assert seen["away"] == {"said": ["The server does not answer.", True], "gone": True}
+
+
+def test_a_busy_server_is_waited_for_until_the_reader_gives_up(seen):
+    said = "The server is busy; asking again in 30 s (2 of 4)."
+    assert seen["busy"] == {"said": said, "hidden": True, "times": 3}
+
+
+def test_a_token_is_asked_for_once_and_kept_with_the_tab(seen):
+    assert seen["token"] == [0, ""]
+
+
+def test_hostile_strings_run_nothing(seen, hostile):
+    found = seen["hostile"]
+    assert (found["hurt"], found["strange"], found["scripts"]) == (None, 0, 1)
+    assert found["boxes"] == len(hostile) + 2
+
+
+def test_small_screens_have_room_and_no_script_says_what_is_missing(seen):
+    assert not seen["wide"]
+    assert "/openapi.json" in seen["plain"]
