@@ -78,7 +78,7 @@ def test_layers_are_chosen_with_the_keyboard_alone(seen):
 
 def test_what_is_drawn_is_pointed_at_and_filtered(seen):
     filters = seen["filters"]
-    assert filters["said"] == "6 spans, 4 links"
+    assert filters["said"] == "7 spans, 5 links"
     assert filters["tip"].startswith("T")
     assert filters["all"] > filters["sure"] > filters["none"] == 0
 
