@@ -29,7 +29,7 @@ test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
 	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
 
 browser-test: $(VENV)/.developer  ## pages in chromium (SPANLOOM_PLAYWRIGHT names playwright-core's folder)
-	$(BIN)/pytest -m browser -rs tests/page/test_browser.py
+	$(BIN)/pytest -m browser -rs tests/page/test_browser.py tests/serve/test_site_browser.py
 
 format: $(VENV)/.developer  ## format the code and mend what lint can mend
 	$(BIN)/ruff format

@@ -3,7 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 import uvicorn
@@ -94,12 +94,9 @@ WRITERS = {NAMES: names, MOOD: moods, WHO: answers, ALIKE: likeness}
 
 def annotated(document, tasks, cuts):
     fresh = Ids(document)
-    found = document
-    for layer in cuts_of(document, fresh) if cuts else ():
-        found = found.with_layer(layer)
-    for task in tasks:
-        found = found.with_layer(WRITERS[task](document, fresh))
-    return found
+    layers = [WRITERS[task](document, fresh) for task in tasks]
+    bounds = cuts_of(document, fresh) if cuts else ()
+    return replace(document, layers=(*bounds, *layers))
 
 
 class Fake:

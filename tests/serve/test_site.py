@@ -101,6 +101,14 @@ def test_the_format_of_the_page_is_what_is_drawn(asked, text):
     assert reply["documents"][0]["documents"][0]["notes"] == []
 
 
+def test_what_is_drawn_has_the_ids_of_what_is_saved(asked):
+    body = {"text": "Ada met Bob.", "tasks": [NAMES]}
+    (shown,) = asked("/v1/annotate", {**body, "format": "page"}).json()["documents"]
+    (saved,) = asked("/v1/annotate", {**body, "format": "json"}).json()["documents"]
+    drawn = shown["documents"][0]["sides"][0]["spans"]
+    assert [each["id"] for each in drawn] == [each["id"] for each in saved["layers"][0]["spans"]]
+
+
 def test_modules_that_need_no_page(node):
     run = subprocess.run(
         [node, "--test", HERE / "site.test.mjs"], capture_output=True, text=True, timeout=300

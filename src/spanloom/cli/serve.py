@@ -1,4 +1,4 @@
-"""``spanloom serve``: a model behind an HTTP API."""
+"""``spanloom serve``: a model behind a page and an HTTP API."""
 
 from importlib.util import find_spec
 from typing import Annotated
@@ -25,7 +25,7 @@ def serve(
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
     precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest",
 ) -> None:
-    """Serve a model by HTTP: POST /v1/annotate, /v1/ask, /v1/classify; GET /v1/model, /metrics.
+    """Serve a model by HTTP: a page at /, POST /v1/annotate, /v1/ask, /v1/classify, GET /v1/model.
 
     SIGTERM or Ctrl-C ends it when the requests it has taken are answered.
 

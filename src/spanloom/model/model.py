@@ -152,12 +152,14 @@ class Model:
         for each in under_way:
             document = each.document.bare(given - shared.keys())
             fresh = FreshIds(document.annotations())
-            layers = list(_cut_layers(each, fresh)) if cuts else []
+            layers = []
             for name, task in tasks.items():
                 found = sorted(each.found.pop(name), key=_place)
                 layer = task.write(each.document, found, fresh)
                 layers.append(replace(layer, name=name) if shared[layer.name] > 1 else layer)
-            yield replace(document, layers=(*document.layers, *layers))
+            # Last, so that annotations have the same ids whether or not cuts are wanted.
+            bounds = _cut_layers(each, fresh) if cuts else ()
+            yield replace(document, layers=(*document.layers, *bounds, *layers))
 
 
 def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:
