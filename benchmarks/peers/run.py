@@ -82,7 +82,7 @@ def _set(*settings: str) -> tuple[str, ...]:
 
 
 RUNS = (
-    Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", ("--batch", "32", *_tries(2, "5e-4"))),
+    Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", ("--batch", "32", *_tries(1, "4e-4"))),
     Run("hf_tokens", "wnut17", "hf_tokens", "hf_tokens.py", _tries(8, "2e-4", "5e-4")),
     Run("hf_tokens", "wlp", "hf_tokens", "hf_tokens.py", _tries(4, "2e-4", "5e-4")),
     Run("spacy", "ewt", "spacy", "spacy_ewt.py", _tries(4, "1e-3", bf16=False)),
