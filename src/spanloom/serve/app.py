@@ -47,19 +47,19 @@ class Service:
     async def _pieces(self, request: Request, asked: Asked) -> tuple[str, ...]:
         """Wait for the model, but not longer than the client does, or than the limit is."""
         try:
-            done = asyncio.wrap_future(self.batcher.submit(asked.wish))
+            taken = self.batcher.submit(asked.wish)
         except Full as error:
             raise Problem(503, "too many requests wait; try again", headers=_SOON) from error
         except Stopped as error:
             raise Problem(503, "the model takes no requests", headers=_SOON) from error
-        gone = asyncio.ensure_future(_gone(request))
+        done, gone = asyncio.wrap_future(taken), asyncio.ensure_future(_gone(request))
         try:
             limit = self.limits.compute
             await asyncio.wait((done, gone), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             return self._outcome(done, asked, gone=gone.done())
         finally:
             gone.cancel()
-            done.cancel()  # what nobody waits for is not computed
+            taken.cancel()  # what nobody waits for is not computed; of ``done`` it would hear later
 
     def _outcome(
         self, done: "asyncio.Future[tuple[str, ...]]", asked: Asked, *, gone: bool
