@@ -65,6 +65,7 @@ class _Corpus:
     problems: int
 
 
+@folder.growing()
 def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prepared:
     """Read the corpora, collect what recipes leave open, express gold over words.
 

@@ -13,7 +13,9 @@ class Processes:
 
     def __init__(self, device: str | None = None) -> None:
         """``device`` "cpu" keeps a run off a GPU that is there."""
-        self._accelerator = Accelerator(cpu=device == "cpu")
+        # Left to itself where no GPU is, it would take each process for the only one.
+        alone = not torch.cuda.is_available()
+        self._accelerator = Accelerator(cpu=device == "cpu" or alone)
         self.device: torch.device = self._accelerator.device
         self.rank: int = self._accelerator.process_index
         self.ranks: int = self._accelerator.num_processes
