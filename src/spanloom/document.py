@@ -10,9 +10,14 @@ An absent layer means "not annotated"; an empty one means "nothing there".
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spanloom.errors import DocumentError, LayerError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
 
 Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names none
@@ -266,6 +271,20 @@ class Document:
     def annotations(self) -> dict[str, Annotation]:
         """Every annotation by id."""
         return {each.id: each for layer in self.layers for each in layer.annotations()}
+
+    # Two short cuts upwards, imported when they are called: readers look for them here.
+
+    def to_spacy(self, *, entities: str | None = None, vocab: "Vocab | None" = None) -> "Doc":
+        """Return the document as spaCy's ``Doc``; see ``interchange.spacy.to_spacy``."""
+        from spanloom.interchange.spacy import to_spacy
+
+        return to_spacy(self, entities=entities, vocab=vocab)
+
+    def to_pandas(self) -> "DataFrame":
+        """Return a row an annotation; see ``interchange.pandas.to_pandas``."""
+        from spanloom.interchange.pandas import to_pandas
+
+        return to_pandas(self)
 
 
 def content(document: Document) -> tuple[Any, ...]:

@@ -1,0 +1,122 @@
+"""Tables of pandas, and Hugging Face datasets."""
+
+import datasets
+import pytest
+
+from spanloom import (
+    Argument,
+    Attribute,
+    Document,
+    Event,
+    Layer,
+    Relation,
+    Span,
+    SpanloomError,
+)
+from spanloom.document import content
+from spanloom.errors import DataError, LayerError, NameNotFound
+from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags
+from spanloom.interchange.pandas import COLUMNS, to_pandas
+
+MAIN = Layer(
+    "main",
+    (Span("T1", "person", ((0, 3),), 0.5), Span("T2", "meet", ((4, 7), (12, 13)))),
+    (Relation("R1", "agent", "T2", "T1", score=0.25),),
+    (Event("E1", "meet", "T2", (Argument("who", "T1"),)),),
+    (Attribute("A1", "past", "E1"), Attribute("A2", "sure", "T1", "very")),
+)
+DOCUMENT = Document("Ada met Bob .", (MAIN,), "a")
+
+
+def test_a_row_an_annotation():
+    frame = DOCUMENT.to_pandas()
+    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame["kind"]) == ["span", "span", "relation", "argument", "attribute", "attribute"]
+    said = frame.set_index("id")
+    assert said.loc["T2", ["start", "end", "text"]].tolist() == [4, 13, "met ."]
+    assert said.loc["R1", ["head", "tail", "score"]].tolist() == ["T2", "T1", 0.25]
+    assert said.loc["E1", ["label", "head", "tail"]].tolist() == ["who", "T2", "T1"]
+    assert said.loc["A2", ["label", "head", "text"]].tolist() == ["sure", "T1", "very"]
+    assert said["score"].isna().sum() == 4
+    assert frame["start"].dtype == "Int64"
+
+
+def test_many_documents_and_none():
+    assert list(to_pandas([DOCUMENT, DOCUMENT])["document"]) == ["a"] * 12
+    empty = to_pandas([])
+    assert list(empty.columns) == list(COLUMNS)
+    assert empty["score"].dtype == "Float64"
+
+
+def test_a_dataset_holds_all_of_a_document():
+    made = to_dataset([DOCUMENT, Document("bare", name="b")])
+    assert made["text"][:] == [DOCUMENT.text, "bare"]
+    back = list(from_dataset(made))
+    assert [content(each) for each in back] == [
+        content(each) for each in (DOCUMENT, Document("bare", name="b"))
+    ]
+    assert back[0]["main"].spans[0].score == 0.5
+
+
+def test_texts_of_any_dataset_are_documents():
+    made = datasets.Dataset.from_dict({"sentence": ["One.", "Two."], "label": [0, 1]})
+    assert [each.text for each in from_dataset(made, text="sentence")] == ["One.", "Two."]
+    with pytest.raises(DataError, match="row 0: expected a text in 'text', got sentence, label"):
+        list(from_dataset(made))
+
+
+def tagged():
+    kinds = {
+        "id": datasets.Value("string"),
+        "tokens": datasets.List(datasets.Value("string")),
+        "ner_tags": datasets.List(datasets.ClassLabel(names=["O", "B-PER", "I-PER"])),
+    }
+    rows = [{"id": "x", "tokens": ["Ada", "Lovelace", "left"], "ner_tags": [1, 2, 0]}]
+    return datasets.Dataset.from_list(rows, features=datasets.Features(kinds))
+
+
+def test_sentences_with_classes_as_tags():
+    (document,) = from_tags(tagged(), {"ner": "ner_tags"})
+    assert document.text == "Ada Lovelace left"
+    (span,) = document["ner"].spans
+    assert (span.label, document.cover(span)) == ("PER", "Ada Lovelace")
+    again = to_tags([document], "ner")
+    assert again["tokens"][0] == ["Ada", "Lovelace", "left"]
+    names = again.features["tags"].feature.names
+    assert [names[each] for each in again["tags"][0]] == ["B-PER", "I-PER", "O"]
+    bioes = to_tags([document], "ner", scheme="BIOES")
+    assert [bioes.features["tags"].feature.names[each] for each in bioes["tags"][0]] == [
+        "B-PER",
+        "E-PER",
+        "O",
+    ]
+
+
+def test_labels_with_dashes_and_plain_tags():
+    layer = Layer("pos", (Span("T1", "X-Y", ((0, 1),)), Span("T2", "O-Z", ((2, 3),))))
+    document = Document("a b", (layer,), "d")
+    for scheme in ("BIO", "none"):
+        made = to_tags([document], "pos", scheme=scheme)
+        (back,) = from_tags(made, {"pos": "tags"}, scheme=scheme)
+        assert [each.label for each in back["pos"].spans] == ["X-Y", "O-Z"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "says"),
+    [
+        (lambda: list(from_tags(tagged(), {"ner": "nertags"})), NameNotFound, "mean 'ner_tags'"),
+        (lambda: list(from_tags(tagged(), {"ner": "id"}, tokens="token")), NameNotFound, "tokens"),
+        (lambda: to_tags([DOCUMENT], "main", scheme="BOI"), NameNotFound, "BIO"),
+        (lambda: to_tags([DOCUMENT], "nobody"), LayerError, "main"),
+    ],
+)
+def test_what_is_not_there_is_named(asked, error, says):
+    with pytest.raises(error, match=says) as caught:
+        asked()
+    assert isinstance(caught.value, SpanloomError)
+
+
+def test_a_tag_a_word():
+    made = datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": ["O"]}])
+    with pytest.raises(DataError, match="1 of 2 words"):
+        list(from_tags(made, {"ner": "tags"}))

@@ -1,0 +1,111 @@
+"""What spaCy reads of a document, and what comes back."""
+
+import pytest
+import spacy
+from spacy import displacy
+
+from spanloom import Document, Layer, Relation, Span
+from spanloom.errors import LayerError
+from spanloom.interchange.displacy import arcs, entities
+from spanloom.interchange.spacy import from_spacy, to_spacy
+
+TEXT = "Ada met  Bob.\n\nHe left. "
+WORDS = [(0, 3), (4, 7), (9, 12), (12, 13), (15, 17), (18, 22), (22, 23)]
+HEADS = [1, 1, 1, 1, 5, 5, 5]
+LABELS = ["nsubj", "root", "obj", "punct", "nsubj", "root", "punct"]
+TAGS = ["PROPN", "VERB", "PROPN", "PUNCT", "PRON", "VERB", "PUNCT"]
+
+
+def spans(prefix, labels, bounds):
+    pairs = enumerate(zip(labels, bounds, strict=True))
+    return tuple(Span(f"{prefix}{row}", label, (each,)) for row, (label, each) in pairs)
+
+
+@pytest.fixture
+def document():
+    tree = tuple(
+        Relation(f"R{row}", label, f"D{head}", f"D{row}")
+        for row, (label, head) in enumerate(zip(LABELS, HEADS, strict=True))
+    )
+    return Document(
+        TEXT,
+        (
+            Layer("words", spans("W", ["word"] * 7, WORDS)),
+            Layer("sentences", spans("S", ["sentence"] * 2, [(0, 13), (15, 23)])),
+            Layer("upos", spans("U", TAGS, WORDS)),
+            Layer("dependency", spans("D", ["word"] * 7, WORDS), tree),
+            Layer("ner", spans("N", ["person", "person"], [(0, 3), (9, 12)])),
+            Layer("entities", spans("E", ["person", "event"], [(0, 3), (0, 12)])),
+        ),
+        "meeting",
+    )
+
+
+def test_everything_that_has_a_place_is_there(document):
+    doc = document.to_spacy()
+    assert doc.text == TEXT
+    words = [token for token in doc if not token.is_space]
+    assert [(token.idx, token.idx + len(token)) for token in words] == WORDS
+    assert [token.pos_ for token in words] == TAGS
+    assert [token.dep_ for token in words] == LABELS
+    assert [words.index(token.head) for token in words] == HEADS
+    assert [sentence.text.strip() for sentence in doc.sents] == ["Ada met  Bob.", "He left."]
+    assert [(each.text, each.label_) for each in doc.ents] == [("Ada", "person"), ("Bob", "person")]
+    group = {(each.text, each.label_) for each in doc.spans["entities"]}
+    assert group == {("Ada", "person"), ("Ada met  Bob", "event")}
+    assert doc._.spanloom is document
+
+
+def test_what_comes_back_is_what_went(document):
+    back = from_spacy(to_spacy(document), name="meeting")
+    assert back.text == TEXT
+    assert back.name == "meeting"
+    for layer, other in [("upos", "upos"), ("ner", "entities"), ("words", "words")]:
+        went = {(each.label, each.fragments) for each in document[layer].spans}
+        assert {(each.label, each.fragments) for each in back[other].spans} == went
+    said = {each.id: each for each in back["dependency"].spans}
+    pairs = {
+        (each.label, said[each.head].start, said[each.tail].start)
+        for each in back["dependency"].relations
+    }
+    starts = [start for start, _ in WORDS]
+    assert pairs == {
+        (label, starts[head], starts[row])
+        for row, (label, head) in enumerate(zip(LABELS, HEADS, strict=True))
+    }
+
+
+def test_entities_are_the_layer_asked_for(document):
+    nested = to_spacy(document, entities="entities")  # overlapping: stays a group
+    assert not nested.ents
+    assert set(nested.spans) == {"entities", "ner"}
+    with pytest.raises(LayerError, match="nobody.*ner"):
+        to_spacy(document, entities="nobody")
+
+
+def test_words_belong_to_the_pipeline_asked_for(document):
+    nlp = spacy.blank("en")
+    assert to_spacy(document, vocab=nlp.vocab).vocab is nlp.vocab
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "é👍🏽 b"])
+def test_texts_of_nothing_much(text):
+    assert to_spacy(Document(text)).text == text
+
+
+def test_displacy_draws_entities_and_arcs(document):
+    data = entities(document, "entities")
+    assert [(each["start"], each["end"], each["label"]) for each in data["ents"]] == [
+        (0, 3, "person"),
+        (0, 12, "event"),
+    ]
+    tree = arcs(document, "dependency", tags="upos")
+    assert [each["tag"] for each in tree["words"]] == TAGS
+    assert {"start": 0, "end": 1, "label": "nsubj", "dir": "left"} in tree["arcs"]
+    assert {"start": 1, "end": 2, "label": "obj", "dir": "right"} in tree["arcs"]
+    assert len(tree["arcs"]) == 5  # the two roots are not drawn
+    drawn = displacy.render(tree, style="dep", manual=True)
+    assert "nsubj" in drawn
+    assert "person" in displacy.render(entities(document, "ner"), style="ent", manual=True)
+    with pytest.raises(LayerError):
+        entities(document, "nobody")
