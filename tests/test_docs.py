@@ -29,7 +29,7 @@ from spanloom.training.start import fresh
 ROOT = Path(__file__).parents[1]
 README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
 ARCHITECTURE, EXTENDING = CHAPTERS / "architecture.md", CHAPTERS / "extending.md"
-BENCHMARKS = CHAPTERS / "benchmarks.md"
+BENCHMARKS, RECIPES = CHAPTERS / "benchmarks.md", CHAPTERS / "recipes.md"
 EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "encoders/numbers")}
 EXAMPLES |= {"structs/greedy.py", "formats/marked.py"}
 
@@ -180,7 +180,9 @@ def test_rooms_stand_in_the_order_that_is_checked():
     assert [row[1].replace("`", "").replace(", ", " | ") for row in said] == layers
 
 
-@pytest.mark.parametrize("page", [ARCHITECTURE, EXTENDING, README], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [ARCHITECTURE, EXTENDING, README, RECIPES], ids=lambda page: page.stem
+)
 def test_files_that_are_named_are_there(page):
     named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|yaml|md))`", page.read_text()))
     places = ROOT, ROOT / "src" / "spanloom"
@@ -321,15 +323,19 @@ def test_the_first_example_runs(followed, monkeypatch, capsys):
     assert "Action Add" in capsys.readouterr().out
 
 
+# docs/recipes.md
+
+
 def test_every_kind_of_task_and_embedder_is_told():
-    said = section(README, "What it can learn")
+    said = section(RECIPES, "Tasks")
     told = list(chain.from_iterable(re.findall(r"`(\w+)`", row[0]) for row in rows(said)))
     assert sorted(told) == tasks.names()
-    assert set(encoders.names()) <= set(re.findall(r"`(\w+)`", said))
+    parts = section(RECIPES, "Trunk, levels, sharing, stages")
+    assert set(encoders.names()) <= set(re.findall(r"`(\w+)`", parts))
 
 
 def test_the_tiny_recipes_are_those_that_are_there():
-    told = re.findall(r"recipes/tiny/(\w+)\.yaml", section(README, "Five papers, five recipes"))
+    told = re.findall(r"recipes/tiny/(\w+)\.yaml", section(RECIPES, "Five papers, five recipes"))
     assert sorted(set(told)) == sorted(each.stem for each in (ROOT / "recipes/tiny").glob("*.yaml"))
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     )
     from spanloom.errors import SpanloomError
     from spanloom.model.folder import load
+    from spanloom.model.folder import load as from_pretrained
+    from spanloom.model.hub import push_to_hub
 
 __all__ = [
     "Argument",
@@ -40,17 +42,25 @@ __all__ = [
     "Relation",
     "Span",
     "SpanloomError",
+    "from_pretrained",
     "load",
+    "push_to_hub",
 ]
 
-_ELSEWHERE = {"load": "spanloom.model.folder", "SpanloomError": "spanloom.errors"}
+_ELSEWHERE = {
+    "SpanloomError": ("spanloom.errors", "SpanloomError"),
+    "from_pretrained": ("spanloom.model.folder", "load"),  # the name that hub users look for
+    "load": ("spanloom.model.folder", "load"),
+    "push_to_hub": ("spanloom.model.hub", "push_to_hub"),
+}
 
 
 def __getattr__(name: str) -> object:
     """Import a public name from the room it lives in."""
     if name not in __all__:
         raise AttributeError(f"module 'spanloom' has no attribute {name!r}")
-    return getattr(import_module(_ELSEWHERE.get(name, "spanloom.document")), name)
+    room, there = _ELSEWHERE.get(name, ("spanloom.document", name))
+    return getattr(import_module(room), there)
 
 
 def __dir__() -> list[str]:

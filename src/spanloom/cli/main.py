@@ -58,7 +58,6 @@ app = typer.Typer(
     cls=_Told,
     help="Train and run one model for every kind of text annotation, brat in and out.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
