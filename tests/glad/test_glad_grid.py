@@ -8,7 +8,7 @@ import tiny
 import torch
 import yaml
 
-from spanloom.errors import RecipeError
+from spanloom.errors import NameNotFound, RecipeError
 from spanloom.glad.grid import COLUMNS, read, run
 from spanloom.training import start
 
@@ -78,6 +78,14 @@ def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
     tuned = cells["joint-tuned-names"].recipe
     assert (tuned.start, tuned.stages[0].lr.rest) == (str(tmp_path / "joint"), 0.001)
     assert cells["joint"].tasks == ("steps", "names")
+
+
+def test_some_runs_can_be_asked_for(home, tmp_path):
+    path = written(home, GRID)
+    some = read(path, tmp_path, only=["joint-tuned-names", "alone-steps"]).cells
+    assert [each.name for each in some] == ["alone-steps", "joint-tuned-names"]
+    with pytest.raises(NameNotFound, match="no run of this grid 'alone-step'; .* 'alone-steps'"):
+        read(path, tmp_path, only=["alone-step"])
 
 
 def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):

@@ -157,6 +157,9 @@ def grid(
     rows: Annotated[
         Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
     ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="RUN,…", help="some runs, as alone-ner,joint,joint-tuned-ner")
+    ] = None,
     settings: _Settings = None,
 ) -> None:
     """Train each task of a recipe alone, all jointly, and each on from what all have learnt.
@@ -169,7 +172,8 @@ def grid(
     from spanloom.glad.grid import read
     from spanloom.glad.grid import run as runs
 
-    asked = read(file, out or Path("runs", file.stem), settings or [])
+    some = None if only is None else [each.strip() for each in only.split(",") if each.strip()]
+    asked = read(file, out or Path("runs", file.stem), settings or [], some)
     _save(runs(asked, data, say), rows or ROWS.with_name(f"grid-{file.stem}"))
 
 

@@ -18,6 +18,7 @@ from spanloom.config import yaml
 from spanloom.config.options import Options, nearest, options
 from spanloom.config.recipe import TRUNK, Recipe
 from spanloom.config.yaml import Where
+from spanloom.errors import NameNotFound
 from spanloom.glad.row import Row
 from spanloom.glad.run import SEED, Origin, Say, commit, read_tests, said, scored, spent, train
 from spanloom.training import start
@@ -60,6 +61,11 @@ class Cell:
     place: Path
     tasks: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """What it is called: ``joint``, else column and task, as ``alone-ner``."""
+        return self.column if self.column == JOINT else f"{self.column}-{self.tasks[0]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -70,8 +76,13 @@ class Grid:
     cells: tuple[Cell, ...]
 
 
-def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
-    """Read a grid and work out its runs below ``out``; raises ``RecipeError``."""
+def read(
+    path: Path, out: Path, settings: Sequence[str] = (), only: Sequence[str] | None = None
+) -> Grid:
+    """Read a grid and work out its runs below ``out``: those named in ``only``, or all.
+
+    Raises ``RecipeError``, and ``NameNotFound`` for a run that the grid does not have.
+    """
     loaded = yaml.load(path)
     spec = options(GridSpec, loaded.data, loaded.where)
     joint = recipes.load(path.parent / spec.joint, settings)
@@ -94,7 +105,12 @@ def read(path: Path, out: Path, settings: Sequence[str] = ()) -> Grid:
     for name in (*every, *spec.more):
         tuned = _single({**whole, "start": str(together)}, name, spec.tuned.of(name))
         cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
-    return Grid(path, tuple(settings), tuple(cells))
+    names = [cell.name for cell in cells]
+    for name in only or ():
+        if name not in names:
+            raise NameNotFound("run of this grid", name, names)
+    kept = tuple(cell for cell in cells if only is None or cell.name in only)
+    return Grid(path, tuple(settings), kept)
 
 
 def _check(spec: GridSpec, joint: Recipe, where: Where) -> None:
