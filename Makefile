@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
 
-demo: $(VENV)/.user  ## train a small model on 60 protocols and annotate an unseen one
+demo: $(VENV)/.user  ## annotate an article with spanloom-en; train a small model, use it
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/run.sh
 
 test: $(VENV)/.developer docs  ## the gate: format, lint, layers, types, documentation, quick tests

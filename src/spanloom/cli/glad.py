@@ -158,7 +158,7 @@ def grid(
         Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
     ] = None,
     only: Annotated[
-        str | None, typer.Option(metavar="RUN,…", help="some runs, as alone-ner,joint,joint-tuned-ner")
+        str | None, typer.Option(metavar="RUN,…", help="only some, as alone-ner,joint")
     ] = None,
     settings: _Settings = None,
 ) -> None:
