@@ -1,0 +1,73 @@
+"""How time and memory grow with the length of one text, all layers annotated.
+
+    python benchmarks/growth.py MODEL TEXT [--words 100000 200000] [--json FILE]
+
+TEXT is repeated to so many words, and annotated as one document by a process of its own: CPU
+seconds of annotating alone, loading left out, and the most memory the process ever held, all in.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from itertools import cycle
+from pathlib import Path
+
+from spanloom.document import Document
+from spanloom.model import folder
+
+
+def text_of(path: Path, words: int) -> str:
+    """Return so many words of a text, begun anew as often as needed."""
+    lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
+    taken: list[str] = []
+    for line in cycle(lines):
+        said = line.split()[:words]
+        taken.append(" ".join(said))
+        words -= len(said)
+        if words <= 0:
+            return "\n\n".join(taken)
+    raise SystemExit(f"{path}: expected a text with words, found none")
+
+
+def one(model: str, path: Path, words: int) -> dict[str, float]:
+    """Annotate one text in this process."""
+    loaded = folder.load(model, device="cpu")
+    document = Document(text_of(path, words), name="long")
+    next(loaded.annotate([Document("Ada met Bob.")]))  # what is made once is made
+    begun = time.process_time()
+    found = next(loaded.annotate([document]))
+    seconds = time.process_time() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    spans = sum(len(layer.spans) for layer in found.layers)
+    return {"words": words, "seconds": round(seconds, 2), "peak_mb": round(peak), "spans": spans}
+
+
+def main() -> None:
+    """Measure each length in a process of its own, and say how the last is to the first."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model")
+    arguments.add_argument("text", type=Path)
+    arguments.add_argument("--words", type=int, nargs="+", default=[100_000, 200_000])
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    if len(chosen.words) == 1:
+        print(json.dumps(one(chosen.model, chosen.text, chosen.words[0])))
+        return
+    made = []
+    for words in chosen.words:
+        command = [sys.executable, __file__, chosen.model, str(chosen.text), "--words", str(words)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        made.append(json.loads(done.stdout.splitlines()[-1]))
+        print(json.dumps(made[-1]))
+    growth = made[-1]["seconds"] / made[0]["seconds"]
+    result = {"text": chosen.text.name, "lengths": made, "growth": round(growth, 3)}
+    print(json.dumps(result))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
