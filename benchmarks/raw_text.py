@@ -62,7 +62,7 @@ def main() -> None:
     model = replace(model, split=splitter(**cut))
     text = "\n\n".join(paragraphs(chosen.treebank.read_text(encoding="utf-8")))
     said = model.annotate([Document(text, name=chosen.treebank.stem)], cuts=True)
-    columns = options(conllu.Columns, {"complete": True}, Where("columns"))
+    columns = options(conllu.Columns, {"complete": True, "contractions": True}, Where("columns"))
     with tempfile.TemporaryDirectory() as place:
         predicted = Path(place, "predicted.conllu")
         predicted.write_text(conllu.dumps(said, options=columns), encoding="utf-8")

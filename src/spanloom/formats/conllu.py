@@ -24,6 +24,7 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.formats._base import Format, Losses
+from spanloom.formats._contractions import contracted
 from spanloom.formats._laid import Laid
 from spanloom.formats._mentions import Reader, header
 from spanloom.formats._mentions_rows import tell
@@ -44,6 +45,10 @@ class Columns(Options):
         default=False,
         description="write sent_id and text of sentences that have none, as UD asks for",
     )
+    contractions: bool = Field(
+        default=False,
+        description="write a token over English words that contract (don't) where none is said",
+    )
 
 
 def loads(text: str, *, path: str = "<string>", options: Columns = Columns()) -> Iterator[Document]:
@@ -59,7 +64,7 @@ def dumps(documents: Iterable[Document], *, options: Columns = Columns()) -> str
     every = []
     before: str | None = None
     for document in documents:
-        laid = Laid(document)
+        laid = Laid(contracted(document) if options.contractions else document)
         made = blocks(laid)
         before = tell(laid, made, before) if options.entities else None
         every.append((document, made))

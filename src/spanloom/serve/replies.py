@@ -30,7 +30,7 @@ def as_brat(document: Document) -> str:
 
 def as_conllu(document: Document) -> str:
     """Return the file, with the ids and texts of sentences that UD asks for."""
-    complete = conllu.Columns(complete=True)
+    complete = conllu.Columns(complete=True, contractions=True)
     return json.dumps({"conllu": conllu.dumps([document], options=complete)})
 
 
