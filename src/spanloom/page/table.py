@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spanloom.document import Annotation, Document, Event, Layer, Query, Span
+from spanloom.document import Annotation, Document, Event, Fragment, Layer, Query, Span
 from spanloom.page.glyphs import columns, elide, visible
 from spanloom.page.marks import drawn_layers
 
@@ -25,21 +25,24 @@ def table(
 ) -> str:
     """Return queries, spans, relations, attributes and the rest as aligned columns, a row each.
 
-    ``width`` is the columns of the terminal: longer texts end in ``…``; None cuts nothing. Bounds
-    of a discontinuous span are joined by ``;``. ``layers`` None means all but words and sentences.
-    Raises ``LayerError`` for a layer that the document does not have.
+    Layers of spans on the very same words (tags, a tree's words) stand side by side, a row a word,
+    a word's head behind its relation. ``width`` is the columns of the terminal: longer texts end in
+    ``…``; None cuts nothing. Bounds of a discontinuous span are joined by ``;``. ``layers`` None
+    means all but words and sentences. Raises ``LayerError`` for a layer that the document does not
+    have.
     """
-    drawn = drawn_layers(document, layers)
     told = _Teller(document)
+    beside, drawn = _alike(drawn_layers(document, layers))
     sections = [
         _Section(("id", "query"), [_query(each) for each in document.queries], 1),
-        _section("id label start end text score", 4, drawn, _spans, told),
-        _section("id label text score", 2, drawn, _relations, told),
-        _section("id event text score", 2, drawn, _events, told),
-        _section("id attribute value about score", 3, drawn, _attributes, told),
-        _section("id normalization resource key name about", 4, drawn, _normalizations, told),
-        _section("id note text about", 2, drawn, _notes, told),
-        _section("id equivalence members", 2, drawn, _equivalences, told),
+        *(_side_by_side(group, told) for group in beside),
+        _section("id label start end score text", drawn, _spans, told),
+        _section("id label score text", drawn, _relations, told),
+        _section("id event score text", drawn, _events, told),
+        _section("id attribute value score about", drawn, _attributes, told),
+        _section("id normalization resource key name about", drawn, _normalizations, told),
+        _section("id note about text", drawn, _notes, told),
+        _section("id equivalence members", drawn, _equivalences, told),
     ]
     return "\n".join(_aligned(each, width) for each in sections if each.rows)
 
@@ -57,13 +60,60 @@ class _Teller:
             each = self._known.get(each.trigger)
         return self._document.cover(each) if isinstance(each, Span) else target
 
+    def cover(self, place: tuple[Fragment, ...]) -> str:
+        """Return the text of fragments."""
+        return self._document.cover(Span("", "", place))
+
 
 _Rows = Callable[[Layer, _Teller], Iterator[tuple[str, ...]]]
 
 
-def _section(
-    heads: str, long: int, layers: Sequence[Layer], rows: _Rows, told: _Teller
-) -> _Section:
+def _alike(layers: Sequence[Layer]) -> tuple[list[list[Layer]], list[Layer]]:
+    """Groups of layers whose spans are on the very same words, a row a span; and all others."""
+    groups: dict[tuple[tuple[Fragment, ...], ...], list[Layer]] = {}
+    for layer in layers:
+        bounds = tuple(span.fragments for span in layer.spans)
+        if bounds and len(set(bounds)) == len(bounds) and _is_plain(layer):
+            groups.setdefault(tuple(sorted(bounds)), []).append(layer)
+    beside = [group for group in groups.values() if len(group) > 1]
+    taken = {layer.name for group in beside for layer in group}
+    return beside, [layer for layer in layers if layer.name not in taken]
+
+
+def _is_plain(layer: Layer) -> bool:
+    """Whether a layer is spans with up to one relation that leads to each, and nothing else."""
+    led = [each.tail for each in layer.relations]
+    own = {span.id for span in layer.spans}
+    inside = all({each.head, each.tail} <= own for each in layer.relations)
+    about = layer.attributes or layer.normalizations or layer.notes or layer.equivalences
+    return inside and len(set(led)) == len(led) and not (layer.events or about)
+
+
+def _side_by_side(layers: Sequence[Layer], told: _Teller) -> _Section:
+    columns = [dict(_words(layer, told)) for layer in layers]
+    places = sorted(columns[0])
+    rows = [
+        (str(place[0][0]), *(column[place] for column in columns), told.cover(place))
+        for place in places
+    ]
+    heads = ("start", *(layer.name for layer in layers), "text")
+    return _Section(heads, [tuple(map(visible, row)) for row in rows], len(heads) - 1)
+
+
+def _words(layer: Layer, told: _Teller) -> Iterator[tuple[tuple[Fragment, ...], str]]:
+    """What a layer says of each word: its label, or how it hangs on its head."""
+    above = {each.tail: each for each in layer.relations}
+    for span in layer.spans:
+        arc = above.get(span.id)
+        if arc is None:
+            yield span.fragments, "" if layer.relations else span.label
+        elif arc.head == span.id:
+            yield span.fragments, arc.label
+        else:
+            yield span.fragments, f"{arc.label} ← {told.text(arc.head)}"
+
+
+def _section(heads: str, layers: Sequence[Layer], rows: _Rows, told: _Teller) -> _Section:
     """Return a section: layers are named where there are several, scores where there are any."""
     named = len(layers) > 1
     found = [
@@ -74,10 +124,10 @@ def _section(
     titles = heads.split()
     if named:
         titles.insert(1, "layer")
-    if titles[-1] == "score" and not any(row[-1] for row in found):
-        titles.pop()
-        found = [row[:-1] for row in found]
-    return _Section(tuple(titles), [tuple(map(visible, row)) for row in found], long + named)
+    if "score" in titles and not any(row[-2] for row in found):
+        titles.remove("score")
+        found = [(*row[:-2], row[-1]) for row in found]
+    return _Section(tuple(titles), [tuple(map(visible, row)) for row in found], len(titles) - 1)
 
 
 def _query(query: Query) -> tuple[str, ...]:
@@ -91,26 +141,26 @@ def _score(score: float | None) -> str:
 def _spans(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
     for span in layer.spans:
         starts, ends = (";".join(map(str, side)) for side in zip(*span.fragments, strict=True))
-        yield span.id, span.label, starts, ends, told.text(span.id), _score(span.score)
+        yield span.id, span.label, starts, ends, _score(span.score), told.text(span.id)
 
 
 def _relations(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
     for each in layer.relations:
         text = f"{told.text(each.head)} → {told.text(each.tail)}"
-        yield each.id, each.label, text, _score(each.score)
+        yield each.id, each.label, _score(each.score), text
 
 
 def _events(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
     for event in layer.events:
         filled = "; ".join(f"{each.role}: {told.text(each.target)}" for each in event.arguments)
         text = told.text(event.trigger) + (f" → {filled}" if filled else "")
-        yield event.id, event.label, text, _score(event.score)
+        yield event.id, event.label, _score(event.score), text
 
 
 def _attributes(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
     for each in layer.attributes:
         about = _about(each.target, told)
-        yield each.id, each.label, each.value or "", about, _score(each.score)
+        yield each.id, each.label, each.value or "", _score(each.score), about
 
 
 def _about(target: str, told: _Teller) -> str:
@@ -126,7 +176,7 @@ def _normalizations(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
 
 def _notes(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
     for note in layer.notes:
-        yield note.id, note.label, note.text, _about(note.target, told)
+        yield note.id, note.label, _about(note.target, told), note.text
 
 
 def _equivalences(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
