@@ -3,6 +3,7 @@
 Example: python docs/layers.py
 """
 
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from spanloom.glad.row import Row, load_all
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-ROWS = ROOT / "benchmarks" / "results" / "spanloom-en"
+RESULTS = ROOT / "benchmarks" / "results"
 
 _MARKED = re.compile(r"(<!-- layers -->\n).*?(<!-- end of layers -->)", re.S)
 SAYS = {
@@ -45,34 +46,68 @@ MAIN = {  # which figures stand for a layer; F1 of spans where none is named
     "openie": ("relations",),
     "relations": ("relations",),
 }
-HEAD = ("layer", "what it says", "test")
+PEERS = {  # layer: what peers trained on the same data are called, their files, their figures
+    "upos": (("spaCy's small one", "spacy-ewt", "tags"), ("token head", "hf_tokens-ewt", "tags")),
+    "dependency": (("spaCy's small one", "spacy-ewt", "las"),),
+}
+HEAD = ("layer", "what it says", "test", "learnt alone", "others on the same data")
 
 
-def layers(rows: Sequence[Row]) -> str:
-    """Return a line a layer; ``ValueError`` for one that is not described here."""
+def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
+    """Return a line a layer; ``ValueError`` for one that is not described here.
+
+    ``alone`` are rows of models of one task, told where test set and labels are the same; ``peers``
+    is the folder with what others reached.
+    """
     by_task: dict[str, list[Row]] = {}
     for row in rows:
         by_task.setdefault(row.task, []).append(row)
     unknown = set(by_task) - set(SAYS)
     if unknown:
         raise ValueError(f"expected layers that docs/layers.py describes, got {sorted(unknown)}")
-    lines = [
-        (f"`{name}`", said, "; ".join(_said(row) for row in by_task[name]))
-        for name, said in SAYS.items()
-        if name in by_task
-    ]
+    lines = []
+    for name, said in SAYS.items():
+        mine = by_task.get(name, [])
+        same = [(row, _single(row, alone)) for row in mine]
+        others = (_peer(peers, *each) for each in PEERS.get(name, ()))
+        lines.append(
+            (
+                f"`{name}`",
+                said,
+                "; ".join(f"{row.dataset}: {_figures(row, name)}" for row in mine),
+                "; ".join(_figures(one, name) for _, one in same if one is not None),
+                "; ".join(others),
+            )
+        )
     return table(HEAD, lines)
 
 
-def _said(row: Row) -> str:
-    names = MAIN.get(row.task, ("spans",))
-    found = ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in names)
-    return f"{row.dataset}: {found}"
+def _single(row: Row, alone: Sequence[Row]) -> Row | None:
+    """A model of the row's task alone on the same test set, whose labels are its own."""
+    wanted = row.dataset, row.kind, tuple(row.labels), ()
+    found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
+    known = [each for each in found if set(_names(row.task)) <= set(each.figures)]
+    tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
+    return next((each for each in known if not tags or row.task in each.recipe), None)
+
+
+def _names(task: str) -> tuple[str, ...]:
+    return MAIN.get(task, ("spans",))
+
+
+def _figures(row: Row, task: str) -> str:
+    return ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in _names(task))
+
+
+def _peer(folder: Path, called: str, file: str, figure: str) -> str:
+    found = json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["figures"][figure]
+    return f"{called}: {100 * found['f1']:.1f}"
 
 
 def written(text: str) -> str:
     """Return README with its table as the saved rows have it."""
-    made = layers(sorted(load_all(ROWS), key=lambda row: row.dataset))
+    rows = sorted(load_all(RESULTS / "spanloom-en"), key=lambda row: row.dataset)
+    made = layers(rows, load_all(RESULTS / "glad"), RESULTS / "peers")
     return _MARKED.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
 
 
