@@ -21,10 +21,12 @@ from spanloom.config.yaml import Where
 from spanloom.document import Document
 from spanloom.formats import conllu
 from spanloom.model import folder
+from spanloom.model.evaluation import LOG, note
 from spanloom.scoring import ud_eval
 from spanloom.words import SENTENCE_SPLITTERS, SPLITTERS, splitter
 
 TEXT, BREAKS = "# text = ", ("# newdoc", "# newpar")
+TEST = "-test"  # a treebank so called is a test set, and each look at it is noted
 
 
 def paragraphs(treebank: str) -> Iterator[str]:
@@ -68,6 +70,11 @@ def main() -> None:
         predicted.write_text(conllu.dumps(said, options=columns), encoding="utf-8")
         scores = ud_eval.score(chosen.treebank, predicted, {"--no-enhanced": ""})
     print(ud_eval.table(scores))
+    if chosen.treebank.stem.endswith(TEST):
+        figures = {name: each["f1"] / 100 for name, each in scores["printed"].items()}
+        name, raw = chosen.treebank.stem, Document(text, name=chosen.treebank.stem)
+        command = f"benchmarks/raw_text.py MODEL {chosen.treebank.name}"
+        note(LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": figures})
     if chosen.json:
         result = {
             "treebank": chosen.treebank.stem,
