@@ -143,11 +143,11 @@ def told(seen: Seen, chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def measured(chosen: argparse.Namespace) -> dict[str, object]:
-    """Warm up with a second's load, then measure."""
+    """Warm up until the allocator has what it needs, then measure."""
     if chosen.url is not None:
         return told(asyncio.run(load(chosen.url, chosen)), chosen)
     with started(chosen.model) as (url, process):
-        short = argparse.Namespace(**{**vars(chosen), "seconds": 1.0})
+        short = argparse.Namespace(**{**vars(chosen), "seconds": chosen.warm})
         asyncio.run(load(url, short))
         before = resident(process)
         seen = asyncio.run(load(url, chosen))
@@ -163,6 +163,7 @@ def main() -> None:
     place.add_argument("--url")
     arguments.add_argument("--clients", type=int, default=16)
     arguments.add_argument("--seconds", type=float, default=10.0)
+    arguments.add_argument("--warm", type=float, default=30.0, help="seconds of load before")
     arguments.add_argument("--words", type=int, default=20)
     arguments.add_argument("--hasty", action="store_true")
     arguments.add_argument("--json", type=Path)
