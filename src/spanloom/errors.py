@@ -17,6 +17,7 @@ A message says where, what was expected, what came, and the choices.
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 
 class SpanloomError(Exception):
@@ -82,6 +83,13 @@ class PackageMissing(SpanloomError):
     def __init__(self, wanted: str, package: str, extra: str) -> None:
         needed = f"{wanted} needs {package}, which is not installed"
         super().__init__(f"{needed}: pip install 'spanloom[{extra}]'")
+
+    @classmethod
+    def check(cls, wanted: str, extra: str, *packages: str) -> None:
+        """Raise this error for the first of the extra's packages that is not installed."""
+        for name in packages:
+            if find_spec(name) is None:
+                raise cls(wanted, name, extra)
 
 
 class TrainingError(SpanloomError):

@@ -1,12 +1,10 @@
 """Encoders run by onnxruntime, against torch on tiny random ones of every kind."""
 
-import builtins
-import sys
-
 import pytest
 import torch
 from transformers import CONFIG_MAPPING, BertConfig
 
+from spanloom import errors
 from spanloom.encoders import _onnx
 from spanloom.encoders._shape import ENCODERS
 from spanloom.encoders.transformer import Options, build, untrained
@@ -141,18 +139,9 @@ def test_an_encoder_too_large_for_a_graph_is_refused(packages, monkeypatch):
 
 @pytest.mark.parametrize("name", ["onnx", "onnxruntime"])
 def test_a_package_that_is_not_there(monkeypatch, name):
-    real = builtins.__import__
-
-    def without(wanted, *rest):
-        if wanted == name:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        if wanted in ("onnx", "onnxruntime"):
-            return sys  # any module
-        return real(wanted, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(errors, "find_spec", lambda wanted: None if wanted == name else wanted)
     with pytest.raises(PackageMissing, match=rf"{name}.*pip install 'spanloom\[onnx\]'"):
-        _onnx._needed()
+        _onnx.runtime(encoder(), torch.nn.Identity(), ())
 
 
 def test_a_runtime_stands_for_the_mix_alone():

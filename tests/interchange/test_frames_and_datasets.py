@@ -12,9 +12,10 @@ from spanloom import (
     Relation,
     Span,
     SpanloomError,
+    errors,
 )
 from spanloom.document import content
-from spanloom.errors import DataError, LayerError, NameNotFound
+from spanloom.errors import DataError, LayerError, NameNotFound, PackageMissing
 from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags
 from spanloom.interchange.pandas import COLUMNS, to_pandas
 
@@ -114,6 +115,15 @@ def test_what_is_not_there_is_named(asked, error, says):
     with pytest.raises(error, match=says) as caught:
         asked()
     assert isinstance(caught.value, SpanloomError)
+
+
+def test_an_extra_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(errors, "find_spec", lambda wanted: None)
+    with pytest.raises(PackageMissing, match=r"^to_pandas needs pandas.*'spanloom\[pandas\]'"):
+        DOCUMENT.to_pandas()
+    for asked in (lambda: to_dataset([]), lambda: to_tags([], "main")):
+        with pytest.raises(PackageMissing, match=r"needs datasets.*'spanloom\[datasets\]'"):
+            asked()
 
 
 def test_a_tag_a_word():

@@ -1,6 +1,5 @@
 """``spanloom serve``: a model behind a page and an HTTP API."""
 
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -31,7 +30,7 @@ def serve(
 
     Example: spanloom serve -m runs/wlp --port 8080
     """
-    _check_installed()
+    PackageMissing.check("serve", "serve", "fastapi", "uvicorn")
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise WrongUse("--token: expected printable ASCII without blanks")
     from spanloom.model import folder
@@ -46,10 +45,3 @@ def serve(
         say(f"model {told.name} on {told.compute}; tasks: {tasks}")
         say(f"serving at {address(listener)}; Ctrl-C ends it")
         start(loaded, told, listener, token=token)
-
-
-def _check_installed() -> None:
-    """Raise ``PackageMissing`` where what serves is not installed: it is an extra."""
-    for name in ("fastapi", "uvicorn"):
-        if find_spec(name) is None:
-            raise PackageMissing("serve", name, "serve")

@@ -67,7 +67,7 @@ def runtime(encoder: PreTrainedModel, layers: nn.Module, rounded: tuple[str, ...
     out of the graph. Raises ``PackageMissing``, and ``ModelError`` for an encoder that is too large
     or cannot be traced: a graph is compared with it on windows of another shape.
     """
-    _needed()
+    PackageMissing.check("precision onnx", "onnx", "onnx", "onnxruntime")
     names = (_VECTORS, _MASK, *((_SEGMENTS,) if _has_segments(encoder) else ()))
     pieces = _pieces(encoder)
     mixed = _Mixed(encoder, layers, names).eval()
@@ -75,15 +75,6 @@ def runtime(encoder: PreTrainedModel, layers: nn.Module, rounded: tuple[str, ...
     _check(Runtime(graph, pieces), mixed, pieces)
     _round(graph, rounded)
     return Runtime(graph, pieces)
-
-
-def _needed() -> None:
-    """Raise ``PackageMissing`` where the extra is not installed."""
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        raise PackageMissing("precision onnx", str(error.name), "onnx") from error
 
 
 def _has_segments(encoder: PreTrainedModel) -> bool:

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from spanloom.document import Document
-from spanloom.errors import DataError, NameNotFound
+from spanloom.errors import DataError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.formats._laid import Laid
 from spanloom.formats._making import Making
 from spanloom.formats._tagged import annotate, apart
 from spanloom.forms.tag_schemes import SCHEMES, Scheme
-from spanloom.interchange._extra import extra
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -26,7 +25,9 @@ def to_dataset(documents: Iterable[Document]) -> "Dataset":
 
     Raises ``PackageMissing`` without datasets, ``DocumentError`` for a score that is not finite.
     """
-    datasets = extra("datasets", "to_dataset")
+    PackageMissing.check("to_dataset", "datasets", "datasets")
+    import datasets
+
     every = list(documents)
     columns = {
         "name": [each.name for each in every],
@@ -60,7 +61,9 @@ def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -
     ``LayerError`` where a document has no such layer, ``NameNotFound`` for an unknown scheme and
     ``PackageMissing`` without datasets.
     """
-    datasets = extra("datasets", "to_tags")
+    PackageMissing.check("to_tags", "datasets", "datasets")
+    import datasets
+
     spells = _scheme(scheme)
     every = list(documents)
     rows = [row for document in every for row in _sentences(document, layer, spells)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from spanloom.document import Document, Layer
-from spanloom.interchange._extra import extra
+from spanloom.errors import PackageMissing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,7 +32,9 @@ def to_pandas(documents: Document | Iterable[Document]) -> "DataFrame":
     ids of its ends; of an attribute ``head`` is what it is about, ``text`` its value. What a row
     has not is ``<NA>``. Raises ``PackageMissing`` without pandas.
     """
-    pandas = extra("pandas", "to_pandas")
+    PackageMissing.check("to_pandas", "pandas", "pandas")
+    import pandas
+
     every = [documents] if isinstance(documents, Document) else documents
     rows = [row for document in every for row in _rows(document)]
     table = {
