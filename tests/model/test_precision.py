@@ -109,10 +109,7 @@ def test_a_model_run_by_onnxruntime_keeps_its_weights(packages, saved, tmp_path)
 
 
 def test_without_the_extra_only_onnx_is_refused(monkeypatch, saved):
-    def missing():
-        raise PackageMissing("precision onnx", "onnxruntime", "onnx")
-
-    monkeypatch.setattr("spanloom.encoders._onnx._needed", missing)
+    monkeypatch.setattr("spanloom.errors.find_spec", lambda package: None)
     with pytest.raises(PackageMissing, match="pip install"):
         folder.load(saved, device="cpu", precision="onnx")
     assert not folder.load(saved, device="cpu", precision="fastest").compute.onnx
