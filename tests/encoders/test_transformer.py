@@ -15,6 +15,7 @@ from spanloom.data.batches import collate
 from spanloom.data.pieces import Pieces
 from spanloom.data.units import Unit
 from spanloom.data.windows import slices
+from spanloom.encoders import _shape
 from spanloom.encoders.casing import shape
 from spanloom.encoders.transformer import Options, build, pretrained, untrained
 from spanloom.tensors import Batch
@@ -123,7 +124,7 @@ def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
 
 def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
     loaded = pretrained(folder, Options())
-    made = untrained(AutoConfig.from_pretrained(folder), Options())
+    made = untrained(_shape.parsed(AutoConfig.from_pretrained(folder).to_dict()), Options())
     weights = loaded.state_dict()
     assert {key: each.shape for key, each in made.state_dict().items()} == {
         key: each.shape for key, each in weights.items()

@@ -1,5 +1,6 @@
 """A model on disk: what is saved is what is loaded, from a folder or from the hub's cache."""
 
+import json
 import os
 import re
 import shutil
@@ -153,7 +154,7 @@ def test_every_kind_of_encoder_is_built_and_its_configuration_let_through(kind, 
     small |= {"bos_token_id": 2, "eos_token_id": 3}
     config = CONFIG_MAPPING[kind](**{key: small[key] for key in known if key in small})
     (tmp_path / "config.json").write_text(shape.dumps(config))
-    read = shape.parsed((tmp_path / "config.json").read_text())
+    read = shape.parsed(json.loads((tmp_path / "config.json").read_text()))
     made = transformer.untrained(read, transformer.Options())
     weights = {name: tuple(each.shape) for name, each in made.state_dict().items()}
     shape.check(tmp_path / "config.json", weights)

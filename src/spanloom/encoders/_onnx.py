@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
+from spanloom.encoders._shape import Encoder
 from spanloom.errors import ModelError, PackageMissing
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Runtime:
 class _Mixed(nn.Module):
     """The positional form of an encoder, which a graph has inputs by."""
 
-    def __init__(self, encoder: PreTrainedModel, layers: nn.Module, names: Sequence[str]) -> None:
+    def __init__(self, encoder: Encoder, layers: nn.Module, names: Sequence[str]) -> None:
         super().__init__()
         self.encoder, self.layers, self.names = encoder, layers, names
 
@@ -59,7 +59,7 @@ class _Mixed(nn.Module):
         return mixed
 
 
-def runtime(encoder: PreTrainedModel, layers: nn.Module, rounded: tuple[str, ...]) -> Runtime:
+def runtime(encoder: Encoder, layers: nn.Module, rounded: tuple[str, ...]) -> Runtime:
     """Trace an encoder in use, on the CPU, and the mix of its layers.
 
     Linear layers whose names end in one of ``rounded`` multiply whole numbers: weights have 7 bits
@@ -77,18 +77,18 @@ def runtime(encoder: PreTrainedModel, layers: nn.Module, rounded: tuple[str, ...
     return Runtime(graph, pieces)
 
 
-def _has_segments(encoder: PreTrainedModel) -> bool:
+def _has_segments(encoder: Encoder) -> bool:
     return int(getattr(encoder.config, "type_vocab_size", 0)) > 1
 
 
-def _pieces(encoder: PreTrainedModel) -> nn.Embedding:
+def _pieces(encoder: Encoder) -> nn.Embedding:
     """The table of its pieces' vectors."""
     pieces = encoder.get_input_embeddings()
     assert isinstance(pieces, nn.Embedding), "an encoder of text has a table of its pieces"
     return pieces
 
 
-def _windows(encoder: PreTrainedModel, count: int, longest: int) -> dict[str, Tensor]:
+def _windows(encoder: Encoder, count: int, longest: int) -> dict[str, Tensor]:
     """Some windows of any pieces, the last of them shorter."""
     mask = torch.ones(count, longest, dtype=torch.long)
     mask[-1, longest // 2 :] = 0

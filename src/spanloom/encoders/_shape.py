@@ -10,11 +10,16 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from transformers import CONFIG_MAPPING, PretrainedConfig
-
+from spanloom.encoders import _bert
 from spanloom.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
+
+Shape: TypeAlias = "_bert.Config | PretrainedConfig"
+Encoder: TypeAlias = "_bert.Bert | PreTrainedModel"
 
 ENCODERS = (
     "albert",
@@ -51,14 +56,16 @@ _SHIFTED = {  # their positions start behind that of padding
     "xlm-roberta",
     "xlm-roberta-xl",
 }
-_INERT = {"gradient_checkpointing", "position_embedding_type"}  # old files have them; never read
+_INERT = frozenset(  # old files have them; never read
+    {"gradient_checkpointing", "position_embedding_type"}
+)
 _REPEATED = re.compile("layers|group")  # keys that say how many modules are made
 _DEEPEST, _LONGEST = 4, 10_000  # of values that are lists or mappings, and of texts
 
 
-def dumps(config: PretrainedConfig) -> str:
+def dumps(config: Shape) -> str:
     """Write what ``check`` lets through; raises ``ModelError`` for a kind of encoder not known."""
-    data = config.to_diff_dict()
+    data = config.plain() if isinstance(config, _bert.Config) else config.to_diff_dict()
     known = _keys(str(data.get("model_type")), "this encoder") - {"architectures", "_name_or_path"}
     return json.dumps({key: data[key] for key in sorted(data) if key in known}, indent=1)
 
@@ -94,25 +101,31 @@ def check(path: Path, weights: Mapping[str, tuple[int, ...]]) -> None:
         _bounded(f"{path}: {key}", value, len(weights) if _REPEATED.search(key) else largest)
 
 
-def positions(config: PretrainedConfig) -> int:
+def positions(config: Shape) -> int:
     """Return how many pieces, special ones counted, an encoder can read at once."""
-    unused = config.pad_token_id + 1 if config.model_type in _SHIFTED else 0
+    unused = (config.pad_token_id or 0) + 1 if config.model_type in _SHIFTED else 0
     return int(config.max_position_embeddings) - unused
 
 
-def parsed(text: str) -> PretrainedConfig:
-    """Make the configuration that ``dumps`` wrote and ``check`` let through."""
-    data = json.loads(text)
-    made: PretrainedConfig = CONFIG_MAPPING[data["model_type"]].from_dict(data)
-    return made
+def parsed(said: Mapping[str, Any]) -> Shape:
+    """Make the shape that ``dumps`` wrote and ``check`` let through."""
+    if _bert.fits(said):
+        return _bert.config(said)
+    from spanloom.encoders import _hub
+
+    return _hub.parsed(said)
 
 
-def _keys(kind: object, where: object) -> set[str]:
-    """The keys that transformers knows for a kind of encoder."""
+def _keys(kind: object, where: object) -> frozenset[str]:
+    """The keys that are known for a kind of encoder."""
     if kind not in ENCODERS:
         known = ", ".join(ENCODERS)
         raise ModelError(f"{where}: no encoder of model_type {kind!r:.60} (known: {known})")
-    return _INERT | CONFIG_MAPPING[kind]().to_dict().keys()
+    if kind == _bert.KIND:
+        return _INERT | _bert.KNOWN
+    from spanloom.encoders import _hub
+
+    return _INERT | _hub.keys(str(kind))
 
 
 def _bounded(where: str, value: object, largest: int, depth: int = 0) -> None:

@@ -1,25 +1,30 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
 import importlib.util
+import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
-from spanloom.encoders import _shape, casing
+from spanloom.encoders import _bert, _shape, casing
 from spanloom.encoders._base import Kind, Sources
+from spanloom.encoders._shape import Encoder, Shape
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.rows import take
 from spanloom.tensors import Batch
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
 
 _CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
@@ -86,7 +91,7 @@ class Transformer(nn.Module):
     """Encode windows, take each piece from its best window, pool pieces to words."""
 
     def __init__(
-        self, encoder: PreTrainedModel, layers: nn.Module, *, first: bool, spelling: bool = False
+        self, encoder: Encoder, layers: nn.Module, *, first: bool, spelling: bool = False
     ) -> None:
         """``layers`` makes one tensor of all layers; ``first`` takes a word's first piece alone.
 
@@ -205,7 +210,7 @@ def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some
             first = row
 
 
-def build(options: Options, encoder: PreTrainedModel) -> Transformer:
+def build(options: Options, encoder: Encoder) -> Transformer:
     """Put the parts together around an encoder that was loaded or made elsewhere."""
     layers = encoder.config.num_hidden_layers + 1
     mix = LayerMix(layers) if options.layers == "mix" else LastLayer()
@@ -225,35 +230,52 @@ def source(name: str, near: Path) -> str:
     return str(Path(found.origin).parent / "model")
 
 
-def pretrained(folder: str, options: Options) -> PreTrainedModel:
+def pretrained(folder: str, options: Options) -> Encoder:
     """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained."""
-    config = _configured(AutoConfig.from_pretrained(folder, trust_remote_code=False), options)
-    loaded = AutoModel.from_pretrained(
-        folder, config=config, dtype=torch.float32, trust_remote_code=False
-    )
-    return _prepare(loaded)
+    from spanloom.encoders import _hub
+
+    loaded = _hub.pretrained(folder, _rates(_hub.shape(folder), options))
+    said = loaded.config.to_dict()
+    if not _bert.fits(said):
+        return _prepare(loaded)
+    made = _bert.Bert(_bert.config(said))
+    weights = loaded.state_dict()
+    made.load_state_dict({name: weights[name] for name in made.state_dict()})
+    return made.train()
 
 
-def untrained(config: PretrainedConfig, options: Options) -> PreTrainedModel:
+def untrained(shape: Shape, options: Options) -> Encoder:
     """Make an encoder of a shape, with random weights."""
-    return _prepare(AutoModel.from_config(_configured(config, options), trust_remote_code=False))
+    if isinstance(shape, _bert.Config):
+        return _bert.Bert(
+            replace(
+                shape,
+                hidden_dropout_prob=options.dropout,
+                attention_probs_dropout_prob=options.attention_dropout,
+            )
+        ).train()
+    from spanloom.encoders import _hub
+
+    return _prepare(_hub.untrained(_rates(shape, options)))
 
 
 def _fresh(options: Options, sources: Sources, where: Where) -> Transformer:
+    from spanloom.encoders import _hub
+
     folder = source(options.transformer, sources.near)
     if options.start == "pretrained":
         return build(options, pretrained(folder, options))
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    return build(options, untrained(config, options))
+    shape = _shape.parsed(_hub.shape(folder).to_dict())
+    return build(options, untrained(shape, options))
 
 
 def _saved(options: Options, files: Mapping[str, str]) -> Transformer:
     if "config.json" not in files:
         raise ModelError("no config.json, so the shape of the encoder is unknown")
-    return build(options, untrained(_shape.parsed(files["config.json"]), options))
+    return build(options, untrained(_shape.parsed(json.loads(files["config.json"])), options))
 
 
-def _configured(config: PretrainedConfig, options: Options) -> PretrainedConfig:
+def _rates(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
     """Set the dropout rates, whatever the architecture calls them."""
     for key in ("hidden_dropout_prob", "dropout", "hidden_dropout"):
         if hasattr(config, key):
@@ -264,7 +286,7 @@ def _configured(config: PretrainedConfig, options: Options) -> PretrainedConfig:
     return config
 
 
-def _prepare(encoder: PreTrainedModel) -> PreTrainedModel:
+def _prepare(encoder: "PreTrainedModel") -> "PreTrainedModel":
     """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
     encoder.set_attn_implementation("eager")
     if getattr(encoder, "pooler", None) is not None:

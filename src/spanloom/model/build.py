@@ -5,7 +5,6 @@ from typing import cast
 
 from tokenizers import Tokenizer, models, processors
 from torch import nn
-from transformers import AutoTokenizer
 
 from spanloom.config.options import options
 from spanloom.config.recipe import PIECES, TRUNK, Recipe
@@ -66,7 +65,9 @@ def transformer_options(recipe: Recipe) -> transformer.Options | None:
 
 def cutter(folder: str) -> Pieces:
     """Load the tokenizer that lies beside an encoder; raises ``ModelError`` for a slow one."""
-    loaded = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    from spanloom.encoders import _hub
+
+    loaded = _hub.tokenizer(folder)
     inner = getattr(loaded, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelError(f"{folder}: needs a fast tokenizer (tokenizer.json), got a slow one")

@@ -16,13 +16,6 @@ from pathlib import Path
 from typing import cast
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    StrictDataclassError,
-)
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from safetensors.torch import save as serialized
@@ -40,6 +33,7 @@ from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
 from spanloom.model.precision import compute, prepare
+from spanloom.model.unfilled import Unfilled
 from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
 from spanloom.words import splitter
@@ -54,8 +48,8 @@ RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
 DEFAULT = "spanloom-en"
 _NEEDED = (RECIPE, WEIGHTS, TOKENIZER)
 _PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*")
-_UNBUILDABLE = (  # what transformers and torch raise for a shape that makes no sense
-    StrictDataclassError,
+_UNBUILDABLE = (  # what is raised for a shape that makes no sense, by torch, too
+    ModelError,
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -211,6 +205,9 @@ def _fetched(place: str | Path) -> tuple[Path, Path | None]:
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")
         return folder, None
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
     try:
         folder = Path(snapshot_download(str(place), allow_patterns=list(_PARTS)))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
@@ -271,7 +268,7 @@ def _texts(value: object) -> bool:
 def _network(
     recipe: recipes.Recipe, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
 ) -> Network:
-    """Build it without weights; raises ``ModelError`` where recipe and files clash."""
+    """Build it, its weights not filled yet; raises ``ModelError`` where recipe and files clash."""
 
     def saved(row: int, kind: Kind, options: object) -> nn.Module:
         mine = {}
@@ -281,7 +278,8 @@ def _network(
         return kind.saved(options, mine)
 
     try:
-        return build.network(recipe, tasks, build.trunk(recipe, saved))
+        with Unfilled():
+            return build.network(recipe, tasks, build.trunk(recipe, saved))
     except _UNBUILDABLE as error:
         first = (str(error).strip() or repr(error)).splitlines()[0]
         made_of = " and ".join(name for name in (RECIPE, CONFIG) if name in files)
