@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 import torch
+from fenced import blocks
 
 from spanloom import encoders, tasks
 from spanloom.config import recipe as recipes
@@ -39,10 +40,6 @@ def section(page, heading):
     found = re.search(rf"^(#+) {re.escape(heading)}$\n(.*?)(?=^#{{1,2}} |\Z)", text, re.M | re.S)
     assert found, f"{page.name} has no heading {heading!r}"
     return found[2]
-
-
-def blocks(text, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
 def rows(text):

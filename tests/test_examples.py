@@ -1,19 +1,19 @@
 """Every example of README and docs runs as it stands: Python in order, commands too."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fenced import blocks
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+def examples(page, language):
+    return blocks((DOCS / page).read_text("utf-8"), language)
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def run(command, place):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["../README.md", "start.md", "interchange.md"])
 def test_python_of_a_page_runs_in_order(page, workplace):
-    code = "\n".join(each for each in blocks(DOCS / page, "python") if "me/protocols" not in each)
+    code = "\n".join(each for each in examples(page, "python") if "me/protocols" not in each)
     assert code
     run([sys.executable, "-c", code], workplace)
 
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    (_, said) = blocks(DOCS / "start.md", "")
+    (_, said) = examples("start.md", "")
     for line in said.splitlines():
         if not line.startswith("spanloom serve"):
             run(["sh", "-c", line], workplace)
@@ -59,7 +59,7 @@ def test_commands_that_annotate_run(workplace):
 
 @pytest.mark.slow
 def test_the_tutorial_leads_to_a_model(workplace):
-    commands = blocks(DOCS / "tutorial.md", "")
+    commands = examples("tutorial.md", "")
     assert len(commands) == 7
     for block in commands:
         run(["sh", "-e", "-c", block], workplace)
