@@ -2,7 +2,9 @@
 
 import re
 
+_FENCED = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.M | re.S)
+
 
 def blocks(text, language):
     """What stands between fences of that language; "" for those that name none."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+    return [code for said, code in _FENCED.findall(text) if said == language]

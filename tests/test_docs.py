@@ -334,6 +334,12 @@ def test_the_tiny_recipes_are_those_that_are_there():
     assert sorted(set(told)) == sorted(each.stem for each in (ROOT / "recipes/tiny").glob("*.yaml"))
 
 
+def test_the_example_of_several_corpora_is_part_of_a_recipe():
+    (said,) = blocks(RECIPES.read_text(encoding="utf-8"), "yaml")
+    made = recipes.loads(said + "trunk: [{casing: 4}]\nstages: [{tasks: [ner]}]\n")
+    assert [each.data for each in made.corpora[made.tasks["ner"].data]] == ["wnut17", "wikigold"]
+
+
 # docs/benchmarks.md
 
 
