@@ -8,12 +8,13 @@ seconds of annotating alone, loading left out, and the most memory the process e
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
 from itertools import cycle
 from pathlib import Path
+
+from memory import peak
 
 from spanloom.document import Document
 from spanloom.model import folder
@@ -40,9 +41,9 @@ def one(model: str, path: Path, words: int) -> dict[str, float]:
     begun = time.process_time()
     found = next(loaded.annotate([document]))
     seconds = time.process_time() - begun
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    held = round(peak())
     spans = sum(len(layer.spans) for layer in found.layers)
-    return {"words": words, "seconds": round(seconds, 2), "peak_mb": round(peak), "spans": spans}
+    return {"words": words, "seconds": round(seconds, 2), "peak_mb": held, "spans": spans}
 
 
 def main() -> None:

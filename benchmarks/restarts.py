@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serve import WORDS, request, started
+from serve import WORDS, Head, head_of, request, started
 
 
 @dataclass
@@ -43,15 +43,14 @@ async def client(url: str, row: int, seen: Round) -> None:
     except OSError:
         return
     while True:
-        sent, head = time.monotonic(), b""
+        sent = time.monotonic()
+        head: Head | None = None
         try:
             writer.write(request(place.netloc, " ".join(chance.choices(WORDS, k=20))))
             await writer.drain()
             sent = time.monotonic()
-            head = await reader.readuntil(b"\r\n\r\n")
-            said = head.decode("latin-1").lower()
-            length = int(said.partition("content-length: ")[2].split("\r")[0])
-            await reader.readexactly(length)
+            head = await head_of(reader)
+            await reader.readexactly(head.length)
         except asyncio.IncompleteReadError as error:
             if head or error.partial:
                 seen.broken += 1
@@ -61,8 +60,8 @@ async def client(url: str, row: int, seen: Round) -> None:
         except OSError:
             seen.closed.append(sent)
             return
-        seen.answered[int(said.split()[1])] += 1
-        if "connection: close" in said:
+        seen.answered[head.status] += 1
+        if head.last:
             return
 
 

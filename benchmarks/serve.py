@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 WORDS = (
@@ -50,13 +51,33 @@ def request(host: str, text: str) -> bytes:
     return head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-async def reply(reader: asyncio.StreamReader) -> tuple[int, float]:
-    """Read one reply; return its status and the seconds of Retry-After."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-    length = re.search(r"content-length: (\d+)", head)
-    await reader.readexactly(int(length[1]) if length else 0)
-    later = re.search(r"retry-after: (\d+)", head)
-    return int(head.split()[1]), float(later[1]) if later else 0.0
+class Head(NamedTuple):
+    """What the head of a reply says: ``later`` is Retry-After, ``last`` that nothing follows."""
+
+    status: int
+    length: int
+    later: float
+    last: bool
+
+
+async def head_of(reader: asyncio.StreamReader) -> Head:
+    """Read the head of one reply."""
+    said = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+    length = re.search(r"content-length: (\d+)", said)
+    later = re.search(r"retry-after: (\d+)", said)
+    return Head(
+        int(said.split()[1]),
+        int(length[1]) if length else 0,
+        float(later[1]) if later else 0.0,
+        "connection: close" in said,
+    )
+
+
+async def reply(reader: asyncio.StreamReader) -> Head:
+    """Read one reply and leave its body."""
+    head = await head_of(reader)
+    await reader.readexactly(head.length)
+    return head
 
 
 async def client(url: str, end: float, chosen: argparse.Namespace, seen: Seen, row: int) -> None:
@@ -74,9 +95,9 @@ async def client(url: str, end: float, chosen: argparse.Namespace, seen: Seen, r
                 text = " ".join(chance.choices(WORDS, k=chosen.words))
                 began = time.monotonic()
                 writer.write(request(place.netloc, text))
-                status, later = await reply(reader)
-                seen.add(status, time.monotonic() - began)
-                await asyncio.sleep(0 if chosen.hasty else later)
+                head = await reply(reader)
+                seen.add(head.status, time.monotonic() - began)
+                await asyncio.sleep(0 if chosen.hasty else head.later)
         except (OSError, asyncio.IncompleteReadError):
             seen.broken += 1
         finally:

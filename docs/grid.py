@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ten_tasks import NONE, rank, spread, table
+from ten_tasks import NONE, main_figure, rank, spread, table
 
 from spanloom.glad.grid import ALONE, COLUMNS, TUNED
 from spanloom.glad.row import Row, load_all
@@ -12,7 +12,6 @@ from spanloom.metrics.bootstrap import paired
 from spanloom.metrics.tally import Tally, loads
 
 SURE, FEW = 0.05, 10  # of fewer documents nothing is said
-MAIN = ("relations", "las", "evalb", "conll", "spans")  # a task is compared by the first it has
 HEAD = ("task", "dataset", "figure", *COLUMNS, "minutes alone and tuned", "seeds")
 
 
@@ -34,7 +33,7 @@ def grid(folder: Path) -> str:
 
 def _line(columns: Mapping[str, Sequence[Row]]) -> list[str]:
     one = next(iter(columns.values()))[0]
-    figure = next((name for name in MAIN if name in one.figures), one.main[0])
+    figure = main_figure(one)
     every = [row for rows in columns.values() for row in rows]
     for name, rows in columns.items():
         if len({row.seed for row in rows}) < len(rows):

@@ -1,9 +1,5 @@
-"""Write a page and a drawing for each kind of task, made from its sample.
+"""Write a page and a drawing for each kind of task, made from its sample."""
 
-Example: python docs/kind_pages.py build/kinds
-"""
-
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -99,8 +95,3 @@ def _options(fields: dict[str, Any]) -> str:
 def _literal(said: str) -> str:
     """A docstring as Markdown: what is indented in it is a block as it stands."""
     return said.replace("::\n", ":\n")
-
-
-if __name__ == "__main__":
-    place = Path(sys.argv[1])
-    pages(place, place / "drawn")

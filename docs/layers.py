@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ten_tasks import table
+from ten_tasks import main_figure, table
 
 from spanloom.glad.row import Row, load_all
 
@@ -38,14 +38,7 @@ FIGURES = {
     "evalb": "evalb F1",
     "conll": "CoNLL F1",
 }
-MAIN = {  # which figures stand for a layer; F1 of spans where none is named
-    "dependency": ("uas", "las"),
-    "constituency": ("evalb",),
-    "coreference": ("conll",),
-    "srl": ("relations",),
-    "openie": ("relations",),
-    "relations": ("relations",),
-}
+BESIDE = {"las": ("uas",)}  # what is told before a main figure
 PEERS = {  # layer: what peers trained on the same data are called, their files, their figures
     "upos": (("spaCy's small one", "spacy-ewt", "tags"), ("token head", "hf_tokens-ewt", "tags")),
     "dependency": (("spaCy's small one", "spacy-ewt", "las"),),
@@ -74,8 +67,8 @@ def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
             (
                 f"`{name}`",
                 said,
-                "; ".join(f"{row.dataset}: {_figures(row, name)}" for row in mine),
-                "; ".join(_figures(one, name) for _, one in same if one is not None),
+                "; ".join(f"{row.dataset}: {_figures(row, row)}" for row in mine),
+                "; ".join(_figures(one, row) for row, one in same if one is not None),
                 "; ".join(others),
             )
         )
@@ -86,17 +79,19 @@ def _single(row: Row, alone: Sequence[Row]) -> Row | None:
     """A model of the row's task alone on the same test set, whose labels are its own."""
     wanted = row.dataset, row.kind, tuple(row.labels), ()
     found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
-    known = [each for each in found if set(_names(row.task)) <= set(each.figures)]
+    known = [each for each in found if set(_names(row)) <= set(each.figures)]
     tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
     return next((each for each in known if not tags or row.task in each.recipe), None)
 
 
-def _names(task: str) -> tuple[str, ...]:
-    return MAIN.get(task, ("spans",))
+def _names(row: Row) -> tuple[str, ...]:
+    figure = main_figure(row)
+    return *BESIDE.get(figure, ()), figure
 
 
-def _figures(row: Row, task: str) -> str:
-    return ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in _names(task))
+def _figures(row: Row, like: Row) -> str:
+    """The figures of a row that stand for another."""
+    return ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in _names(like))
 
 
 def _peer(folder: Path, called: str, file: str, figure: str) -> str:

@@ -31,6 +31,7 @@ TASKS = {  # kinds of tasks in the order of SpanRel, table 3, and what people ca
     "aspects": "aspects",
     "opinions": "opinions",
 }
+MAIN = ("relations", "las", "evalb", "conll", "spans")  # the first that a row has is its main one
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ def rank(kind: str) -> int:
     """Return where a kind of task stands in the paper's order, behind all others if it is none."""
     known = list(TASKS)
     return known.index(kind) if kind in known else len(known)
+
+
+def main_figure(row: Row) -> str:
+    """Return the figure by which rows of one task are compared."""
+    return next((name for name in MAIN if name in row.figures), row.main[0])
 
 
 def _order(row: Row) -> tuple[Any, ...]:

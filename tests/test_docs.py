@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 import torch
+from fenced import blocks
 
 from spanloom import encoders, tasks
 from spanloom.config import recipe as recipes
@@ -39,10 +40,6 @@ def section(page, heading):
     found = re.search(rf"^(#+) {re.escape(heading)}$\n(.*?)(?=^#{{1,2}} |\Z)", text, re.M | re.S)
     assert found, f"{page.name} has no heading {heading!r}"
     return found[2]
-
-
-def blocks(text, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
 def rows(text):
@@ -335,6 +332,12 @@ def test_every_kind_of_task_and_embedder_is_told():
 def test_the_tiny_recipes_are_those_that_are_there():
     told = re.findall(r"recipes/tiny/(\w+)\.yaml", section(RECIPES, "Five papers, five recipes"))
     assert sorted(set(told)) == sorted(each.stem for each in (ROOT / "recipes/tiny").glob("*.yaml"))
+
+
+def test_the_example_of_several_corpora_is_part_of_a_recipe():
+    (said,) = blocks(RECIPES.read_text(encoding="utf-8"), "yaml")
+    made = recipes.loads(said + "trunk: [{casing: 4}]\nstages: [{tasks: [ner]}]\n")
+    assert [each.data for each in made.corpora[made.tasks["ner"].data]] == ["wnut17", "wikigold"]
 
 
 # docs/benchmarks.md

@@ -1,56 +1,91 @@
-"""Every example of README and docs runs as it stands: Python in order, commands too."""
+"""The examples of README and docs run as they stand: Python in order, commands too.
 
+Left out is what needs the network or the reader's own data; servers listen at a free port.
+"""
+
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
+from fenced import blocks
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+def examples(page, language):
+    return blocks((DOCS / page).read_text("utf-8"), language)
 
 
 @pytest.fixture
 def workplace(tmp_path):
     """A folder with what a clone has, where a reader would type."""
-    for name in ("fixtures", "demo", "recipes"):
+    for name in ("fixtures", "demo", "recipes", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "article.txt").write_text("Ada Lovelace met Charles Babbage in London. He wrote.\n")
     return tmp_path
 
 
-def run(command, place):
+def around():
     quiet = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | quiet | {"PATH": here}
+
+
+def run(command, place):
     made = subprocess.run(
-        command,
-        cwd=place,
-        env=os.environ | quiet | {"PATH": here},
-        capture_output=True,
-        text=True,
-        timeout=900,
+        command, cwd=place, env=around(), capture_output=True, text=True, timeout=900
     )
     assert made.returncode == 0, made.stderr[-2000:]
     return made.stdout
 
 
+@contextmanager
+def served(command, place):
+    """The address of a server that a command starts, at a free port, and that ends as it should."""
+    line = f"exec {command.partition('#')[0]} --port 0"
+    with subprocess.Popen(
+        ["sh", "-c", line], cwd=place, env=around(), stderr=subprocess.PIPE, text=True
+    ) as process:
+        said = []
+        try:
+            for each in process.stderr:
+                said.append(each)
+                if found := re.search(r"http://\S+:\d+", each):
+                    yield found[0]
+                    break
+            else:
+                pytest.fail("".join(said))
+        finally:
+            process.terminate()
+            process.stderr.read()
+    assert process.returncode == 0
+
+
+def serving(said):
+    """The line of some commands that starts a server."""
+    (line,) = [each for each in said.splitlines() if each.startswith("spanloom serve")]
+    return line
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["../README.md", "start.md", "interchange.md"])
 def test_python_of_a_page_runs_in_order(page, workplace):
-    code = "\n".join(each for each in blocks(DOCS / page, "python") if "me/protocols" not in each)
+    code = "\n".join(each for each in examples(page, "python") if "me/protocols" not in each)
     assert code
     run([sys.executable, "-c", code], workplace)
 
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    (_, said) = blocks(DOCS / "start.md", "")
+    (_, said) = examples("start.md", "")
     for line in said.splitlines():
         if not line.startswith("spanloom serve"):
             run(["sh", "-c", line], workplace)
@@ -58,8 +93,43 @@ def test_commands_that_annotate_run(workplace):
 
 
 @pytest.mark.slow
+def test_the_command_that_serves_starts_a_page(workplace):
+    (_, said) = examples("start.md", "")
+    with served(serving(said), workplace) as url:
+        assert "<title>" in httpx.get(url).text
+
+
+@pytest.mark.slow
+def test_a_server_answers_and_refuses_as_its_page_says(workplace):
+    if shutil.which("curl") is None:
+        pytest.skip("no curl to ask a server with")
+    (start, ask, measure), (error,) = examples("serve.md", ""), examples("serve.md", "json")
+    (workplace / "runs").mkdir()
+    (workplace / "runs/wlp").symlink_to(ROOT / "src/spanloom/models/spanloom-en")
+    with served(serving(start), workplace) as url:
+        told = run(["sh", "-e", "-c", ask.replace("http://127.0.0.1:8080", url)], workplace)
+        (document,) = json.loads(told)["documents"]
+        assert document["text"] == "Add 5 ml of buffer."
+        wrong = json.dumps({"texts": ["a", "b", "c", "d" * 17 + "\ud800"]})
+        kind = {"Content-Type": "application/json"}
+        refused = httpx.post(f"{url}/v1/annotate", content=wrong, headers=kind)
+        assert refused.json() == json.loads(error)
+    quick = f"{measure.rstrip()} --seconds 1 --warm 1"
+    assert json.loads(run(["sh", "-c", quick], workplace))["clients"] == 16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command", "".join(examples("recipes.md", "")).splitlines(), ids=lambda line: line.split()[2]
+)
+def test_a_tiny_recipe_trains(command, workplace):
+    run(["sh", "-c", command], workplace)
+    assert list(workplace.glob("runs/*/model.safetensors"))
+
+
+@pytest.mark.slow
 def test_the_tutorial_leads_to_a_model(workplace):
-    commands = blocks(DOCS / "tutorial.md", "")
+    commands = examples("tutorial.md", "")
     assert len(commands) == 7
     for block in commands:
         run(["sh", "-e", "-c", block], workplace)

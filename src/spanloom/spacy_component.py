@@ -18,6 +18,7 @@ from spacy.util import minibatch
 
 from spanloom.document import SENTENCE, SENTENCES, Document, Layer
 from spanloom.document import Span as Piece
+from spanloom.formats.brat.ids import fresh_ids
 from spanloom.interchange.spacy import attach, from_spacy, to_spacy
 from spanloom.model.folder import load
 from spanloom.model.model import Model
@@ -54,8 +55,8 @@ class Component:
         document = from_spacy(doc).bare()
         if document.has(SENTENCES):
             return document
-        bounds = self.model.split.sentences(doc.text)
-        spans = (Piece(f"S{row}", SENTENCE, (each,)) for row, each in enumerate(bounds))
+        bounds, fresh = self.model.split.sentences(doc.text), fresh_ids(document)
+        spans = (Piece(fresh("S"), SENTENCE, (each,)) for each in bounds)
         return document.with_layer(Layer(SENTENCES, tuple(spans)))
 
     def _filled(self, doc: Doc, document: Document) -> Doc:

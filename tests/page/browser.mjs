@@ -4,14 +4,10 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
+import { ARGUMENTS } from "../chromium.mjs";
+
 const [library, executablePath, folder, shots] = process.argv.slice(2);
 const { chromium } = createRequire(import.meta.url)(library);
-const ARGUMENTS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-];
 const WIDTHS = [1200, 480];
 
 const seen = { errors: [], requests: [] };

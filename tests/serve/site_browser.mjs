@@ -6,15 +6,11 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
+import { ARGUMENTS } from "../chromium.mjs";
+
 const [library, executablePath, url, locked, short, folder, hostileFile, shots] =
   process.argv.slice(2);
 const { chromium } = createRequire(import.meta.url)(library);
-const ARGUMENTS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-];
 const TEXT = "Ada met Bob in Paris.\nThen Carl, 😀 and Dora came!";
 const FILES = ["JSON", "CoNLL-U", "brat (.zip)", "SVG", "PNG"];
 const PROBLEM = { title: "Service Unavailable", status: 503, detail: "too many requests wait" };

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from spanloom.document import Document, Layer, Span
 from spanloom.formats._laid import Laid
+from spanloom.formats._universal import TOKEN, TOKENS
+from spanloom.formats.brat.ids import fresh_ids
 
-TOKENS, TOKEN = "tokens", "token"
 _CLITIC = re.compile(r"(?:n['’`]?t|['’`](?:s|m|d|re|ve|ll|em))", re.I)
 
 
@@ -29,13 +30,12 @@ def contracted(document: Document) -> Document:
                 runs[-1][1] = after + 1
             else:
                 runs.append([row, after + 1])
-    taken, spans = document.annotations(), []
-    for first, end in runs:
-        name = f"M{first + 1}"
-        while name in taken:
-            name += "~"
-        spans.append(Span(name, TOKEN, ((bounds[first][0], bounds[end - 1][1]),)))
-    return document.with_layer(Layer(TOKENS, tuple(spans))) if spans else document
+    if not runs:
+        return document
+    fresh = fresh_ids(document)
+    places = ((bounds[first][0], bounds[end - 1][1]) for first, end in runs)
+    spans = tuple(Span(fresh("M"), TOKEN, (place,)) for place in places)
+    return document.with_layer(Layer(TOKENS, spans))
 
 
 def _together(text: str, word: tuple[int, int], after: tuple[int, int]) -> bool:

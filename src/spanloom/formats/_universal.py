@@ -29,6 +29,7 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 NAMES = tuple(name.lower() for name in COLUMNS)  # what a cell is called as an attribute
 NONE = "_"
+TOKENS, TOKEN = "tokens", "token"  # the layer of what stands over words, the label of its spans
 TEXT, SENT_ID, NEWDOC, NEWDOC_ID = "text", "sent_id", "newdoc", "newdoc id"
 RAW = "#"  # the label of a comment that is no key with a value
 UNMARKED = (NEWDOC, "no")  # meta of a document before the first newdoc of its file
@@ -117,13 +118,13 @@ def lay(making: Making, sentence: Sentence) -> range:
         own = key == TEXT and value == text
         making.attribute(SENTENCES, key, target, None if own else value)
     for first, end, row in sentence.tokens:
-        token = making.over("tokens", "token", rows[first], rows[end - 1] + 1)
+        token = making.over(TOKENS, TOKEN, rows[first], rows[end - 1] + 1)
         start, stop = bounds[first][0], bounds[end - 1][1]
         if text[start:stop] != row.cells[FORM]:
-            making.attribute("tokens", NAMES[FORM], token, row.cells[FORM])
+            making.attribute(TOKENS, NAMES[FORM], token, row.cells[FORM])
         spoken = [GLUED] if end < len(sentence.words) and _glued(row) else []
-        values(making, "tokens", token, row, range(LEMMA, MISC))
-        kept(making, "tokens", token, row, dict(spoken))
+        values(making, TOKENS, token, row, range(LEMMA, MISC))
+        kept(making, TOKENS, token, row, dict(spoken))
     return rows
 
 

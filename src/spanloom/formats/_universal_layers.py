@@ -13,6 +13,7 @@ from spanloom.formats._universal import (
     ID,
     LEMMA,
     NONE,
+    TOKENS,
     UPOS,
     XPOS,
     Part,
@@ -38,7 +39,7 @@ def annotated(part: Part) -> list[int]:
         for column in _LAYERS
         if any(row.cells[column] != NONE for row in rows) or (column == DEPS and empty)
     ]
-    for layer in (WORDS, SENTENCES, "tokens", *(_LAYERS[column] for column in found)):
+    for layer in (WORDS, SENTENCES, TOKENS, *(_LAYERS[column] for column in found)):
         part.making.layer(layer)
     return found
 

@@ -26,6 +26,7 @@ from spanloom.formats._universal import (
     NONE,
     SENT_ID,
     TEXT,
+    TOKENS,
     UNMARKED,
     UPOS,
     XPOS,
@@ -230,8 +231,8 @@ def _fill(cells: Cells, said: Iterable[Attribute], columns: Iterable[int]) -> No
 
 def _add_tokens(found: list[Block], laid: Laid) -> None:
     """Add the rows of tokens over words; of two that share a word the first stays."""
-    by_target = attributes_of(laid.document, "tokens")
-    for block, spans in zip(found, laid.by_sentence("tokens")[0], strict=True):
+    by_target = attributes_of(laid.document, TOKENS)
+    for block, spans in zip(found, laid.by_sentence(TOKENS)[0], strict=True):
         done = 0
         for first, end, span in sorted(spans, key=lambda each: each[:2]):
             if first >= done:

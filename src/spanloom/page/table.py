@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spanloom.document import Annotation, Document, Event, Fragment, Layer, Query, Span
+from spanloom.document import WORD, Annotation, Document, Event, Fragment, Layer, Query, Span
 from spanloom.page.glyphs import columns, elide, visible
 from spanloom.page.marks import drawn_layers
 
@@ -13,11 +13,10 @@ _LEAST = 12  # columns a text keeps, however narrow the terminal is
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading and its rows; ``long`` is the place of the column that is cut to fit."""
+    """A heading and its rows; the last column is cut to fit."""
 
     heads: tuple[str, ...]
     rows: list[tuple[str, ...]]
-    long: int
 
 
 def table(
@@ -25,16 +24,16 @@ def table(
 ) -> str:
     """Return queries, spans, relations, attributes and the rest as aligned columns, a row each.
 
-    Layers of spans on the very same words (tags, a tree's words) stand side by side, a row a word,
-    a word's head behind its relation. ``width`` is the columns of the terminal: longer texts end in
-    ``…``; None cuts nothing. Bounds of a discontinuous span are joined by ``;``. ``layers`` None
-    means all but words and sentences. Raises ``LayerError`` for a layer that the document does not
-    have.
+    Layers of spans on the very same words (tags, a tree's words) stand side by side, a row a word:
+    its label, and the relation that leads to it with its head. ``width`` is the columns of the
+    terminal: longer texts end in ``…``; None cuts nothing. Bounds of a discontinuous span are
+    joined by ``;``. ``layers`` None means all but words and sentences. Raises ``LayerError`` for a
+    layer that the document does not have.
     """
     told = _Teller(document)
     beside, drawn = _alike(drawn_layers(document, layers))
     sections = [
-        _Section(("id", "query"), [_query(each) for each in document.queries], 1),
+        _Section(("id", "query"), [_query(each) for each in document.queries]),
         *(_side_by_side(group, told) for group in beside),
         _section("id label start end score text", drawn, _spans, told),
         _section("id label score text", drawn, _relations, told),
@@ -97,20 +96,18 @@ def _side_by_side(layers: Sequence[Layer], told: _Teller) -> _Section:
         for place in places
     ]
     heads = ("start", *(layer.name for layer in layers), "text")
-    return _Section(heads, [tuple(map(visible, row)) for row in rows], len(heads) - 1)
+    return _Section(heads, [tuple(map(visible, row)) for row in rows])
 
 
 def _words(layer: Layer, told: _Teller) -> Iterator[tuple[tuple[Fragment, ...], str]]:
-    """What a layer says of each word: its label, or how it hangs on its head."""
+    """What a layer says of each word: its label, unless that is plain, and what leads to it."""
     above = {each.tail: each for each in layer.relations}
     for span in layer.spans:
-        arc = above.get(span.id)
-        if arc is None:
-            yield span.fragments, "" if layer.relations else span.label
-        elif arc.head == span.id:
-            yield span.fragments, arc.label
-        else:
-            yield span.fragments, f"{arc.label} ← {told.text(arc.head)}"
+        said = [] if above and span.label == WORD else [span.label]
+        if arc := above.get(span.id):
+            own = arc.head == span.id
+            said.append(arc.label if own else f"{arc.label} ← {told.text(arc.head)}")
+        yield span.fragments, ", ".join(said)
 
 
 def _section(heads: str, layers: Sequence[Layer], rows: _Rows, told: _Teller) -> _Section:
@@ -127,7 +124,7 @@ def _section(heads: str, layers: Sequence[Layer], rows: _Rows, told: _Teller) ->
     if "score" in titles and not any(row[-2] for row in found):
         titles.remove("score")
         found = [(*row[:-2], row[-1]) for row in found]
-    return _Section(tuple(titles), [tuple(map(visible, row)) for row in found], len(titles) - 1)
+    return _Section(tuple(titles), [tuple(map(visible, row)) for row in found])
 
 
 def _query(query: Query) -> tuple[str, ...]:
@@ -185,14 +182,12 @@ def _equivalences(layer: Layer, told: _Teller) -> Iterator[tuple[str, ...]]:
 
 
 def _aligned(section: _Section, width: int | None) -> str:
-    """Return the lines of a section, its long column cut so that lines fit into ``width``."""
+    """Return the lines of a section, its last column cut so that lines fit into ``width``."""
     lines = [section.heads, *section.rows]
     widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
     if width is not None:
         spare = width - sum(widths) - len(_GAP) * (len(widths) - 1)
-        widths[section.long] = max(
-            min(_LEAST, widths[section.long]), widths[section.long] + min(0, spare)
-        )
+        widths[-1] = max(min(_LEAST, widths[-1]), widths[-1] + min(0, spare))
     return "".join(_line(line, widths) for line in lines)
 
 

@@ -1,0 +1,8 @@
+// How the tests of pages start chromium.
+
+export const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+];

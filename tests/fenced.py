@@ -1,0 +1,10 @@
+"""Code as Markdown has it, between fences."""
+
+import re
+
+_FENCED = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(text, language):
+    """What stands between fences of that language; "" for those that name none."""
+    return [code for said, code in _FENCED.findall(text) if said == language]
