@@ -103,7 +103,7 @@ def test_five_hundred_sentences_are_quick(seen):
 
 def test_without_scripts_text_and_table_are_shown(seen):
     assert "The Bank of the United States of America said no ." in seen["plain"]
-    assert "T4  Speech        41;46  45;48  said no" in seen["plain"]
+    assert "T4  Speech        41;46  45;48  0.550  said no" in seen["plain"]
 
 
 def test_lines_are_drawn_where_nobody_says_which_are_in_view_and_the_scheme_is_switched(seen):
