@@ -226,6 +226,18 @@ test("an end in another line is named, too", () => {
   assert.equal(arc.target, null);
 });
 
+test("an end in another line is named, whichever row the end in this line is in", () => {
+  const line = "word ".repeat(12);
+  const points = Array.from(`one\n${line}`);
+  for (const start of [4, 4 + 40]) {
+    const [here, there] = [mark(0, [[start, start + 4]]), mark(1, [[0, 3]])];
+    const links = [link(0, "r", there, here)];
+    const strips = layout(points, [4, points.length], [here], links, { width: 200, fonts });
+    const captions = strips.flatMap(({ arcs }) => arcs.map((arc) => arc.caption));
+    assert.deepEqual(captions, ["one → r"]);
+  }
+});
+
 test("a root comes straight from above its word", () => {
   const word = mark(0, [[0, 3]], "word", { bare: true });
   const [

@@ -70,7 +70,8 @@ function plansOf(link, setting) {
     return [[at, { link, caption: captionOf(link), ...ends, free: 0 }]];
   }
   const [head, tail] = [firstOf(heads), firstOf(tails)];
-  if (Math.abs(head - tail) === 1) return wrapped(link, head, tail, setting);
+  const here = head !== null && tail !== null;
+  if (here && Math.abs(head - tail) === 1) return wrapped(link, head, tail, setting);
   return stubs(link, head, tail, setting);
 }
 
