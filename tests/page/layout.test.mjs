@@ -205,6 +205,27 @@ test("an arc to the next row goes on from its start, its caption once", () => {
   assert.ok(into.free <= 0);
 });
 
+test("an arc to the next row is named there where its own row has no room", () => {
+  const text = "word ".repeat(14).trim();
+  const ends = [mark(0, [[45, 49]]), mark(1, [[65, 69]])];
+  for (const pair of [ends, ends.toReversed()]) {
+    const [first, second] = lay(text, ends, [link(0, "a-long-name", ...pair)]);
+    const [[out], [into]] = [first.arcs, second.arcs];
+    assert.deepEqual([out.caption, into.caption], ["", "a-long-name"]);
+    assert.ok(out.free <= WIDTH && into.free >= 0);
+  }
+});
+
+test("the caption of an arc that goes on stays on the page", () => {
+  const text = "word ".repeat(60).trim();
+  for (const far of [55, 155]) {
+    const ends = [mark(0, [[45, 49]]), mark(1, [[far, far + 4]])];
+    for (const strip of lay(text, ends, [link(0, "a-name-that-is-very-long-indeed", ...ends)])) {
+      for (const arc of strip.arcs) assert.ok(arc.label[0] >= 0 && arc.label[1] <= WIDTH);
+    }
+  }
+});
+
 test("an arc over several rows is two stubs that name the far ends", () => {
   const text = "one " + "word ".repeat(30) + "two";
   const ends = [mark(0, [[0, 3]]), mark(1, [[text.length - 3, text.length]])];
