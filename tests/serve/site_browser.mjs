@@ -81,6 +81,11 @@ async function filters() {
   await page.locator(".panel .chip").nth(1).click();
   await page.waitForTimeout(200);
   found.none = await count(page, ".item");
+  await page.fill("#text", "Dora came!");
+  await page.click("#annotate");
+  await status(page, "2 spans");
+  const chips = await page.locator(".panel .chip").all();
+  found.kept = await Promise.all(chips.map((chip) => chip.getAttribute("aria-pressed")));
   await page.close();
   return found;
 }
