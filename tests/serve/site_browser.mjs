@@ -59,8 +59,12 @@ async function layers() {
   const page = await open();
   await ready(page);
   const found = { offered: await page.locator("#layers label").allTextContents() };
+  const cells = await page
+    .locator("#layers tr:has(td)")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  found.known = cells.map((row) => row.join(" ").trim());
   await page.keyboard.type("Ada met Bob!");
-  for (const key of ["Tab", "Tab", "Space", "Tab", "Enter"]) await page.keyboard.press(key);
+  for (const key of ["Tab", "Tab", "Space", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
   await drawn(page);
   found.one = await page.locator(".panel .chip").allTextContents();
   await page.locator("#layers input").nth(0).uncheck();

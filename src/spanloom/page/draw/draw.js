@@ -172,16 +172,16 @@ class Drawing {
     const { text, at } = line;
     const beside = text.differs(at, this.view);
     const sides = text.sides.slice(0, beside ? undefined : 1);
-    const places = sides.map((_, number) =>
-      html(this.page, "div", { class: "side", "data-side": number }),
+    const names = sides.map((_, number) => (beside ? this.data.sides[number] : null));
+    const places = names.map((name, number) =>
+      html(this.page, "div", { class: "side", "data-side": number, "data-name": name }),
     );
     element.className = "line";
     element.removeAttribute("dir"); // rows say themselves how they run
     element.replaceChildren(...places);
     const width = this.#widthOf(places);
     sides.forEach((side, number) => {
-      const gutter = beside ? this.data.sides[number] : "";
-      places[number].replaceChildren(...this.#drawSide(side, at, width, gutter));
+      places[number].replaceChildren(...this.#drawSide(side, at, width, names[number]));
     });
   }
 
@@ -204,7 +204,7 @@ class Drawing {
     const strips = layout(text.points, text.lines[at], marks, links, setting);
     const tell = (item) => text.told(item).join(". ");
     const rows = strips.map((strip, row) => {
-      return drawRow(page, strip, row ? "" : `${name} ${at + 1}`.trim(), tell);
+      return drawRow(page, strip, row ? null : name, row ? "" : at + 1, tell);
     });
     const { roots, children } = side.trees(at, view);
     const trees = treesOf(text.points, roots, children, fonts);

@@ -32,10 +32,12 @@ export function drawPanel(page, data, texts, view, changed) {
     return chip(page, name, toggled, { pressed: !view.hidden.has(at), note: sizeOf(texts, at) });
   });
   list();
-  const tools = html(page, "p", { class: "tools" }, ...(slider ? [slider.element] : []), theme(page));
-  const layers = html(page, "p", { class: "layers", role: "group", "aria-label": "layers" }, ...chips);
+  const names = { class: "layers", role: "group", "aria-label": "layers" };
+  const layers = html(page, "p", names, ...chips);
+  const [first, ...below] = slider ? [slider.element, layers] : [layers];
+  const tools = html(page, "div", { class: "tools" }, first, theme(page));
   const rest = lists.length ? [drawLabels(page, lists)] : [];
-  const element = html(page, "header", { class: "panel" }, tools, layers, ...rest);
+  const element = html(page, "header", { class: "panel" }, tools, ...below, ...rest);
   return { element, switchOn: (at) => chips[at].click() };
 }
 
