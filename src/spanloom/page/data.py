@@ -204,12 +204,18 @@ def _document(document: Document, sides: list[Json], notes: list[str]) -> Json:
 
 
 def _lines(document: Document) -> Iterator[Fragment]:
-    """Yield the lines of a text without their ends; where sentences are given, each opens one."""
+    """Yield the lines of a text without their ends; where sentences are given, each opens one.
+
+    Blanks before the first sentence of a line belong to it.
+    """
     text = document.text
     opened = {0, *(at + 1 for at, char in enumerate(text[:-1]) if char == "\n")}
-    if document.has(SENTENCES):
-        opened |= {span.start for span in document[SENTENCES].spans if span.start < len(text)}
-    starts = sorted(opened)
+    found = document[SENTENCES].spans if document.has(SENTENCES) else ()
+    begun = {span.start for span in found if span.start < len(text)}
+    starts: list[int] = []
+    for at in sorted(opened | begun):
+        if at in opened or text[starts[-1] : at].strip():
+            starts.append(at)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         if text[start:end].endswith("\n"):
             end -= 2 if text[start:end].endswith("\r\n") else 1
