@@ -53,6 +53,7 @@ class Service:
         except Stopped as error:
             raise Problem(503, "the model takes no requests", headers=_SOON) from error
         done, gone = asyncio.wrap_future(taken), asyncio.ensure_future(_gone(request))
+        done.add_done_callback(_heard)
         try:
             limit = self.limits.compute
             await asyncio.wait((done, gone), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -87,6 +88,12 @@ async def _body(request: Request) -> bytes:
         what = f"expected {_JSON}, got {said[:60] or 'none'!r}"
         raise Problem(415, what, where="header content-type")
     return await request.body()
+
+
+def _heard(done: "asyncio.Future[tuple[str, ...]]") -> None:
+    """Hear what became of a request: whoever asked may have left in the moment when it failed."""
+    if not done.cancelled():
+        done.exception()
 
 
 async def _gone(request: Request) -> None:
