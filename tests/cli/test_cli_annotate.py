@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from spanloom.cli.outputs import needs_cuts
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import folder as brat
 
@@ -59,6 +60,12 @@ def test_forms_of_one_text(annotate, tmp_path):
     for name, start in (("a.html", "<!"), ("a.jsonl", '{"name"'), ("a.txt", "# text")):
         assert annotate(TEXT, "-o", tmp_path / name).exit_code == 0
         assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(start)
+
+
+def test_a_page_has_sentences_and_files_of_words_have_both(annotate):
+    asked = {form: needs_cuts(form) for form in ("html", "conllu", "json", "brat", "text")}
+    assert [form for form, needs in asked.items() if needs] == ["html", "conllu"]
+    assert "layers not drawn" not in annotate(TEXT, "--to", "html").stdout
 
 
 def test_a_folder_keeps_its_structure(annotate, home, tmp_path, expected):

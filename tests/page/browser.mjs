@@ -8,7 +8,7 @@ import { ARGUMENTS } from "../chromium.mjs";
 
 const [library, executablePath, folder, shots] = process.argv.slice(2);
 const { chromium } = createRequire(import.meta.url)(library);
-const WIDTHS = [1200, 480];
+const WIDTHS = [1280, 400];
 
 const seen = { errors: [], requests: [] };
 const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
@@ -87,6 +87,45 @@ async function layers() {
   return { before, lit, tip, without, again };
 }
 
+async function crowded() {
+  const page = await open("crowded");
+  await drawn(page);
+  const chips = page.locator(".layers .chip");
+  const lists = () => page.locator(".panel details b:visible").allTextContents();
+  const states = await chips.evaluateAll((all) =>
+    all.map((each) => [each.textContent, each.getAttribute("aria-pressed")]),
+  );
+  const found = {
+    chips: Object.fromEntries(states),
+    before: await count(page, ".item"),
+    trees: await count(page, "svg.tree"),
+  };
+  await page.click(".panel summary");
+  found.lists = await lists();
+  await chips.nth(2).click();
+  await page.waitForSelector("svg.tree");
+  found.treed = await count(page, "svg.tree");
+  found.longer = await lists();
+  await chips.nth(0).click();
+  await page.waitForTimeout(100);
+  found.tagged = await count(page, ".item");
+  await page.close();
+  return found;
+}
+
+async function unlike() {
+  const page = await open("unlike");
+  await drawn(page);
+  const sides = () => count(page, ".line .side");
+  const found = { sides: await sides() };
+  await page.click(".differences td button.attachment");
+  found.after = await sides();
+  found.place = await page.evaluate(() => document.activeElement.getAttribute("class"));
+  found.pressed = await page.locator(".layers .chip").nth(1).getAttribute("aria-pressed");
+  await page.close();
+  return found;
+}
+
 async function scores() {
   const page = await open("nested");
   await drawn(page);
@@ -106,8 +145,7 @@ async function keys() {
   await drawn(page);
   const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? null);
   await page.locator(".theme").focus();
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Tab");
+  for (const _ of ["chip", "labels", "row"]) await page.keyboard.press("Tab");
   const found = {
     first: await focused(),
     label: await page.evaluate(() => document.activeElement.ariaLabel),
@@ -197,7 +235,7 @@ async function fallback() {
 }
 
 async function pictures() {
-  for (const name of ["every", "pair"]) {
+  for (const name of ["every", "pair", "crowded"]) {
     for (const colorScheme of ["light", "dark"]) {
       for (const width of WIDTHS) {
         const page = await open(name, { colorScheme, viewport: { width, height: 2000 } });
@@ -210,9 +248,8 @@ async function pictures() {
   }
 }
 
-for (const look of [every, layers, scores, keys, pair, hostile, speed, plain, fallback]) {
-  seen[look.name] = await look();
-}
+const looks = [every, layers, crowded, unlike, scores, keys, pair, hostile, speed, plain, fallback];
+for (const look of looks) seen[look.name] = await look();
 if (shots) await pictures();
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -202,6 +202,16 @@ def parsed() -> Document:
     return Document(SENTENCE, (dependency(), constituents()), "parsed")
 
 
+def crowded(heads=HEADS) -> Document:
+    """Return a sentence with five layers; three of them leave hardly a word bare."""
+    text = SENTENCE
+    tags = Layer("tags", tuple(word_spans(text, "t")))
+    names = Layer("names", spans(text, ("Person", "John"), ("Place", "Rome"), prefix="n"))
+    things = spans(text, ("Group", "Orbis"), ("Animal", "a red cat"), prefix="o")
+    relations = Layer("relations", things, (Relation("R1", "has", "o1", "o2"),))
+    return Document(text, (tags, dependency(heads), constituents(), names, relations), "crowded")
+
+
 def coreference() -> Document:
     text = "Ada met Bob and his sister .\nShe saw him with her .\nBob slept ."
     found = spans(

@@ -205,6 +205,27 @@ test("an arc to the next row goes on from its start, its caption once", () => {
   assert.ok(into.free <= 0);
 });
 
+test("an arc to the next row is named there where its own row has no room", () => {
+  const text = "word ".repeat(14).trim();
+  const ends = [mark(0, [[45, 49]]), mark(1, [[65, 69]])];
+  for (const pair of [ends, ends.toReversed()]) {
+    const [first, second] = lay(text, ends, [link(0, "a-long-name", ...pair)]);
+    const [[out], [into]] = [first.arcs, second.arcs];
+    assert.deepEqual([out.caption, into.caption], ["", "a-long-name"]);
+    assert.ok(out.free <= WIDTH && into.free >= 0);
+  }
+});
+
+test("the caption of an arc that goes on stays on the page", () => {
+  const text = "word ".repeat(60).trim();
+  for (const far of [55, 155]) {
+    const ends = [mark(0, [[45, 49]]), mark(1, [[far, far + 4]])];
+    for (const strip of lay(text, ends, [link(0, "a-name-that-is-very-long-indeed", ...ends)])) {
+      for (const arc of strip.arcs) assert.ok(arc.label[0] >= 0 && arc.label[1] <= WIDTH);
+    }
+  }
+});
+
 test("an arc over several rows is two stubs that name the far ends", () => {
   const text = "one " + "word ".repeat(30) + "two";
   const ends = [mark(0, [[0, 3]]), mark(1, [[text.length - 3, text.length]])];
@@ -224,6 +245,18 @@ test("an end in another line is named, too", () => {
   ] = layout(points, [0, 3], [here], [link(0, "r", here, there)], setting);
   assert.equal(arc.caption, "r → two");
   assert.equal(arc.target, null);
+});
+
+test("an end in another line is named, whichever row the end in this line is in", () => {
+  const line = "word ".repeat(12);
+  const points = Array.from(`one\n${line}`);
+  for (const start of [4, 4 + 40]) {
+    const [here, there] = [mark(0, [[start, start + 4]]), mark(1, [[0, 3]])];
+    const links = [link(0, "r", there, here)];
+    const strips = layout(points, [4, points.length], [here], links, { width: 200, fonts });
+    const captions = strips.flatMap(({ arcs }) => arcs.map((arc) => arc.caption));
+    assert.deepEqual(captions, ["one → r"]);
+  }
 });
 
 test("a root comes straight from above its word", () => {

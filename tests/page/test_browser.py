@@ -34,10 +34,15 @@ def pages():
         "coreference": [drawn.coreference()],
         "nested": [drawn.nested()],
         "many": [drawn.many()],
+        "crowded": [drawn.crowded()],
     }
     made = {name: render(documents, title=name) for name, documents in samples.items()}
-    hostile = render(drawn.hostile(), title=drawn.HOSTILE[0])
-    return made | {"pair": render_pair(*drawn.compared(), title="pair"), "hostile": hostile}
+    wrong = drawn.crowded((*drawn.HEADS[:7], 4, *drawn.HEADS[8:]))
+    return made | {
+        "hostile": render(drawn.hostile(), title=drawn.HOSTILE[0]),
+        "pair": render_pair(*drawn.compared(), title="pair"),
+        "unlike": render_pair([drawn.crowded()], [wrong], title="unlike"),
+    }
 
 
 def test_nothing_goes_wrong_and_nothing_is_asked_for(seen):
@@ -59,6 +64,29 @@ def test_a_cluster_lights_up_and_a_layer_switches_off(seen):
     assert layers["lit"] == ["2", "2", "2", "2"]
     assert layers["tip"] == "m2 mention: Bob"
     assert (layers["before"], layers["without"], layers["again"]) == (8, 0, 8)
+
+
+def test_a_page_of_many_layers_begins_without_the_dense_ones(seen):
+    crowded = seen["crowded"]
+    assert crowded["chips"] == {
+        "tags 17": "false",
+        "dependency 17": "false",
+        "constituency 15": "false",
+        "names 2": "true",
+        "relations 2": "true",
+    }
+    assert (crowded["before"], crowded["trees"]) == (5, 0)
+    assert crowded["lists"] == ["names", "relations"]
+    assert (crowded["treed"], crowded["longer"]) == (1, ["constituency", "names", "relations"])
+    assert crowded["tagged"] == crowded["before"] + 15 + 17
+
+
+def test_a_difference_switches_on_its_layer(seen):
+    unlike = seen["unlike"]
+    assert unlike["sides"] == 1  # what differs is not shown yet
+    assert unlike["after"] == 2
+    assert unlike["place"].startswith("item arc attachment")
+    assert unlike["pressed"] == "true"
 
 
 def test_the_slider_hides_what_is_less_sure(seen):

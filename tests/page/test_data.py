@@ -79,6 +79,9 @@ def test_lines_end_where_the_text_says_and_where_sentences_begin():
     sentences = Layer(SENTENCES, (Span("s1", "sentence", ((0, 4),)), Span("s2", "x", ((5, 9),))))
     shown = drawing([Document("a b. c d.\r\ne\n\nf", (sentences,))], title="t")
     assert shown["documents"][0]["lines"] == [[0, 5], [5, 9], [11, 12], [13, 13], [14, 15]]
+    indented = Layer(SENTENCES, (Span("s1", "x", ((2, 6),)), Span("s2", "x", ((7, 11),))))
+    shown = drawing([Document("  a b. c d.", (indented,))], title="t")
+    assert shown["documents"][0]["lines"] == [[0, 7], [7, 11]]
     assert drawing([Document("")], title="t")["documents"][0]["lines"] == [[0, 0]]
 
 

@@ -55,6 +55,18 @@ def test_equivalences_are_clusters_and_documents_that_differ_are_spans():
     assert shapes_of([Document("a b", (same,)), Document("a b", (other,))]) == {"main": "spans"}
 
 
+def test_mentions_of_a_cluster_are_mostly_alike():
+    labels = ("person", "person", "object", "person")
+    spans = tuple(Span(f"T{at}", label, ((at, at + 1),)) for at, label in enumerate(labels))
+    pairs = (("T1", "T0"), ("T3", "T1"), ("T2", "T0"))
+    links = tuple(Relation(f"R{at}", "coref", *pair) for at, pair in enumerate(pairs))
+    shapes = {
+        count: shapes_of([Document("abcd", (Layer("main", spans, links[-count:]),))])["main"]
+        for count in (1, 2, 3)
+    }
+    assert shapes == {1: "spans", 2: "clusters", 3: "clusters"}
+
+
 def test_an_event_makes_spans_of_any_layer():
     for document in (drawn.parsed(), drawn.coreference(), drawn.tuples()):
         layer = document.layers[0]

@@ -55,8 +55,12 @@ async function layers() {
   const page = await open();
   await ready(page);
   const found = { offered: await page.locator("#layers label").allTextContents() };
+  const cells = await page
+    .locator("#layers tr:has(td)")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  found.known = cells.map((row) => row.join(" ").trim());
   await page.keyboard.type("Ada met Bob!");
-  for (const key of ["Tab", "Tab", "Space", "Tab", "Enter"]) await page.keyboard.press(key);
+  for (const key of ["Tab", "Tab", "Space", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
   await drawn(page);
   found.one = await page.locator(".panel .chip").allTextContents();
   await page.locator("#layers input").nth(0).uncheck();
@@ -77,6 +81,11 @@ async function filters() {
   await page.locator(".panel .chip").nth(1).click();
   await page.waitForTimeout(200);
   found.none = await count(page, ".item");
+  await page.fill("#text", "Dora came!");
+  await page.click("#annotate");
+  await status(page, "2 spans");
+  const chips = await page.locator(".panel .chip").all();
+  found.kept = await Promise.all(chips.map((chip) => chip.getAttribute("aria-pressed")));
   await page.close();
   return found;
 }

@@ -118,11 +118,15 @@ def test_too_much_is_refused(fake):
     with running(fake, Room(requests=2, queued=10)) as batcher:
         with held(fake, batcher):
             large = batcher.submit(wish("a" * 20))  # nothing waits, so it may
+            assert batcher.is_full
             with pytest.raises(Full):
                 batcher.submit(wish("b"))
             large.cancel()
+            assert not batcher.is_full
             batcher.submit(wish("b"))  # what was given up takes no room
+            assert not batcher.is_full
             batcher.submit(wish("c"))
+            assert batcher.is_full
             with pytest.raises(Full):
                 batcher.submit(wish("d"))
             assert batcher.waiting == 2

@@ -40,7 +40,9 @@ def test_a_full_queue_says_when_to_come_again():
         started = time.monotonic()
         refused = annotated(served, "d")
         assert time.monotonic() - started < 0.5
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] in {"1", "2", "3"}
+        assert refused.headers.get("connection") != "close"
         assert served.client.get("/health/ready").status_code == 200
         served.fake.door.set()
         assert [each.result().status_code for each in first + waiting] == [200] * 4

@@ -71,8 +71,9 @@ def test_nothing_goes_wrong_and_nobody_else_is_asked(seen):
 
 
 def test_layers_are_chosen_with_the_keyboard_alone(seen):
-    assert seen["layers"]["offered"] == ["namesrelations, f1 99.00", "moodchoice"]
-    assert seen["layers"]["one"] == ["names"]
+    assert seen["layers"]["offered"] == ["names", "mood"]
+    assert seen["layers"]["known"] == ["names relations people f1 99.00", "mood choice"]
+    assert seen["layers"]["one"] == ["names 2"]
     assert seen["layers"]["disabled"]
 
 
@@ -81,6 +82,7 @@ def test_what_is_drawn_is_pointed_at_and_filtered(seen):
     assert filters["said"] == "7 spans, 5 links"
     assert filters["tip"].startswith("T")
     assert filters["all"] > filters["sure"] > filters["none"] == 0
+    assert filters["kept"] == ["true", "false"]  # what is switched off stays off for the next text
 
 
 def test_saved_json_is_what_the_model_said(seen, saved):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.inputs import documents, given
-from spanloom.cli.outputs import BRAT, form, is_format, write
+from spanloom.cli.outputs import BRAT, form, needs_cuts, write
 from spanloom.cli.say import WrongUse, listed, say
 from spanloom.document import Document
 
@@ -61,7 +61,7 @@ def annotate(
         _add(loaded, stream, names, found)
         return
     title = found.name or "spanloom"
-    predicted = loaded.annotate(stream, names, cuts=is_format(chosen))
+    predicted = loaded.annotate(stream, names, cuts=needs_cuts(chosen))
     write(predicted, chosen, out, title=title, said=_WHOLE.get(chosen, {}))
 
 

@@ -3,11 +3,12 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanloom.cli.say import WrongUse, is_terminal, put, say
-from spanloom.document import Document
+from spanloom.document import WORDS, Document
 from spanloom.errors import NameNotFound
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ def form(asked: str | None, out: Path | None, *, folder: bool) -> str:
 def is_format(form: str) -> bool:
     """Whether a form is a format of files, which need words."""
     return form not in _OWN
+
+
+def needs_cuts(form: str) -> bool:
+    """Whether a form asks for words or sentences: a page begins a line with each sentence."""
+    return is_format(form) or form == HTML
 
 
 def of_name(path: Path) -> list[str]:
@@ -176,7 +182,13 @@ def _counting(
 def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
     from spanloom.page import html
 
-    yield html.render(documents, title=title)
+    yield html.render(map(_without_words, documents), title=title)
+
+
+def _without_words(document: Document) -> Document:
+    """Return what a page draws: nobody has to be told that it leaves out words."""
+    kept = tuple(layer for layer in document.layers if layer.name != WORDS)
+    return replace(document, layers=kept)
 
 
 def _pieces(

@@ -11,8 +11,8 @@
      "differences": [{"document": 0, "kind": "label", "what": "spans", "items": [4, null]}]}
 
 Offsets are code points. Spans and links are named by their places in ``spans`` and ``links``, so is
-a difference on either side. A picture of one side has a side without a name. What is empty or as
-usual is left out.
+a difference on either side. A picture of one side has a side without a name. A layer with ``aside``
+is not shown before the reader asks for it. What is empty or as usual is left out.
 """
 
 import math
@@ -21,6 +21,7 @@ from typing import Any
 
 from spanloom.document import SENTENCES, Document, Fragment
 from spanloom.forms.links import linked
+from spanloom.page.aside import set_aside
 from spanloom.page.compare import Comparison, Item, compare
 from spanloom.page.marks import Link, Mark, Picture, drawn_layers, picture
 from spanloom.page.palette import SIZE, numbers
@@ -35,12 +36,12 @@ def drawing(
 ) -> Json:
     """Return documents as one picture each.
 
-    ``layers`` names the layers to draw; None draws all but words and sentences. Raises
-    ``LayerError`` for a layer that a document does not have.
+    ``layers`` names the layers to draw; None draws all but words and sentences, and sets dense ones
+    aside. Raises ``LayerError`` for a layer that a document does not have.
     """
     given = tuple(documents)
     pictures = [picture(document, layers) for document in given]
-    page = _Page(given, pictures)
+    page = _Page(given, pictures, all_asked=layers is not None)
     shown = []
     for document, drawn in zip(given, pictures, strict=True):
         names = {layer.name for layer in drawn_layers(document, layers)} | {SENTENCES}  # lines
@@ -68,7 +69,8 @@ def comparison(
     for pair in pairs:
         names = shared_layers(*pair) if layers is None else layers
         pictures += [picture(side, names) for side in pair]
-    page = _Page([side for pair in pairs for side in pair], pictures)
+    given = [side for pair in pairs for side in pair]
+    page = _Page(given, pictures, all_asked=layers is not None)
     shown, differences = [], []
     for at, (one, other) in enumerate(pairs):
         both = pictures[2 * at], pictures[2 * at + 1]
@@ -82,15 +84,22 @@ def comparison(
 
 
 class _Page:
-    """What all documents of a page have in common: layers, their shapes, colours of labels."""
+    """What all documents of a page have in common: layers, their shapes, colours of labels.
 
-    def __init__(self, documents: Sequence[Document], pictures: Iterable[Picture]) -> None:
+    Where all layers were asked for by their names, none is set aside.
+    """
+
+    def __init__(
+        self, documents: Sequence[Document], pictures: Iterable[Picture], *, all_asked: bool
+    ) -> None:
         marks = [mark for drawn in pictures for mark in drawn.marks]
         named = {layer.name: None for document in documents for layer in document.layers}
         links = {link.layer for drawn in pictures for link in drawn.links}
         used = {mark.layer for mark in marks} | links
         self.layers = {name: at for at, name in enumerate(name for name in named if name in used)}
         self.shapes = shapes_of(documents)
+        names = tuple(self.layers)
+        self.aside = frozenset() if all_asked else set_aside(names, self.shapes, documents)
         self.colours = numbers(mark.label for mark in marks)
         labels = {(mark.layer, mark.label) for mark in marks}
         self.single = {name for name in used if sum(layer == name for layer, _ in labels) == 1}
@@ -99,7 +108,10 @@ class _Page:
         self, title: str, sides: list[str], shown: list[Json], differences: list[Json]
     ) -> Json:
         """Return all that the page shows."""
-        layers = [{"name": name, "shape": self.shapes[name]} for name in self.layers]
+        layers = [
+            {"name": name, "shape": self.shapes[name], **_said(aside=name in self.aside or None)}
+            for name in self.layers
+        ]
         return {
             "title": title,
             "sides": sides,
@@ -192,12 +204,18 @@ def _document(document: Document, sides: list[Json], notes: list[str]) -> Json:
 
 
 def _lines(document: Document) -> Iterator[Fragment]:
-    """Yield the lines of a text without their ends; where sentences are given, each opens one."""
+    """Yield the lines of a text without their ends; where sentences are given, each opens one.
+
+    Blanks before the first sentence of a line belong to it.
+    """
     text = document.text
     opened = {0, *(at + 1 for at, char in enumerate(text[:-1]) if char == "\n")}
-    if document.has(SENTENCES):
-        opened |= {span.start for span in document[SENTENCES].spans if span.start < len(text)}
-    starts = sorted(opened)
+    found = document[SENTENCES].spans if document.has(SENTENCES) else ()
+    begun = {span.start for span in found if span.start < len(text)}
+    starts: list[int] = []
+    for at in sorted(opened | begun):
+        if at in opened or text[starts[-1] : at].strip():
+            starts.append(at)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         if text[start:end].endswith("\n"):
             end -= 2 if text[start:end].endswith("\r\n") else 1

@@ -4,7 +4,7 @@
 |---|---|
 | ``dependency`` | spans side by side, and a relation of one to itself: the root |
 | ``constituents`` | spans that never cross; outermost ones are filled and cover the text |
-| ``clusters`` | equivalences, or relations of one label, each to a like span before it |
+| ``clusters`` | equivalences, or relations of one label, each to a span before, mostly a like one |
 | ``tuples`` | relations to spans of one label, which nothing else leads from and no span lacks |
 | ``spans`` | all else |
 """
@@ -19,6 +19,7 @@ SPANS = "spans"
 DEPENDENCY, CONSTITUENTS, CLUSTERS, TUPLES = "dependency", "constituents", "clusters", "tuples"
 
 _FILLED = 0.8  # of outermost spans of trees that hold another, and of the text that they cover
+_ALIKE = 0.5  # of mentions that have the label of the mention before them
 
 
 def shapes_of(documents: Iterable[Document]) -> dict[str, str]:
@@ -48,21 +49,21 @@ def _is_dependency(layer: Layer) -> bool:
 
 def _is_clusters(layer: Layer) -> bool:
     spans = {span.id: span for span in layer.spans}
-    pairs = [(spans.get(each.head), spans.get(each.tail)) for each in layer.relations]
+    ends = [(each.head, each.tail) for each in layer.relations]
+    if layer.events or not all(one in spans and other in spans for one, other in ends):
+        return False
+    pairs = [(spans[one], spans[other]) for one, other in ends]
+    alike = sum(one.label == other.label for one, other in pairs)
     once = Counter(each.head for each in layer.relations)
     return (
-        all(map(_is_antecedent, pairs))
+        all(_is_antecedent(*pair) for pair in pairs)
+        and alike >= _ALIKE * len(pairs)
         and len({each.label for each in layer.relations}) <= 1
         and max(once.values(), default=1) == 1
-        and not layer.events
     )
 
 
-def _is_antecedent(pair: tuple[Span | None, Span | None]) -> bool:
-    """Whether the second span is like the first and stands before it."""
-    later, earlier = pair
-    if later is None or earlier is None or later.label != earlier.label:
-        return False
+def _is_antecedent(later: Span, earlier: Span) -> bool:
     return (earlier.start, earlier.end) < (later.start, later.end)
 
 

@@ -1,6 +1,7 @@
 """The addresses of the API, and the way every request takes to them.
 
-    counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ FastAPI's routes ▶ the queue
+    counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ refusal ▶ FastAPI's routes ▶
+    the queue
 
 The page for browsers sets the content policy that it needs on its own reply.
 """
@@ -23,6 +24,7 @@ from spanloom.serve.limits import Limits
 from spanloom.serve.metrics import MEDIA, Counted, rendered
 from spanloom.serve.problem import BROKEN, GONE, Problem, Problems
 from spanloom.serve.receipt import Receipt
+from spanloom.serve.refusal import Refusal, busy
 from spanloom.serve.requests import Asked, Reader
 from spanloom.serve.wire import parsed
 
@@ -49,10 +51,11 @@ class Service:
         try:
             taken = self.batcher.submit(asked.wish)
         except Full as error:
-            raise Problem(503, "too many requests wait; try again", headers=_SOON) from error
+            raise busy() from error
         except Stopped as error:
             raise Problem(503, "the model takes no requests", headers=_SOON) from error
         done, gone = asyncio.wrap_future(taken), asyncio.ensure_future(_gone(request))
+        done.add_done_callback(_heard)
         try:
             limit = self.limits.compute
             await asyncio.wait((done, gone), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -89,6 +92,12 @@ async def _body(request: Request) -> bytes:
     return await request.body()
 
 
+def _heard(done: "asyncio.Future[tuple[str, ...]]") -> None:
+    """Hear what became of a request: whoever asked may have left in the moment when it failed."""
+    if not done.cancelled():
+        done.exception()
+
+
 async def _gone(request: Request) -> None:
     """Return when the client has gone away."""
     while (await request.receive())["type"] != "http.disconnect":
@@ -120,7 +129,7 @@ def application(
         },
     )
     api.include_router(_model_routes(service))
-    inner: ASGIApp = Receipt(api, limits)
+    inner: ASGIApp = Receipt(Refusal(api, batcher, described.ASKING), limits)
     if token is not None:
         inner = Access(inner, token)
     counted = Counted(Secured(Problems(inner)), described.PATHS)

@@ -178,6 +178,21 @@ class Batcher:
         """How many requests have a text that is not in the model's hands yet."""
         return len(self._jobs)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no request is taken, however small it is."""
+        if not self._jobs:
+            return False
+        with self._changed:
+            return self._refuses(1)
+
+    def _refuses(self, size: int) -> bool:
+        """Whether so many characters more are too many, or one request more is; needs the lock."""
+        self._jobs = deque(each for each in self._jobs if not each.future.done())
+        queued = sum(each.left for each in self._jobs)
+        too_long = bool(self._jobs) and queued + size > self._room.queued
+        return too_long or len(self._jobs) >= self._room.requests
+
     def submit(self, wish: Wish) -> Future[tuple[str, ...]]:
         """Put a request in the queue; its future has the spelled documents in order, or ``Failed``.
 
@@ -187,10 +202,7 @@ class Batcher:
         with self._changed:
             if not (self._is_open and self._thread.is_alive()):
                 raise Stopped
-            self._jobs = deque(each for each in self._jobs if not each.future.done())
-            queued = sum(each.left for each in self._jobs)
-            too_long = bool(self._jobs) and queued + job.left > self._room.queued
-            if too_long or len(self._jobs) >= self._room.requests:
+            if self._refuses(job.left):
                 raise Full
             self._jobs.append(job)
             self._changed.notify()

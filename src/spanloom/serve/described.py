@@ -135,7 +135,8 @@ READY = _get(
 PAGE = _get("The page: texts annotated and drawn in a browser.", "text/html", "<!DOCTYPE html>")
 METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")
 
+ASKING = ("/v1/annotate", "/v1/ask", "/v1/classify")  # of the model
 PATHS = (
-    *("/v1/annotate", "/v1/ask", "/v1/classify", "/v1/model"),
+    *(*ASKING, "/v1/model"),
     *("/health/live", "/health/ready", "/metrics", "/openapi.json", "/"),
 )

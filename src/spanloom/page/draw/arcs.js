@@ -75,8 +75,16 @@ function label(arc, others, half) {
     const crossed = inside.filter((x) => Math.abs(x - middle - shift) < half).length;
     if (crossed < least) [best, least] = [shift, crossed];
   }
-  arc.label = [middle + best - half, middle + best + half];
+  const at = onPage(arc, middle + best, half);
+  arc.label = [at - half, at + half];
   arc.reach = [Math.min(left, arc.label[0]), Math.max(right, arc.label[1])];
+}
+
+/** Return where the caption of an arc has its middle so that none of it is beyond the free end. */
+function onPage({ source, target, free, ends: [left, right] }, middle, half) {
+  const isWhole = (source && target) || left === right;
+  if (isWhole) return middle;
+  return free === right ? Math.min(middle, right - half) : Math.max(middle, left + half);
 }
 
 /** Give each arc the lowest line that is free, the shortest arcs first; one whose caption would hide

@@ -15,6 +15,7 @@ export const LEVEL = 22; // from a box to the box above it
 export const BAR = 5; // height of the bar under a caption
 export const CAPTION = 15; // height of a caption
 const GLUED = 8; // a span of more words may be torn apart at the end of a row
+const ASIDE = 5; // from a box to an arrow that leaves it at its side
 const TURNS = 24; // what a link needs beside its caption to go up and down
 
 /**
@@ -42,8 +43,10 @@ export function captionOf(item) {
  */
 export function ask(demand, words, marks, links, fonts) {
   const anchors = new Map();
+  const places = new Map();
+  for (const mark of marks) places.set(placeOf(mark), (places.get(placeOf(mark)) ?? 0) + 1);
   for (const mark of marks) {
-    const anchor = askForMark(demand, words, mark, fonts);
+    const anchor = askForMark(demand, words, mark, places.get(placeOf(mark)) > 1, fonts);
     if (anchor) anchors.set(mark.at, anchor);
   }
   for (const link of links) {
@@ -52,7 +55,12 @@ export function ask(demand, words, marks, links, fonts) {
   }
 }
 
-function askForMark(demand, words, mark, fonts) {
+function placeOf({ fragments }) {
+  return fragments.join(";");
+}
+
+/** Ask for a mark; arrows leave it at its sides where it is `covered` by others. */
+function askForMark(demand, words, mark, covered, fonts) {
   const [start, end] = mark.fragments[0];
   let [first, last] = wordRange(words, start, end);
   last = Math.max(first, last - 1);
@@ -68,7 +76,8 @@ function askForMark(demand, words, mark, fonts) {
   demand.beside(first, Math.max(0, over + narrow - before), 0);
   demand.beside(last, 0, Math.max(0, over + narrow - behind));
   if (last - first < GLUED) for (let at = first + 1; at <= last; at += 1) demand.glued.add(at);
-  return { first, last, half: Math.min(width, held) / 2 };
+  const half = Math.min(width, held) / 2;
+  return { first, last, half: covered ? Math.min(half, (held - width) / 2 - ASIDE) : half };
 }
 
 function askForLink(demand, one, other, link, fonts) {

@@ -25,7 +25,7 @@ export function drawDifferences(page, data, texts, go) {
     const toggled = () => {
       body.hidden = !body.hidden;
     };
-    return chip(page, `${body.children.length} ${kind}`, toggled, kind);
+    return chip(page, `${body.children.length} ${kind}`, toggled, { kind });
   });
   const head = html(
     page,

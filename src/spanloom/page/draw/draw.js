@@ -26,13 +26,19 @@ const SLICE = 20; // lines that are drawn at once where nobody says which are in
  * Draw documents into an element; what it held goes.
  * @param {HTMLElement} host
  * @param {object} data  As page/data.py makes it.
- * @param {{ahead?: number}} options  How many pixels beyond the view lines are drawn.
- * @returns {{stop: () => void, complete: () => void}}  `stop` ends listening to the page,
- *   `complete` draws the lines that were not near the view yet.
+ * @param {{ahead?: number, chosen?: Map<string, boolean>}} options  How many pixels beyond the view
+ *   lines are drawn; which layers the reader has switched, and whether they are shown.
+ * @returns {{stop: () => void, complete: () => void, chosen: Map<string, boolean>}}  `stop` ends
+ *   listening to the page, `complete` draws the lines that were not near the view yet, `chosen` is
+ *   for the next drawing.
  */
-export function draw(host, data, { ahead = 600 } = {}) {
-  const drawing = new Drawing(host, data, ahead);
-  return { stop: () => drawing.stop(), complete: () => drawing.complete() };
+export function draw(host, data, { ahead = 600, chosen } = {}) {
+  const drawing = new Drawing(host, data, ahead, new View(data.layers, chosen));
+  return {
+    stop: () => drawing.stop(),
+    complete: () => drawing.complete(),
+    chosen: drawing.view.chosen,
+  };
 }
 
 class Drawing {
@@ -41,11 +47,11 @@ class Drawing {
   #widths = new Map(); // number of sides in a line -> width of each
   #stopped = new AbortController();
 
-  constructor(host, data, ahead) {
+  constructor(host, data, ahead, view) {
     this.host = host;
     this.page = host.ownerDocument;
     this.data = data;
-    this.view = new View();
+    this.view = view;
     this.fonts = fontsOf(host);
     this.texts = data.documents.map((document) => new Text(document, data.layers));
     host.classList.add("drawing", ...(data.sides.length > 1 ? ["pair"] : []));
@@ -63,10 +69,10 @@ class Drawing {
 
   #frame() {
     const { page, data, texts } = this;
-    const panel = drawPanel(page, data, texts, this.view, () => this.#refresh());
+    this.panel = drawPanel(page, data, texts, this.view, () => this.#refresh());
     const go = (text, side, item) => this.#go(text, side, item);
     const list = data.sides.length > 1 ? [drawDifferences(page, data, texts, go)] : [];
-    return [panel, ...list, ...texts.map((text, at) => this.#section(text, at))];
+    return [this.panel.element, ...list, ...texts.map((text, at) => this.#section(text, at))];
   }
 
   #section(text, number) {
@@ -91,8 +97,9 @@ class Drawing {
     );
   }
 
-  /** Return the place of a line, with its text until it is drawn. */
+  /** Return the place of a line, with its text until it is drawn; a blank one stays empty. */
   #line(text, at) {
+    if (text.isBare(at)) return html(this.page, "div", { class: "line blank" });
     const element = html(
       this.page,
       "div",
@@ -163,18 +170,18 @@ class Drawing {
     if (line.drawn === this.#generation) return;
     line.drawn = this.#generation;
     const { text, at } = line;
-    const beside = text.differs(at);
+    const beside = text.differs(at, this.view);
     const sides = text.sides.slice(0, beside ? undefined : 1);
-    const places = sides.map((_, number) =>
-      html(this.page, "div", { class: "side", "data-side": number }),
+    const names = sides.map((_, number) => (beside ? this.data.sides[number] : null));
+    const places = names.map((name, number) =>
+      html(this.page, "div", { class: "side", "data-side": number, "data-name": name }),
     );
     element.className = "line";
     element.removeAttribute("dir"); // rows say themselves how they run
     element.replaceChildren(...places);
     const width = this.#widthOf(places);
     sides.forEach((side, number) => {
-      const gutter = beside ? this.data.sides[number] : "";
-      places[number].replaceChildren(...this.#drawSide(side, at, width, gutter));
+      places[number].replaceChildren(...this.#drawSide(side, at, width, names[number]));
     });
   }
 
@@ -197,15 +204,16 @@ class Drawing {
     const strips = layout(text.points, text.lines[at], marks, links, setting);
     const tell = (item) => text.told(item).join(". ");
     const rows = strips.map((strip, row) => {
-      return drawRow(page, strip, row ? "" : `${name} ${at + 1}`.trim(), tell);
+      return drawRow(page, strip, row ? null : name, row ? "" : at + 1, tell);
     });
     const { roots, children } = side.trees(at, view);
     const trees = treesOf(text.points, roots, children, fonts);
-    const tuples = side.tuples(at, view);
-    const table = tuples.length ? [drawTable(page, text.points, tuples)] : [];
-    const figures = [...rows, ...trees.map((tree) => drawTree(page, tree, fonts, tell))];
+    const tables = side.tuples(at, view).map(([layer, tuples]) => {
+      return drawTable(page, text.points, tuples, this.data.layers[layer].name);
+    });
+    const figures = [...rows, ...trees.map((tree) => drawTree(page, tree, tell))];
     for (const figure of figures) enterable(figure.querySelector("svg"));
-    return [...figures, ...table];
+    return [...figures, ...tables];
   }
 
   /** Return the side that an element belongs to, and the element of all of its document. */
@@ -215,8 +223,10 @@ class Drawing {
     return { side: this.texts[Number(section.dataset.text)].sides[number], element: section };
   }
 
-  /** Lead to a mark or a link; one that is not drawn is shown by its source, or by its line. */
+  /** Lead to a mark or a link, and switch on its layer; one that is not drawn for another reason is
+   * shown by its source, or by its line. */
   #go(number, sideNumber, item) {
+    if (this.view.hidden.has(item.layer)) this.panel.switchOn(item.layer);
     const text = this.texts[number];
     const home = text.sides[sideNumber].homeOf(item);
     const section = this.host.querySelector(`[data-text="${number}"]`);

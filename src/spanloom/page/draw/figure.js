@@ -1,15 +1,16 @@
 /** What stands under a line: trees of constituents, tables of predicates and arguments. */
 
 import { html, px, svg } from "./make.js";
-import { captionWidth } from "./measure.js";
 import { LAYER, walk } from "./tree.js";
 import { nameOf } from "./layout.js";
 import { captionOf } from "./boxes.js";
+import { visible } from "./text.js";
 
 const MARGIN = 8;
 const HEIGHT = 16; // of a label of a node
 const TURN = 8; // from a label to where its branches part
 const LONGEST = 200; // letters of a cell
+const SHORT = 30; // letters that stay on one line
 
 /**
  * Return a tree of constituents.
@@ -17,7 +18,7 @@ const LONGEST = 200; // letters of a cell
  * @param {import("./tree.js").Tree} tree
  * @param {(item: object) => string} tell
  */
-export function drawTree(page, tree, fonts, tell) {
+export function drawTree(page, tree, tell) {
   const top = (node) => (tree.rank - node.rank) * LAYER;
   const [width, height] = [tree.width + 2 * MARGIN, tree.rank * LAYER + HEIGHT + 2 * MARGIN];
   const viewBox = [-MARGIN, -MARGIN, width, height].map(px).join(" ");
@@ -26,7 +27,7 @@ export function drawTree(page, tree, fonts, tell) {
   for (const node of walk(tree.root)) {
     root.append(...node.parts.map((part) => branch(page, node, part, top)));
     root.append(
-      node.mark ? bracket(page, node, top(node), fonts, tell) : leaf(page, node, top(node)),
+      node.mark ? bracket(page, node, top(node), tell) : leaf(page, node, top(node)),
     );
   }
   return html(page, "div", { class: "figure" }, root);
@@ -43,9 +44,9 @@ function leaf(page, node, y) {
   return svg(page, "text", { class: "word middle", x: px(node.x), y: px(y + 13) }, node.text);
 }
 
-function bracket(page, node, y, fonts, tell) {
-  const width = captionWidth(node.text, fonts);
-  const place = { x: px(node.x - width / 2), y: px(y), width: px(width), height: HEIGHT, rx: 3 };
+function bracket(page, node, y, tell) {
+  const { x, width } = node;
+  const place = { x: px(x - width / 2), y: px(y), width: px(width), height: HEIGHT, rx: 3 };
   const text = { class: "caption", x: px(node.x), y: px(y + 11.8) };
   return svg(
     page,
@@ -67,11 +68,12 @@ function bracket(page, node, y, fonts, tell) {
  * @param {Document} page
  * @param {string[]} points
  * @param {[import("./boxes.js").Mark, import("./layout.js").Link[]][]} tuples
+ * @param {string} layer
  */
-export function drawTable(page, points, tuples) {
+export function drawTable(page, points, tuples, layer) {
   const labels = new Set(tuples.flatMap(([, links]) => links.map(captionOf)));
   const roles = [...labels].sort();
-  const heads = ["predicate", ...roles].map((name) => html(page, "th", { scope: "col" }, name));
+  const heads = [visible(layer), ...roles].map((name) => html(page, "th", { scope: "col" }, name));
   const rows = tuples.map(([mark, links]) => tableRow(page, points, mark, links, roles));
   const table = html(page, "table", {}, html(page, "tr", {}, ...heads), ...rows);
   return html(page, "div", { class: "figure" }, table);
@@ -80,8 +82,9 @@ export function drawTable(page, points, tuples) {
 function tableRow(page, points, mark, links, roles) {
   const cells = roles.map((role) => {
     const found = links.filter((link) => captionOf(link) === role);
-    const texts = found.map((link) => nameOf(points, link.targetMark, LONGEST));
-    return html(page, "td", { dir: "auto" }, texts.join(" · "));
+    const texts = found.map((link) => nameOf(points, link.targetMark, LONGEST)).join(" · ");
+    const name = texts.length <= SHORT ? "short" : null;
+    return html(page, "td", { dir: "auto", class: name }, texts);
   });
   const keys = [`s${mark.at}`, ...links.flatMap((link) => [`l${link.at}`, `s${link.target}`])];
   const name = html(page, "th", { scope: "row", dir: "auto" }, nameOf(points, mark, LONGEST));

@@ -70,7 +70,8 @@ function plansOf(link, setting) {
     return [[at, { link, caption: captionOf(link), ...ends, free: 0 }]];
   }
   const [head, tail] = [firstOf(heads), firstOf(tails)];
-  if (Math.abs(head - tail) === 1) return wrapped(link, head, tail, setting);
+  const here = head !== null && tail !== null;
+  if (here && Math.abs(head - tail) === 1) return wrapped(link, head, tail, setting);
   return stubs(link, head, tail, setting);
 }
 
@@ -78,32 +79,47 @@ function firstOf(rows) {
   return rows ? Math.min(...rows.keys()) : null;
 }
 
-/** Return the two halves of an arc that goes on in the next row; the upper one has the caption. */
+/** Return the two halves of an arc that goes on in the next row; one of them has the caption. */
 function wrapped(link, head, tail, setting) {
   const upper = Math.min(head, tail);
-  return [
+  const halves = [
     [head, "source"],
     [tail, "target"],
-  ].map(([at, end]) => {
-    const isUpper = at === upper;
-    const caption = isUpper ? captionOf(link) : "";
-    const number = setting.places.get(link[end]).get(at);
-    const free = edgeOf(setting.boxes[at][number], setting.rows[at], isUpper, caption, setting);
+  ].map(([at, end]) => ({ at, end, number: setting.places.get(link[end]).get(at) }));
+  halves.sort((one, other) => one.at - other.at);
+  const named = halves.find((half) => hasRoom(link, half, upper, setting)) ?? halves[0];
+  return halves.map((half) => {
+    const { at, end, number } = half;
+    const caption = half === named ? captionOf(link) : "";
+    const box = setting.boxes[at][number];
+    const free = edgeOf(box, setting.rows[at], at === upper, caption, setting);
     return [at, { link, caption, ...oneEnd(end, number), free }];
   });
+}
+
+/** Whether the caption of an arc has room between its box and where the arc leaves the row. */
+function hasRoom(link, { at, number }, upper, setting) {
+  const middle = centreOf(setting.boxes[at][number]);
+  const toRight = (at === upper) !== setting.rows[at].backward;
+  const length = captionWidth(captionOf(link), setting.fonts) + STUB;
+  return length <= (toRight ? rightOf(setting.rows[at], setting) - middle : middle);
+}
+
+/** Return the right of the page, or of a row that is wider. */
+function rightOf(row, { width }) {
+  return Math.max(row.width, width);
 }
 
 function oneEnd(end, number) {
   return { source: end === "source" ? number : null, target: end === "target" ? number : null };
 }
 
-/** Return where an arc leaves a row: at its end if it goes `onward`, else at its start. */
-function edgeOf(box, row, onward, caption, { fonts }) {
-  const length = captionWidth(caption, fonts) + STUB;
-  const toRight = onward !== row.backward;
-  const edge = toRight ? row.width : 0;
-  const reach = centreOf(box) + (toRight ? length : -length);
-  return toRight ? Math.max(edge, reach) : Math.min(edge, reach);
+/** Return where an arc leaves a row: at its end if it goes `onward`, else at its start; behind the
+ * end where the caption needs that, but still on the page. */
+function edgeOf(box, row, onward, caption, setting) {
+  if (onward === row.backward) return 0;
+  const reach = centreOf(box) + captionWidth(caption, setting.fonts) + STUB;
+  return Math.max(row.width, Math.min(rightOf(row, setting), reach));
 }
 
 /** Return for each end in this line an arrow that names the text at the far end. */
@@ -132,7 +148,7 @@ function stub(link, end, at, caption, onward, { places, boxes, rows, width, font
   let toRight = onward !== rows[at].backward;
   if (toRight && centreOf(box) + length > limit) toRight = centreOf(box) < length;
   else if (!toRight && centreOf(box) < length) toRight = true;
-  const free = centreOf(box) + (toRight ? length : -length);
+  const free = toRight ? Math.min(limit, centreOf(box) + length) : centreOf(box) - length;
   return { link, caption, ...oneEnd(end, number), free };
 }
 

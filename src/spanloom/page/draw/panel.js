@@ -4,36 +4,82 @@ import { html } from "./make.js";
 import { visible } from "./text.js";
 
 const STEPS = 100; // of the slider
+const FEW = 3; // layers whose labels are listed where there is room
+const ROOMY = "(min-width: 40rem)";
 
 /**
- * Return the panel.
+ * Return the panel, and what switches a layer on.
  * @param {Document} page
  * @param {object} data
  * @param {import("./scene.js").Text[]} texts
  * @param {import("./scene.js").View} view
  * @param {() => void} changed  Called when the view has changed.
+ * @returns {{element: HTMLElement, switchOn: (layer: number) => void}}
  */
 export function drawPanel(page, data, texts, view, changed) {
-  const rows = data.layers.map((layer, at) => {
+  const slider = drawSlider(page, texts, view, changed);
+  const lists = data.layers.map(({ name }, at) =>
+    html(page, "p", {}, html(page, "b", {}, visible(name)), ...keys(page, texts, at)),
+  );
+  const list = () => lists.forEach((each, at) => (each.hidden = view.hidden.has(at)));
+  const chips = data.layers.map(({ name }, at) => {
     const toggled = () => {
-      if (!view.hidden.delete(at)) view.hidden.add(at);
+      view.toggle(at);
+      slider?.tell();
+      list();
       changed();
     };
-    return html(page, "p", {}, chip(page, layer.name, toggled), ...keys(page, texts, at));
+    return chip(page, name, toggled, { pressed: !view.hidden.has(at), note: sizeOf(texts, at) });
   });
-  const tools = html(page, "p", { class: "tools" }, theme(page));
-  const slider = drawSlider(page, texts, view, changed);
-  if (slider) tools.prepend(slider);
-  return html(page, "header", { class: "panel" }, tools, ...rows);
+  list();
+  const names = { class: "layers", role: "group", "aria-label": "layers" };
+  const layers = html(page, "p", names, ...chips);
+  const [first, ...below] = slider ? [slider.element, layers] : [layers];
+  const tools = html(page, "div", { class: "tools" }, first, theme(page));
+  const rest = lists.length ? [drawLabels(page, lists)] : [];
+  const element = html(page, "header", { class: "panel" }, tools, ...below, ...rest);
+  return { element, switchOn: (at) => chips[at].click() };
 }
 
-/** Return a button that is pressed or not, pressed at first. */
-export function chip(page, name, toggled, kind = "") {
-  const say = { class: `chip ${kind}`.trim(), type: "button", "aria-pressed": "true" };
-  const button = html(page, "button", say, visible(name));
+/** Return the labels of all layers, folded where they would fill the page. */
+function drawLabels(page, lists) {
+  const roomy = page.defaultView.matchMedia(ROOMY).matches;
+  const open = lists.length <= FEW && roomy ? "" : null;
+  return html(page, "details", { open }, html(page, "summary", {}, "labels"), ...lists);
+}
+
+/** Return how many spans a layer has, or links where it has no span of its own, one count a side. */
+function sizeOf(texts, layer) {
+  const counts = ["marks", "links"].map((kind) =>
+    texts[0].sides.map((_, side) =>
+      texts.reduce((sum, text) => sum + countIn(text.sides[side][kind], layer), 0),
+    ),
+  );
+  return told(counts.find((each) => each.some(Boolean)) ?? counts[0]);
+}
+
+function countIn(items, layer) {
+  return items.filter((item) => item.layer === layer).length;
+}
+
+function told(counts) {
+  return counts.map((count) => count.toLocaleString("en")).join(" / ");
+}
+
+/**
+ * Return a button that is pressed or not.
+ * @param {Document} page
+ * @param {string} name
+ * @param {() => void} toggled
+ * @param {{kind?: string, pressed?: boolean, note?: string}} how
+ */
+export function chip(page, name, toggled, { kind = "", pressed = true, note = "" } = {}) {
+  const say = { class: `chip ${kind}`.trim(), type: "button", "aria-pressed": String(pressed) };
+  const small = note ? [" ", html(page, "small", {}, note)] : [];
+  const button = html(page, "button", say, visible(name), ...small);
   button.addEventListener("click", () => {
-    const pressed = button.getAttribute("aria-pressed") === "true";
-    button.setAttribute("aria-pressed", String(!pressed));
+    const before = button.getAttribute("aria-pressed") === "true";
+    button.setAttribute("aria-pressed", String(!before));
     toggled();
   });
   return button;
@@ -51,7 +97,7 @@ function keys(page, texts, layer) {
       { class: `name ${found.plain ? "link" : kind}` },
       visible(label),
     );
-    const count = html(page, "i", {}, found.counts.map((n) => n.toLocaleString("en")).join(" / "));
+    const count = html(page, "i", {}, told(found.counts));
     return html(page, "span", { class: "key" }, name, " ", count);
   });
 }
@@ -79,7 +125,11 @@ function seen(item, sides) {
   return { colour: item.colour, plain: false, counts: new Array(sides).fill(0) };
 }
 
-/** Return a slider that hides what has a lower score, null where nothing has one. */
+/**
+ * Return a slider that hides what has a lower score, null where nothing has one; `tell` is for
+ * whoever else changes the view.
+ * @returns {?{element: HTMLElement, tell: () => void}}
+ */
 function drawSlider(page, texts, view, changed) {
   const items = texts.flatMap((text) =>
     text.sides.flatMap((side) => [...side.marks, ...side.links]),
@@ -94,8 +144,9 @@ function drawSlider(page, texts, view, changed) {
   const range = html(page, "input", { type: "range", min, max, step, value: min });
   const said = html(page, "output", {});
   const tell = () => {
-    const left = scored.filter((item) => view.shows(item)).length;
-    said.textContent = `${Number(range.value).toFixed(2)}: ${left} of ${scored.length} left`;
+    const all = scored.filter((item) => view.shows(item, -Infinity));
+    const [left, most] = [all.filter((item) => view.shows(item)), all].map((each) => each.length);
+    said.textContent = `${Number(range.value).toFixed(2)}: ${left} of ${most} left`;
   };
   range.addEventListener("input", () => {
     view.least = Number(range.value) <= min ? -Infinity : Number(range.value);
@@ -103,7 +154,8 @@ function drawSlider(page, texts, view, changed) {
     changed();
   });
   tell();
-  return html(page, "label", { class: "slider" }, "score at least ", range, said);
+  const name = html(page, "span", {}, "score at least");
+  return { element: html(page, "label", { class: "slider" }, name, range, said), tell };
 }
 
 /** Return a switch between the light and the dark page. */

@@ -9,17 +9,32 @@ const CLUSTERS = "clusters";
 const TUPLES = "tuples";
 const TOLD = 200; // letters of a text in what is said of it
 
-/** What the reader wants to see: layers switched off, the least score. */
+/** What the reader wants to see: layers that are not shown, the least score. */
 export class View {
-  constructor() {
-    this.hidden = new Set();
+  /**
+   * @param {{name: string, aside?: boolean}[]} layers
+   * @param {Map<string, boolean>} chosen  What the reader chose before: layers, whether shown.
+   */
+  constructor(layers, chosen = new Map()) {
+    this.layers = layers;
+    this.chosen = chosen;
+    const shown = layers.map(({ name, aside }) => chosen.get(name) ?? !aside);
+    this.hidden = new Set([...layers.keys()].filter((at) => !shown[at]));
     this.least = -Infinity;
   }
 
+  /** Show a layer, or hide it. */
+  toggle(at) {
+    const shown = this.hidden.delete(at);
+    if (!shown) this.hidden.add(at);
+    this.chosen.set(this.layers[at].name, shown);
+  }
+
   /** Whether a mark or a link is shown; a link is where its ends are. */
-  shows(item) {
-    if (this.hidden.has(item.layer) || item.score < this.least) return false;
-    return !item.sourceMark || (this.shows(item.sourceMark) && this.shows(item.targetMark));
+  shows(item, least = this.least) {
+    if (this.hidden.has(item.layer) || item.score < least) return false;
+    const ends = item.sourceMark ? [item.sourceMark, item.targetMark] : [];
+    return ends.every((end) => this.shows(end, least));
   }
 }
 
@@ -39,14 +54,20 @@ export class Text {
     return this.points.slice(start, end).join("");
   }
 
+  /** Whether a line is blank, and nothing is said of it. */
+  isBare(at) {
+    const said = this.sides.some((side) => side.lines[at].marks.length);
+    return !said && !this.line(at).trim();
+  }
+
   /** Return the line that a character stands in. */
   lineOf(point) {
     return Math.max(0, firstWhere(this.lines, ([start]) => start > point) - 1);
   }
 
-  /** Whether anything in a line differs between the sides. */
-  differs(at) {
-    return this.sides.some((side) => side.lines[at].differs);
+  /** Whether anything in a line differs between the sides, in layers that are shown. */
+  differs(at, view) {
+    return this.sides.some((side) => side.differs(at, view));
   }
 
   /** Return what is said of a mark or a link, a line each. */
@@ -76,7 +97,7 @@ export class Side {
       const ends = { sourceMark: this.marks[link.source], targetMark: this.marks[link.target] };
       return { ...link, ...ends, at };
     });
-    this.lines = text.lines.map(() => ({ marks: [], links: [], differs: false }));
+    this.lines = text.lines.map(() => ({ marks: [], links: [] }));
     this.homes = this.marks.map((mark) => this.#place(mark));
     for (const link of this.links) this.#connect(link);
   }
@@ -88,7 +109,7 @@ export class Side {
       const last = this.text.lineOf(Math.max(start, end - 1));
       for (let at = this.text.lineOf(start); at <= last; at += 1) home.add(at);
     }
-    for (const at of home) this.#add(at, "marks", mark);
+    for (const at of home) this.lines[at].marks.push(mark);
     return [...home].sort((one, other) => one - other);
   }
 
@@ -97,12 +118,13 @@ export class Side {
     const [heads, tails] = [this.homes[link.source], this.homes[link.target]];
     const both = heads.find((at) => tails.includes(at));
     for (const at of both === undefined ? [heads[0], tails[0]] : [both])
-      this.#add(at, "links", link);
+      this.lines[at].links.push(link);
   }
 
-  #add(at, kind, item) {
-    this.lines[at][kind].push(item);
-    if (item.state) this.lines[at].differs = true;
+  /** Whether anything in a line is unlike the other side, in layers that are shown. */
+  differs(at, view) {
+    const { marks, links } = this.lines[at];
+    return [...marks, ...links].some((item) => item.state && !view.hidden.has(item.layer));
   }
 
   /** Return the line in which a mark or a link begins. */
@@ -141,16 +163,18 @@ export class Side {
     return above ?? null;
   }
 
-  /** Return the predicates that begin in a line, each with what leads from it. */
+  /** Return the predicates that begin in a line, by their layers, each with what leads from it. */
   tuples(at, view) {
-    const found = new Map();
+    const layers = new Map();
     for (const link of this.lines[at].links) {
       const here = this.#is(link, TUPLES) && this.homes[link.source][0] === at;
       if (!here || !view.shows(link)) continue;
+      if (!layers.has(link.layer)) layers.set(link.layer, new Map());
+      const found = layers.get(link.layer);
       if (!found.has(link.source)) found.set(link.source, [link.sourceMark, []]);
       found.get(link.source)[1].push(link);
     }
-    return [...found.values()];
+    return [...layers].map(([layer, found]) => [layer, [...found.values()]]);
   }
 
   #is(item, shape) {

@@ -164,9 +164,10 @@ function sideStep({ x, y, side }) {
   return side === null ? `M${px(x)} ${px(-y)}` : `M${px(side)} ${px(-y)}H${px(x)}`;
 }
 
-/** Return a row with its number before it, at the side where its text begins. */
-export function drawRow(page, strip, gutter, tell) {
+/** Return a row with its number before it, and whose it is, at the side where its text begins. */
+export function drawRow(page, strip, whose, number, tell) {
   const name = strip.row.backward ? "row rtl" : "row";
-  const number = html(page, "span", { class: "number", "aria-hidden": "true" }, gutter);
-  return html(page, "div", { class: name }, number, drawStrip(page, strip, tell));
+  const parts = whose ? [html(page, "span", { class: "whose" }, `${whose} `), number] : [number];
+  const gutter = html(page, "span", { class: "number", "aria-hidden": "true" }, ...parts);
+  return html(page, "div", { class: name }, gutter, drawStrip(page, strip, tell));
 }

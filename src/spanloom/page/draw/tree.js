@@ -6,6 +6,7 @@ import { isBackward, visible } from "./text.js";
 
 export const LAYER = 34; // from one node to the nodes under it
 const APART = 14; // between two parts
+const LEAST = 8; // width of a bracket without a label
 const BLANK = /^\s$/u;
 
 /**
@@ -53,19 +54,21 @@ export function* walk(root) {
 }
 
 function grow(points, mark, children, fonts) {
-  const root = nodeOf(mark, captionOf(mark), captionWidth(captionOf(mark), fonts));
+  const root = bracketOf(mark, fonts);
   const open = [root];
   while (open.length) {
     const node = open.pop();
     const inner = children.get(node.mark.at) ?? [];
-    const brackets = inner.map((each) => {
-      const caption = captionOf(each);
-      return nodeOf(each, caption, captionWidth(caption, fonts));
-    });
+    const brackets = inner.map((each) => bracketOf(each, fonts));
     open.push(...brackets);
     node.parts = filled(points, node.mark.fragments[0], brackets, fonts);
   }
   return root;
+}
+
+function bracketOf(mark, fonts) {
+  const caption = captionOf(mark);
+  return nodeOf(mark, caption, Math.max(LEAST, captionWidth(caption, fonts)));
 }
 
 function nodeOf(mark, text, width) {

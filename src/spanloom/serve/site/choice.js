@@ -1,9 +1,10 @@
-/** The layers that a reader chooses from: what each is, and how good it was measured to be. */
+/** The layers that a reader chooses from; what each is, and how good it was measured to be. */
 
 import { html } from "../../page/draw/make.js";
 import { visible } from "../../page/draw/text.js";
 
 const ADDRESS = "/v1/annotate";
+const HEADS = ["layer", "what it is", "tested on", "score"];
 
 /**
  * Fill in a box to tick for each task that annotates a text; all are ticked.
@@ -11,9 +12,10 @@ const ADDRESS = "/v1/annotate";
  * @param {object} model  As GET /v1/model tells it.
  */
 export function offer(place, model) {
+  const page = place.ownerDocument;
   const tasks = model.tasks.filter((task) => task.served_at.includes(ADDRESS));
-  const boxes = tasks.map((task) => boxOf(place.ownerDocument, task, scoreOf(model, task)));
-  place.replaceChildren(place.firstElementChild, ...boxes);
+  const boxes = tasks.map((task) => boxOf(page, task));
+  place.replaceChildren(place.firstElementChild, ...boxes, about(page, tasks, model.scores));
   place.hidden = !tasks.length;
 }
 
@@ -26,13 +28,21 @@ export function chosen(place) {
   return [...place.querySelectorAll("input:checked")].map((box) => box.value);
 }
 
-function boxOf(page, task, score) {
+function boxOf(page, task) {
   const box = html(page, "input", { type: "checkbox", value: task.name, checked: "" });
-  const about = [task.kind, score].filter(Boolean).map(visible).join(", ");
-  return html(page, "label", {}, box, visible(task.name), html(page, "small", {}, about));
+  return html(page, "label", {}, box, visible(task.name));
 }
 
-/** Return the test score on the model's card, if it has one. */
-function scoreOf(model, task) {
-  return model.scores.find((row) => row.task === task.name)?.test;
+/** Return what is known of the tasks, folded: a row for each test set on the model's card. */
+function about(page, tasks, scores) {
+  const rowOf = (cells, name, says) =>
+    html(page, "tr", {}, ...cells.map((cell) => html(page, name, says, visible(cell))));
+  const rows = tasks.flatMap(({ name, kind }) => {
+    const found = scores.filter((row) => row.task === name);
+    const known = found.length ? found : [{}];
+    return known.map(({ dataset, test }) => rowOf([name, kind, dataset ?? "", test ?? ""], "td"));
+  });
+  const table = html(page, "table", {}, rowOf(HEADS, "th", { scope: "col" }), ...rows);
+  const summary = html(page, "summary", {}, "what they are, and how good");
+  return html(page, "details", {}, summary, html(page, "div", { class: "wide" }, table));
 }

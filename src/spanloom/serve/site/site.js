@@ -98,7 +98,7 @@ class Site {
     const data = await this.server.annotate(asked, "page", signal);
     this.shown?.stop();
     this.at.result.hidden = false;
-    this.shown = draw(this.at.drawing, data);
+    this.shown = draw(this.at.drawing, data, { chosen: this.shown?.chosen });
     this.asked = asked;
     this.at.result.scrollIntoView({ block: "nearest" });
     return countOf(data);

@@ -1,0 +1,104 @@
+"""How soon a server is as quick as ever when a crowd has left it.
+
+    python benchmarks/recovery.py MODEL [--clients 16] [--crowd 256] [--seconds 10] [--json FILE]
+
+The usual clients ask for some seconds, then as many seconds the crowd, hasty, which then goes away
+in the midst of its requests. The usual ones come back at once: the server has recovered when within
+a second at least half as many replies come as usual, and the slowest hundredth takes no longer than
+usual, but for ``--slack``.
+"""
+
+import argparse
+import asyncio
+import json
+import time
+from argparse import Namespace
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from serve import Seen, load, share, started
+
+AFTER = 20.0  # seconds that are looked at when the crowd has left
+STEP = 0.5
+
+
+@dataclass
+class Timed(Seen):
+    """Knows when each annotation came, too."""
+
+    began: float = field(default_factory=time.monotonic)
+    times: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, status: int, seconds: float) -> None:
+        """Note one reply."""
+        super().add(status, seconds)
+        if status == 200:
+            self.times.append((time.monotonic() - self.began, seconds))
+
+
+def recovered(times: list[tuple[float, float]], usual: float, least: float) -> float | None:
+    """Return the end of the first second in which enough replies took no longer than usual."""
+    for step in range(int(AFTER / STEP)):
+        start = step * STEP
+        found = [seconds for at, seconds in times if start <= at < start + 1]
+        slowest = share(found, 0.99)
+        if slowest is not None and slowest <= usual and len(found) >= least:
+            return start + 1
+    return None
+
+
+async def measured(url: str, chosen: Namespace) -> dict[str, Any]:
+    """The usual clients, the crowd, the usual ones again."""
+    asking = Namespace(words=20, hasty=False, clients=chosen.clients, seconds=chosen.seconds)
+    await load(url, Namespace(**{**vars(asking), "seconds": chosen.warm}))
+    before = (await load(url, asking)).seconds.get(200, [])
+    usual = share(before, 0.99)
+    if usual is None:
+        raise SystemExit("the usual clients got no annotation")
+    crowd = Seen()
+    many = Namespace(**{**vars(asking), "clients": chosen.crowd, "hasty": True})
+    with suppress(TimeoutError):
+        # longer than the time they are given, so that they leave in the midst of their requests
+        await asyncio.wait_for(
+            load(url, Namespace(**{**vars(many), "seconds": 2 * chosen.seconds}), crowd),
+            chosen.seconds,
+        )
+    after = Timed()
+    await load(url, Namespace(**{**vars(asking), "seconds": AFTER}), after)
+    return {
+        "clients": chosen.clients,
+        "crowd": chosen.crowd,
+        "seconds": chosen.seconds,
+        "usual_per_second": round(len(before) / chosen.seconds, 1),
+        "usual_p99_ms": usual,
+        "crowd_statuses": {str(each): count for each, count in sorted(crowd.statuses.items())},
+        "recovered_seconds": recovered(
+            after.times, chosen.slack * usual, len(before) / chosen.seconds / 2
+        ),
+        "after_p99_ms": share(after.seconds.get(200, []), 0.99),
+        "after_statuses": {str(each): count for each, count in sorted(after.statuses.items())},
+    }
+
+
+def main() -> None:
+    """Measure, print, and save where that is asked for."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model", type=Path)
+    arguments.add_argument("--clients", type=int, default=16)
+    arguments.add_argument("--crowd", type=int, default=256)
+    arguments.add_argument("--seconds", type=float, default=10.0)
+    arguments.add_argument("--warm", type=float, default=30.0, help="seconds of load before")
+    arguments.add_argument("--slack", type=float, default=1.2, help="times what is usual")
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    with started(chosen.model) as (url, _):
+        result = asyncio.run(measured(url, chosen))
+    print(json.dumps(result, indent=1))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
