@@ -168,7 +168,7 @@ def test_a_run_that_was_stopped_counts_all_its_time(home, tmp_path):
     # but for what the last update took, which is taken to be as much as others
     assert found.minutes == pytest.approx(done.cpu_seconds / 60, rel=0.2)
     assert found.speed == pytest.approx(done.words / done.cpu_seconds, rel=0.2)
-    assert found.epoch == done.best_epoch
+    assert found.epoch == pytest.approx(done.best_epoch, abs=5e-4)  # as the log rounds it
     assert found.dev == pytest.approx(done.figures)
 
 
