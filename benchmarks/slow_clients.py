@@ -58,8 +58,8 @@ async def ask(url: str, what: bytes, end: float, pause: float, seen: Seen) -> No
         try:
             reader, writer = await asyncio.open_connection(place.hostname, place.port)
             writer.write(what)
-            status, _ = await reply(reader)
-            seen.add(status, time.monotonic() - began)
+            head = await reply(reader)
+            seen.add(head.status, time.monotonic() - began)
             writer.close()
         except (OSError, asyncio.IncompleteReadError):
             seen.broken += 1

@@ -62,7 +62,7 @@ class Room:
 
     requests: int = 64
     queued: int = 1_000_000
-    texts: int = 64
+    texts: int = 32
     characters: int = 8_192  # of a batch; a longer text goes alone
 
 
@@ -71,7 +71,7 @@ class Tally:
     """What the model thread has done since it began; nobody else writes it."""
 
     batches: int = 0
-    texts: int = 0
+    texts: int = 32
     failed: int = 0
     seconds: float = 0.0
 
