@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from spanloom.data.units import Unit
-from spanloom.document import Layer, Relation, Span
+from spanloom.document import Fragment, Layer, Relation, Span
 from spanloom.forms.attributes import Values
 from spanloom.tasks._base import Fresh
 from spanloom.tensors import Chosen, Linked, SpanTargets
@@ -177,23 +177,26 @@ def written(
     found: Sequence[tuple[Unit, Found]], fresh: Fresh, name: Callable[[int], str] = str
 ) -> Written:
     """Return the spans in text order, relations by their ends; ``name`` makes an id of a link."""
-    spans: list[tuple[int, int, str, float]] = []
+    spans: list[tuple[Fragment, str, float]] = []
     links: list[tuple[int, int, str, float]] = []
     marks: list[tuple[int, str, str, float]] = []
     link_marks: list[tuple[int, str, str, float]] = []
     for unit, mine in found:
         base, first = len(spans), len(links)
         for start, end, label, score in mine.spans:
-            spans.append((unit.words[start][0], unit.words[end - 1][1], label, score))
+            # a single word's place is kept once, however many layers have a span there
+            one = unit.words[start]
+            place = one if end - start == 1 else (one[0], unit.words[end - 1][1])
+            spans.append((place, label, score))
         links += [(base + i, base + j, label, score) for i, j, label, score in mine.links]
         marks += [(base + row, name, value, sure) for row, name, value, sure in mine.marks]
         link_marks += [(first + row, name, value, p) for row, name, value, p in mine.link_marks]
-    order = sorted(range(len(spans)), key=lambda row: spans[row][:3])
+    order = sorted(range(len(spans)), key=lambda row: spans[row][:2])
     ids = {row: fresh("T") for row in order}
     made = [
-        Span(ids[row], label, ((start, end),), score)
+        Span(ids[row], label, (place,), score)
         for row in order
-        for start, end, label, score in (spans[row],)
+        for place, label, score in (spans[row],)
     ]
     by_ends = sorted(range(len(links)), key=lambda row: tuple(spans[end] for end in links[row][:2]))
     relations = [
