@@ -156,12 +156,17 @@ def _merged(values: Sequence[Any]) -> Any:
 
 def _filled(cells: str, row: dict[str, Any]) -> str:
     def shown(found: re.Match[str]) -> str:
-        value: Any = row
-        for key in [found[1]] if found[1] in row else found[1].split("."):
-            value = _step(value, key)
-        return _shown(value, found[2] or "")
+        return _shown(_reached(row, found[1]), found[2] or "")
 
     return f"| {_VALUE.sub(shown, cells)} |\n"
+
+
+def _reached(value: Any, path: str) -> Any:
+    """What a path leads to; what is left of it may be one key that has dots itself."""
+    key, dot, rest = path.partition(".")
+    if not dot or (isinstance(value, dict) and path in value):
+        return _step(value, path)
+    return _reached(_step(value, key), rest)
 
 
 def _shown(value: Any, form: str) -> str:
