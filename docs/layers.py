@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ten_tasks import main_figure, table
 
+from spanloom.glad.grid import ALONE
 from spanloom.glad.row import Row, load_all
 
 ROOT = Path(__file__).parents[1]
@@ -49,8 +50,8 @@ HEAD = ("layer", "what it says", "test", "learnt alone", "others on the same dat
 def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
     """Return a line a layer; ``ValueError`` for one that is not described here.
 
-    ``alone`` are rows of models of one task, told where test set and labels are the same; ``peers``
-    is the folder with what others reached.
+    ``alone`` are rows of models of one task, told where test set and labels are the same, the first
+    of several; ``peers`` is the folder with what others reached.
     """
     by_task: dict[str, list[Row]] = {}
     for row in rows:
@@ -81,7 +82,7 @@ def _single(row: Row, alone: Sequence[Row]) -> Row | None:
     found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
     known = [each for each in found if set(_names(row)) <= set(each.figures)]
     tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
-    return next((each for each in known if not tags or row.task in each.recipe), None)
+    return next((e for e in known if not tags or row.task in (e.task, *e.recipe.split("-"))), None)
 
 
 def _names(row: Row) -> tuple[str, ...]:
@@ -102,7 +103,8 @@ def _peer(folder: Path, called: str, file: str, figure: str) -> str:
 def written(text: str) -> str:
     """Return README with its table as the saved rows have it."""
     rows = sorted(load_all(RESULTS / "spanloom-en"), key=lambda row: row.dataset)
-    made = layers(rows, load_all(RESULTS / "glad"), RESULTS / "peers")
+    grid = [row for row in load_all(RESULTS / "grid-spanloom-en") if row.recipe == ALONE]
+    made = layers(rows, [*grid, *load_all(RESULTS / "glad")], RESULTS / "peers")
     return _MARKED.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
 
 
