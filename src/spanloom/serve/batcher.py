@@ -71,7 +71,7 @@ class Tally:
     """What the model thread has done since it began; nobody else writes it."""
 
     batches: int = 0
-    texts: int = 32
+    texts: int = 0
     failed: int = 0
     seconds: float = 0.0
 
@@ -262,10 +262,10 @@ class Batcher:
             else:
                 self._fail(texts[0], error)
             return
+        self.tally.batches += 1  # before anybody hears of it, who may ask for the tally next
+        self.tally.texts += len(texts)
         for each, answer in zip(texts, answers, strict=True):
             each.job.say(answer)
-        self.tally.batches += 1
-        self.tally.texts += len(texts)
 
     def _spelled(self, wish: Wish, documents: Sequence[Document]) -> list[str]:
         """Annotate documents as a request wants it."""
