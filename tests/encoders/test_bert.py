@@ -87,8 +87,9 @@ def test_a_shape_that_is_none_is_refused(name, value, told):
         _bert.config({"model_type": "bert", **SMALL, name: value})
 
 
-def test_what_it_does_not_compute_is_left_to_transformers():
-    said = BertConfig(**SMALL, hidden_act="gelu_new").to_dict()
+@pytest.mark.parametrize("other", [{"hidden_act": "gelu_new"}, {"is_decoder": True}])
+def test_what_it_does_not_compute_is_left_to_transformers(other):
+    said = BertConfig(**SMALL, **other).to_dict()
     assert not _bert.fits(said)
     assert not isinstance(_shape.parsed(said), _bert.Config)
 

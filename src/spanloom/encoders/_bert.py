@@ -70,7 +70,8 @@ KNOWN = frozenset(each.name for each in fields(Config)) | _UNREAD
 
 def fits(said: Mapping[str, Any]) -> bool:
     """Say whether this module computes what a configuration says."""
-    return said.get("model_type") == KIND and said.get("hidden_act", "gelu") in _ACTIVATIONS
+    reads = said.get("hidden_act", "gelu") in _ACTIVATIONS and not said.get("is_decoder")
+    return reads and said.get("model_type") == KIND
 
 
 def config(said: Mapping[str, Any]) -> Config:
