@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from serve import started
+from serve import put, started
 
 PATHS = ("/v1/annotate", "/v1/ask", "/v1/classify")
 ODD = "a B é 👍🏽 \u202e \ufeff \u0301 \u200d \t \n \r\n <b> & \" ' \\ \u2028 ك 你好 .".split(" ")
@@ -147,9 +147,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     with started(chosen.model) as (url, _):
         found = asyncio.run(all_of(url, chosen))
-    print(json.dumps(found, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    put(found, chosen.json)
     sys.exit(bool(found["wrong"]))
 
 

@@ -10,7 +10,6 @@ usual, but for ``--slack``.
 
 import argparse
 import asyncio
-import json
 import time
 from argparse import Namespace
 from contextlib import suppress
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serve import Seen, load, share, started
+from serve import Seen, load, put, share, started
 
 AFTER = 20.0  # seconds that are looked at when the crowd has left
 STEP = 0.5
@@ -95,9 +94,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     with started(chosen.model) as (url, _):
         result = asyncio.run(measured(url, chosen))
-    print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    put(result, chosen.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ reply that breaks off is lost in any case.
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import signal
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serve import WORDS, Head, head_of, request, started
+from serve import WORDS, Head, head_of, put, request, started
 
 
 @dataclass
@@ -103,9 +102,7 @@ def main() -> None:
         "broken": broken,
         "closed_after_the_signal": late,
     }
-    print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    put(result, chosen.json)
     sys.exit(bool(lost or broken))
 
 

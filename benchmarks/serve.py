@@ -163,6 +163,14 @@ def told(seen: Seen, chosen: argparse.Namespace) -> dict[str, object]:
     }
 
 
+def put(result: object, path: Path | None) -> None:
+    """Print a result, and save it where that is asked for."""
+    text = json.dumps(result, indent=1)
+    print(text)
+    if path:
+        path.write_text(text + "\n", encoding="utf-8")
+
+
 def measured(chosen: argparse.Namespace) -> dict[str, object]:
     """Warm up until the allocator has what it needs, then measure."""
     if chosen.url is not None:
@@ -190,9 +198,7 @@ def main() -> None:
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
     result = measured(chosen)
-    print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    put(result, chosen.json)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ and for a sentence to be annotated.
 
 import argparse
 import asyncio
-import json
 import random
 import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serve import Seen, reply, request, share, started
+from serve import Seen, put, reply, request, share, started
 
 HEAD = b"POST /v1/annotate HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\n"
 BODY = HEAD + b"Content-Length: 1000\r\n\r\n"
@@ -111,9 +110,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     with started(chosen.model) as (url, _):
         result = asyncio.run(measured(url, chosen))
-    print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    put(result, chosen.json)
 
 
 if __name__ == "__main__":
