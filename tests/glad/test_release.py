@@ -1,6 +1,5 @@
 """What is passed on: small, scored as it is stored, its card true; what may not is refused."""
 
-import json
 import shutil
 from types import SimpleNamespace
 
@@ -10,7 +9,7 @@ import torch
 
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
-from spanloom.errors import DataError, RecipeError
+from spanloom.errors import DataError
 from spanloom.glad.release import release
 from spanloom.model.folder import WEIGHTS, load
 from spanloom.model.packing import Store
@@ -41,16 +40,16 @@ def carded(monkeypatch, **changes):
     monkeypatch.setattr(prepare, "already", lambda data, name: SimpleNamespace(key="k"))
 
 
-def released(home, place, recipe="recipe.yaml"):
-    store = Store("int8", "fp16")
-    return release(home / recipe, home, place / "run", place / "out", store, lambda _: None)
+def released(home, place, recipe="recipe.yaml", name="out", settings=()):
+    store, run = Store("int8", "fp16"), place / f"{name}.run"
+    return release(home / recipe, home, run, place / name, store, lambda _: None, settings)
 
 
 def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, monkeypatch):
     carded(monkeypatch, licence="CC BY 4.0")
     (row,) = released(home, tmp_path)
     assert (row.task, row.settings[0][:15]) == ("names", "stored: vectors")
-    small, whole = ((tmp_path / name / WEIGHTS).stat().st_size for name in ("out", "run"))
+    small, whole = ((tmp_path / name / WEIGHTS).stat().st_size for name in ("out", "out.run"))
     assert small < 0.7 * whole
     load(tmp_path / "out")  # its card is as its manifest says
     told = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
@@ -59,13 +58,28 @@ def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, 
     assert "names, spans: `Action`" in told
 
 
-def test_what_starts_from_another_model_is_not_passed_on(home, tmp_path, monkeypatch):
+def test_what_goes_on_from_a_model_tells_the_data_of_both(home, tmp_path, monkeypatch):
     carded(monkeypatch)
-    said = json.loads((home / "recipe.yaml").read_text(encoding="utf-8"))
-    (home / "later.yaml").write_text(json.dumps({**said, "start": "any"}), encoding="utf-8")
-    with pytest.raises(RecipeError, match="starts from no other"):
-        released(home, tmp_path, "later.yaml")
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(cards, "names", lambda: ["corpus", "twin"])
+    shutil.copytree(home / "corpus", home / "twin", dirs_exist_ok=True)
+    released(home, tmp_path)
+    on = [f"start={tmp_path / 'out'}", "tasks.names.data=twin", "stages.0.epochs=0.5"]
+    (row,) = released(home, tmp_path, name="later", settings=on)
+    assert row.settings[1:] == tuple(on)
+    assert load(tmp_path / "later").recipe.learnt_before == ("corpus",)
+    told = (tmp_path / "later" / "README.md").read_text(encoding="utf-8")
+    assert told.index("- **twin**") < told.index("- **corpus**")
+
+
+def test_what_goes_on_from_data_of_unknown_licence_is_not_passed_on(home, tmp_path, monkeypatch):
+    carded(monkeypatch)
+    released(home, tmp_path)
+    monkeypatch.setattr(cards, "names", lambda: ["twin"])
+    shutil.copytree(home / "corpus", home / "twin", dirs_exist_ok=True)
+    on = [f"start={tmp_path / 'out'}", "tasks.names.data=twin"]
+    with pytest.raises(DataError, match="corpus: no dataset with a card"):
+        released(home, tmp_path, name="later", settings=on)
+    assert not (tmp_path / "later").exists()
 
 
 @pytest.mark.parametrize(

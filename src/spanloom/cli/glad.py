@@ -186,6 +186,7 @@ def release(
         Path | None, typer.Option("--run", metavar="DIR", help="runs/RECIPE if not said")
     ] = None,
     rows: _Rows = ROWS,
+    settings: _Settings = None,
     tables: Annotated[str, typer.Option(help="fp32 | fp16 | int8: vectors looked up")] = "int8",
     matrices: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
 ) -> None:
@@ -201,7 +202,7 @@ def release(
     from spanloom.model.packing import Store
 
     run = trained or Path("runs", recipe.stem)
-    found = released(recipe, data, run, out, Store(tables, matrices), say)
+    found = released(recipe, data, run, out, Store(tables, matrices), say, settings or [])
     _save(found, rows)
     say(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 

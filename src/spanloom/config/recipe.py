@@ -196,6 +196,10 @@ class Recipe(Options):
     dropped: tuple[Name, ...] = Field(
         default=(), description="tasks that stages dropped, noted by training; leave it alone"
     )
+    learnt_before: tuple[str, ...] = Field(
+        default=(),
+        description="data of the models it started from, noted by training; leave it alone",
+    )
     collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
     _where: Where = PrivateAttr(default_factory=Where)
 
@@ -208,6 +212,11 @@ class Recipe(Options):
         """Return the corpora and folders that a task learns from."""
         data = self.tasks[task].data
         return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
+
+    @property
+    def every_source(self) -> tuple[str, ...]:
+        """The corpora and folders that some task learns from."""
+        return tuple(dict.fromkeys(each for name in self.tasks for each in self.sources(name)))
 
     def partial(self, corpus: str) -> bool:
         """Whether a corpus made of others has parts in which not all labels were looked for."""

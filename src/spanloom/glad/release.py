@@ -16,24 +16,31 @@ from spanloom.corpora.card import Card
 from spanloom.corpora.locate import locate
 from spanloom.errors import DataError
 from spanloom.glad.row import Row
-from spanloom.glad.run import Origin, Say, commit, read_tests, scored, spent, train
+from spanloom.glad.run import Origin, Say, commit, read_tests, said, scored, spent, train
 from spanloom.model import folder
 from spanloom.model.card import LABELS
 from spanloom.model.packing import Store
 from spanloom.training import start
+from spanloom.training.inherit import after
 
 LICENCE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
 
 
 def release(
-    recipe: Path, data: Path, run: Path, out: Path, store: Store, say: Say
+    recipe: Path,
+    data: Path,
+    run: Path,
+    out: Path,
+    store: Store,
+    say: Say,
+    settings: Sequence[str] = (),
 ) -> tuple[Row, ...]:
     """Train a recipe into ``run``, or take what is there, and write what may be passed on.
 
     Returns the rows of the test sets, scored by the file at ``out``; its card tells them. Raises
     what training does, and ``DataError`` for a dataset without a card or that allows no weights.
     """
-    asked = recipes.load(recipe)
+    asked = recipes.load(recipe, settings)
     known = _cards(asked, data)
     tests = read_tests(asked, data)
     if not any(test.documents for each in tests.values() for test in each):
@@ -42,8 +49,8 @@ def release(
     took = spent(run, asked, data, say)
     folder.repack(run, out, store)
     stored = ["--tables", store.tables, "--matrices", store.matrices]
-    command = shlex.join(["spanloom", "glad", "release", str(recipe), *stored])
-    origin = Origin(recipe.stem, (f"stored: {store}",), commit(recipe), command)
+    command = shlex.join(["spanloom", "glad", "release", str(recipe), *said(settings), *stored])
+    origin = Origin(recipe.stem, (f"stored: {store}", *settings), commit(recipe), command)
     rows = tuple(scored(out, tests, data, origin, took, say))
     learnt = recipes.load(out / folder.RECIPE)
     folder.rewrite(out, _card(recipe.stem, learnt, known, rows, store))
@@ -51,24 +58,24 @@ def release(
 
 
 def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
-    """The card of each dataset that a recipe learns from."""
+    """The card of each dataset that a recipe learns from, or that its start has learnt from."""
     if recipe.start is not None:
-        raise recipe.at("start").error("a model that is passed on starts from no other: its data")
+        earlier = folder.load(recipe.start, device="cpu", precision="fp32").recipe
+        recipe = after(recipe, earlier)
     found = {}
-    for task in recipe.kept:
-        for source in recipe.sources(task):
-            name = locate(source, data).name
-            if name not in cards.names() or prepare.already(data, name) is None:
-                raise DataError(
-                    f"{locate(source, data)}: no dataset with a card that spanloom glad prepare "
-                    f"made, so nobody knows its licence"
-                )
-            found[name] = cards.load(name)
-            if not found[name].weights:
-                raise DataError(
-                    f"{name}: its licence ({found[name].licence}) does not say that weights learnt "
-                    f"from it may be passed on"
-                )
+    for source in (*recipe.every_source, *recipe.learnt_before):
+        name = locate(source, data).name
+        if name not in cards.names() or prepare.already(data, name) is None:
+            raise DataError(
+                f"{locate(source, data)}: no dataset with a card that spanloom glad prepare "
+                f"made, so nobody knows its licence"
+            )
+        found[name] = cards.load(name)
+        if not found[name].weights:
+            raise DataError(
+                f"{name}: its licence ({found[name].licence}) does not say that weights learnt "
+                f"from it may be passed on"
+            )
     return found
 
 
@@ -87,10 +94,10 @@ def _card(
         *("| task | dataset | licence | test |", "|---|---|---|---|"),
     ]
     for row in rows:
-        said = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.figures.items())
+        figures = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.figures.items())
         mapped = " (labels mapped)" if row.labels else ""
         licence = known[row.dataset].licence
-        lines.append(f"| {row.task} | {row.dataset}{mapped} | {licence} | {said} |")
+        lines.append(f"| {row.task} | {row.dataset}{mapped} | {licence} | {figures} |")
     lines += ["", "Learnt from, with thanks:", ""]
     for dataset, each in known.items():
         lines.append(f"- **{dataset}**: {each.title}. {each.cite}. {each.home} ({each.licence})")

@@ -28,7 +28,7 @@ from spanloom.training import start
 
 Say = Callable[[str], None]
 INTERVAL = "f1_interval"
-NOTED = ("collected", "dropped")  # what training adds to the recipe of a model
+NOTED = ("collected", "dropped", "learnt_before")  # what training adds to the recipe of a model
 SEED = "seed="
 
 

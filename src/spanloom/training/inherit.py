@@ -12,6 +12,12 @@ from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
 
 
+def after(recipe: Recipe, earlier: Recipe) -> Recipe:
+    """Return a recipe that tells what the model it starts from has learnt from, and before that."""
+    known = dict.fromkeys((*earlier.learnt_before, *earlier.every_source))
+    return recipe.model_copy(update={"learnt_before": tuple(known)})
+
+
 def trunk(recipe: Recipe, earlier: Model) -> list[nn.Module]:
     """Make the recipe's embedders with what those of an earlier model know, and their weights.
 

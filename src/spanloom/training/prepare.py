@@ -76,7 +76,7 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
         raise recipe.at("tasks", _PIECES).error("this name is taken; choose another")
     read = {
         data: _read(_place(recipe, data, near), recipe.seed, split, pieces)
-        for data in _sources(recipe)
+        for data in recipe.every_source
     }
     corpora = {name: _corpus(recipe, name, read) for name in recipe.tasks}
     collected = _collect(recipe, corpora)
@@ -117,8 +117,8 @@ def identity(recipe: Recipe, near: Path) -> str:
 
     Raises ``DataError`` and ``FormatError``.
     """
-    every = _sources(recipe)
-    return _identity(_documents(locate(data, near), recipe.seed)[:2] for data in every)
+    places = (locate(data, near) for data in recipe.every_source)
+    return _identity(_documents(place, recipe.seed)[:2] for place in places)
 
 
 def _place(recipe: Recipe, data: str, near: Path) -> Path:
@@ -129,11 +129,6 @@ def _place(recipe: Recipe, data: str, near: Path) -> Path:
         if not recipe.corpora:
             raise
         raise recipe.at("corpora").error(f"{error}{nearest(data, recipe.corpora)}") from error
-
-
-def _sources(recipe: Recipe) -> tuple[str, ...]:
-    """All corpora and folders that some task learns from."""
-    return tuple(dict.fromkeys(each for name in recipe.tasks for each in recipe.sources(name)))
 
 
 def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) -> str:

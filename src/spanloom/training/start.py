@@ -14,7 +14,7 @@ from spanloom.model import build, folder
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.training.checkpoint import Progress
-from spanloom.training.inherit import inherit
+from spanloom.training.inherit import after, inherit
 from spanloom.training.inherit import trunk as inherited
 from spanloom.training.journal import Journal, Say
 from spanloom.training.loop import BEST, METRICS, Pace, Run
@@ -44,7 +44,7 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
         cutter = build.cutter(transformer.source(chosen.transformer, near))
     split = splitter(recipe.words.splitter, recipe.words.sentences)
     prepared = prepare(recipe, near, split, cutter)
-    recipe = prepared.recipe
+    recipe = prepared.recipe if earlier is None else after(prepared.recipe, earlier.recipe)
     sources = Sources(near, prepared.words)
     torch.manual_seed(recipe.seed)
 
