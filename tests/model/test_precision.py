@@ -1,5 +1,7 @@
 """bf16 where the processor has it, fp32 elsewhere, and what was chosen is said."""
 
+import os
+
 import pytest
 import torch
 from transformers import BertConfig, BertModel
@@ -118,3 +120,15 @@ def test_without_the_extra_only_onnx_is_refused(monkeypatch, saved):
 def test_nothing_is_rounded_where_there_is_no_transformer():
     chosen = precision.Compute(torch.device("cpu"), bf16=False, int8=True, onnx=True)
     assert str(precision.prepare(None, chosen)).endswith("fp32")
+
+
+@pytest.mark.parametrize(("asked", "ready"), [(None, "64"), ("7", "7")])
+def test_few_products_are_kept_ready_unless_the_environment_says_how_many(
+    monkeypatch, asked, ready
+):
+    variable = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setenv(variable, asked or "any")  # so that it is as before afterwards
+    if asked is None:
+        monkeypatch.delenv(variable)
+    precision.prepare(None, precision.compute("fp32", "cpu"))
+    assert os.environ[variable] == ready
