@@ -75,7 +75,8 @@ def compute(precision: str = "auto", device: str | None = None) -> Compute:
 def prepare(encoder: Transformer | None, chosen: Compute) -> Compute:
     """Have an encoder in use compute as was chosen; return what came of it, fp32 without one.
 
-    On a CPU the process keeps fewer products ready, unless its environment says how many. Raises ``PackageMissing`` and ``ModelError`` for what onnxruntime cannot run.
+    On a CPU the process keeps fewer products ready, unless its environment says how many. Raises
+    ``PackageMissing`` and ``ModelError`` for what onnxruntime cannot run.
     """
     os.environ.setdefault(_READY, _PRODUCTS)  # read by oneDNN at the first product
     if encoder is None:
