@@ -13,7 +13,10 @@ SPANLOOM_PLAYWRIGHT ?= build/playwright/node_modules/playwright-core
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow browser-test playwright docs format clean
+DATA ?= glad
+RELEASE = $(BIN)/spanloom glad release recipes/spanloom-en.yaml --data $(DATA)
+
+.PHONY: help demo test test-slow browser-test playwright spanloom-en docs format clean
 .DELETE_ON_ERROR:
 
 help:  ## say what can be made
@@ -41,6 +44,13 @@ playwright: $(SPANLOOM_PLAYWRIGHT)
 build/playwright/node_modules/playwright-core:
 	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --prefix build/playwright --no-audit --no-fund \
 	  --fetch-retries 1 --fetch-timeout 20000 $(PLAYWRIGHT)
+
+spanloom-en: $(VENV)/.user  ## learn the default model anew, hours (DATA: datasets of spanloom glad prepare)
+	$(RELEASE) --run runs/spanloom-en-first -o runs/spanloom-en-joint --rows runs/rows
+	$(RELEASE) --run runs/spanloom-en -o src/spanloom/models/spanloom-en --rows benchmarks/results/spanloom-en \
+	  --set start=runs/spanloom-en-joint --set stages.0.epochs=2.5 --set stages.0.evaluate_every=1.25 \
+	  --set stages.0.lr.trunk=3e-4 --set stages.0.lr.rest=1.5e-3 \
+	  --set stages.0.weights.dependency=2 --set stages.0.weights.ner=0.5
 
 docs: $(VENV)/.developer  ## the documentation as pages, build/docs/index.html; warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

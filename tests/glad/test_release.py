@@ -10,7 +10,7 @@ import torch
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.errors import DataError
-from spanloom.glad.release import release
+from spanloom.glad import release as releases
 from spanloom.model.folder import WEIGHTS, load
 from spanloom.model.packing import Store
 
@@ -42,7 +42,7 @@ def carded(monkeypatch, **changes):
 
 def released(home, place, recipe="recipe.yaml", name="out", settings=()):
     store, run = Store("int8", "fp16"), place / f"{name}.run"
-    return release(home / recipe, home, run, place / name, store, lambda _: None, settings)
+    return releases.release(home / recipe, home, run, place / name, store, lambda _: None, settings)
 
 
 def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, monkeypatch):
@@ -69,6 +69,21 @@ def test_what_goes_on_from_a_model_tells_the_data_of_both(home, tmp_path, monkey
     assert load(tmp_path / "later").recipe.learnt_before == ("corpus",)
     told = (tmp_path / "later" / "README.md").read_text(encoding="utf-8")
     assert told.index("- **twin**") < told.index("- **corpus**")
+
+
+def test_a_release_that_fails_leaves_what_was_there(home, tmp_path, monkeypatch):
+    carded(monkeypatch)
+    released(home, tmp_path)
+    before = (tmp_path / "out" / "README.md").read_bytes()
+
+    def broken(*_):
+        raise DataError("no room for rows")
+
+    monkeypatch.setattr(releases, "scored", broken)
+    with pytest.raises(DataError, match="no room"):
+        released(home, tmp_path)
+    assert (tmp_path / "out" / "README.md").read_bytes() == before
+    assert not list(tmp_path.glob("*.release"))
 
 
 def test_what_goes_on_from_data_of_unknown_licence_is_not_passed_on(home, tmp_path, monkeypatch):

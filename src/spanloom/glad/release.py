@@ -5,6 +5,7 @@ may be passed on.
 """
 
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,13 +48,18 @@ def release(
         raise DataError(f"{data}: no task of {recipe} has a test split, so nothing could be told")
     train(asked, data, run, say, resume=start.home(run).exists())
     took = spent(run, asked, data, say)
-    folder.repack(run, out, store)
     stored = ["--tables", store.tables, "--matrices", store.matrices]
     command = shlex.join(["spanloom", "glad", "release", str(recipe), *said(settings), *stored])
     origin = Origin(recipe.stem, (f"stored: {store}", *settings), commit(recipe), command)
-    rows = tuple(scored(out, tests, data, origin, took, say))
-    learnt = recipes.load(out / folder.RECIPE)
-    folder.rewrite(out, _card(recipe.stem, learnt, known, rows, store))
+    made = out.with_name(f"{out.name}.release")  # what fails must not leave half of it at OUT
+    try:
+        folder.repack(run, made, store)
+        rows = tuple(scored(made, tests, data, origin, took, say))
+        learnt = recipes.load(made / folder.RECIPE)
+        folder.rewrite(made, _card(recipe.stem, learnt, known, rows, store))
+        folder.copy(made, out)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
     return rows
 
 
