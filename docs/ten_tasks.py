@@ -116,7 +116,7 @@ def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
         spread([row.trained for row in rows], "{:,.0f}"),
         spread([row.annotated for row in rows], "{:,.0f}"),
         ratio + wanted if ratio else "",
-        " ".join((one.recipe, *one.settings)),
+        one.origin,
         ", ".join(str(row.seed) for row in rows),
     ]
 

@@ -74,6 +74,14 @@ def test_what_is_no_row_is_told(tmp_path, text):
         load_all(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [((), "ner"), (("a=1", "b=2"), "ner a=1 b=2"), ("abcd", "ner a and 3 settings more")],
+)
+def test_of_many_settings_the_first_is_told(settings, told):
+    assert row(settings=tuple(settings)).origin == told
+
+
 def test_the_table_has_a_line_a_row_the_best_first():
     rows = [row(seed=1), row(seed=2, figures={"spans": 0.5}), row(dataset="a|b")]
     lines = table(rows).splitlines()

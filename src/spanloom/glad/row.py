@@ -13,6 +13,8 @@ from spanloom.storage import write_file
 
 Bounds = tuple[float, float]
 
+_TOLD = 2  # settings after the first that are told one by one
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -64,6 +66,13 @@ class Row:
     def main(self) -> tuple[str, float]:
         """The name of the first figure, and its value."""
         return next(iter(self.figures.items()))
+
+    @property
+    def origin(self) -> str:
+        """Its recipe and what was changed; of many settings the first, and how many follow."""
+        first, *more = self.settings or ("",)
+        rest = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
+        return " ".join(filter(None, (self.recipe, first, rest)))
 
     @property
     def file(self) -> str:
