@@ -116,7 +116,7 @@ def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
         spread([row.trained for row in rows], "{:,.0f}"),
         spread([row.annotated for row in rows], "{:,.0f}"),
         ratio + wanted if ratio else "",
-        one.origin,
+        one.made_by,
         ", ".join(str(row.seed) for row in rows),
     ]
 

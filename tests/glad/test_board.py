@@ -79,7 +79,7 @@ def test_what_is_no_row_is_told(tmp_path, text):
     [((), "ner"), (("a=1", "b=2"), "ner a=1 b=2"), ("abcd", "ner a and 3 settings more")],
 )
 def test_of_many_settings_the_first_is_told(settings, told):
-    assert row(settings=tuple(settings)).origin == told
+    assert row(settings=tuple(settings)).made_by == told
 
 
 def test_the_table_has_a_line_a_row_the_best_first():

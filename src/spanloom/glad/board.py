@@ -32,7 +32,7 @@ def cells(row: Row) -> tuple[str, ...]:
     sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
     return (
         *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
-        *(" to ".join(sure), row.origin, str(row.seed), _shown(row.minutes, ".1f")),
+        *(" to ".join(sure), row.made_by, str(row.seed), _shown(row.minutes, ".1f")),
         *(_shown(row.trained, ",.0f"), f"{row.annotated:,.0f}", _shown(row.ratio, ".0f", 100)),
         *(row.commit, row.version),
     )

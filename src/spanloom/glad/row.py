@@ -68,7 +68,7 @@ class Row:
         return next(iter(self.figures.items()))
 
     @property
-    def origin(self) -> str:
+    def made_by(self) -> str:
         """Its recipe and what was changed; of many settings the first, and how many follow."""
         first, *more = self.settings or ("",)
         rest = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"

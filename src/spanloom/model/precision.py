@@ -20,7 +20,7 @@ _EIGHT_BITS = (
     *("query_proj", "key_proj", "value_proj", "q_lin", "k_lin", "v_lin", "lin1"),
 )
 # How many matrix products oneDNN keeps ready, each for one shape. Nearly every batch of texts has a
-# shape of its own: of its usual 1,024 hundreds of MB come, and a fortieth of the time at most.
+# shape of its own: its usual 1,024 take hundreds of MB, and save one to six percent of the time.
 _READY, _PRODUCTS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 
