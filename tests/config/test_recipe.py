@@ -121,6 +121,13 @@ def test_what_is_wrong_is_told_with_line_and_choices(old, new, told):
     assert "\n" not in message
 
 
+def test_a_model_whose_tasks_all_run_on_request_is_refused():
+    said = TEXT.replace("data: ewt\n", "data: ewt\n    on_request: true\n", 1)
+    assert loads(said).tasks["dep"].on_request
+    with pytest.raises(RecipeError, match="tasks: each is on_request"):
+        loads(said.replace("wlp: {", "wlp: {on_request: true, "))
+
+
 class Casing(Options):
     casing: int = Field(ge=1)
     dropout: float = 0.0

@@ -40,8 +40,9 @@ def test_the_form_of_a_line():
                 "spans": [
                     {"id": "T1", "label": "Person", "fragments": [[0, 3], [4, 7]], "score": 0.5}
                 ],
+                "relations": [],
             },
-            {"name": "ner"},
+            {"name": "ner", "spans": [], "relations": []},
         ],
     }
 

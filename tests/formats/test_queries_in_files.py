@@ -169,7 +169,7 @@ def test_json_lines_have_them_where_there_are_any(tmp_path):
     (tmp_path / "all.jsonl").write_text(line)
     assert corpora.read(tmp_path / "all.jsonl", "all").documents == (DOCUMENT,)
     assert jsonl.dumps([Document("a", (Layer(MAIN),), "d")]) == (
-        '{"name": "d", "text": "a", "layers": [{"name": "main"}]}\n'
+        '{"name": "d", "text": "a", "layers": [{"name": "main", "spans": [], "relations": []}]}\n'
     )
 
 

@@ -12,6 +12,7 @@ import torch
 from spanloom.corpora import folder as corpora
 from spanloom.document import Document, Layer, Relation, Span, content
 from spanloom.errors import LayerError, NameNotFound
+from spanloom.model.layers import output_layers
 
 FREE = ["steps", "names"]  # tasks that need no gold
 
@@ -31,7 +32,7 @@ def close(one, two):
 
 
 def test_it_says_something_of_every_kind(model):
-    found = [next(model.annotate([Document(text)], ["steps"]))["main"] for text in texts(4)]
+    found = [next(model.annotate([Document(text)], ["steps"]))["steps"] for text in texts(4)]
     assert any(layer.spans for layer in found)
     assert any(layer.relations for layer in found)
     assert any(event.arguments for layer in found for event in layer.events)
@@ -64,7 +65,47 @@ def test_documents_come_out_in_order_with_names_texts_and_layers(model):
     documents = [Document(text, name=f"d{row}") for row, text in enumerate(["", *texts(6), " \n"])]
     found = list(model.annotate(documents, ["names"]))
     assert [(d.name, d.text) for d in found] == [(d.name, d.text) for d in documents]
-    assert all([layer.name for layer in d.layers] == ["main"] for d in found)
+    assert all([layer.name for layer in d.layers] == ["names"] for d in found)
+
+
+@pytest.mark.parametrize("names", [["steps"], ["names"], ["names", "steps"], ["links", "steps"]])
+def test_a_layer_is_called_the_same_whatever_else_is_asked_for(model, home, names):
+    gold = corpora.read(home / "corpus", "dev").documents[0]
+    found = next(model.annotate([gold], names))
+    assert [layer.name for layer in found.layers] == names  # all three learn main
+
+
+def test_one_task_predicts_the_layer_that_it_learnt(model):
+    document = Document(texts(1)[0])
+    (layer,) = next(model.predict([document], "steps")).layers
+    assert layer == replace(next(model.annotate([document], ["steps"]))["steps"], name="main")
+
+
+@pytest.mark.parametrize(
+    ("learnt", "written"),
+    [
+        ({"a": "x"}, {"a": "x"}),
+        ({"a": "x", "b": "y"}, {"a": "x", "b": "y"}),
+        ({"a": "x", "b": "x", "c": "y"}, {"a": "a", "b": "b", "c": "y"}),
+        ({"a": "c", "b": "x", "c": "x"}, {"a": "a", "b": "b", "c": "c"}),  # c is taken twice
+        ({"a": "b", "b": "b"}, {"a": "a", "b": "b"}),
+    ],
+)
+def test_layers_are_called_as_they_were_learnt_or_else_as_their_task(learnt, written):
+    assert output_layers(learnt) == written
+
+
+def test_what_runs_on_request_runs_only_when_it_is_named(model):
+    tasks = {
+        name: spec.model_copy(update={"on_request": name != "names"})
+        for name, spec in model.recipe.tasks.items()
+    }
+    asking = replace(model, recipe=model.recipe.model_copy(update={"tasks": tasks}))
+    document = Document(texts(1)[0])
+    assert [layer.name for layer in asking(document.text).layers] == ["names"]
+    assert asking.passes() == [("names",)]
+    steps = next(asking.annotate([document], ["steps"]))
+    assert steps == next(model.annotate([document], ["steps"]))
 
 
 def test_tasks_of_one_layer_do_not_hide_each_other(model):
@@ -72,7 +113,7 @@ def test_tasks_of_one_layer_do_not_hide_each_other(model):
     both = next(model.annotate([document], FREE))
     assert [layer.name for layer in both.layers] == FREE
     for name in FREE:
-        alone = next(model.annotate([document], [name]))["main"]
+        alone = next(model.annotate([document], [name]))[name]
         assert [s.fragments for s in both[name].spans] == [s.fragments for s in alone.spans]
         assert [s.label for s in both[name].spans] == [s.label for s in alone.spans]
 
@@ -81,7 +122,7 @@ def test_tasks_of_one_layer_do_not_hide_each_other(model):
 def test_texts_without_words_give_empty_layers(model, text):
     document = next(model.annotate([Document(text)], ["steps"]))
     assert document.text == text
-    assert document["main"] == Layer("main")
+    assert document["steps"] == Layer("steps")
 
 
 def test_no_document_gives_none(model):
@@ -92,7 +133,7 @@ def test_spans_lie_on_the_words_of_their_text(model):
     for text in texts(5, seed=3):
         words = {bounds for bounds in model.split(text).words}
         starts, ends = {a for a, _ in words}, {b for _, b in words}
-        for span in next(model.annotate([Document(text)], ["steps"]))["main"].spans:
+        for span in next(model.annotate([Document(text)], ["steps"]))["steps"].spans:
             assert span.start in starts
             assert span.end in ends
             assert 0 <= span.score <= 1
@@ -110,11 +151,11 @@ def test_gold_never_reaches_a_prediction(model, home):
 def test_given_spans_come_from_the_task_layer_alone(model, home):
     gold = corpora.read(home / "corpus", "dev").documents[0]
     other = Layer("other", (Span("X1", "Reagent", ((0, 3),)),))
-    found = next(model.annotate([gold.with_layer(other)], ["links"]))["main"]
+    found = next(model.annotate([gold.with_layer(other)], ["links"]))["links"]
     placed = {span.fragments for span in gold["main"].spans}
     assert {span.fragments for span in found.spans} == placed
     alone = replace(gold, layers=(replace(gold["main"], relations=(), events=()),))
-    assert next(model.annotate([alone], ["links"]))["main"] == found
+    assert next(model.annotate([alone], ["links"]))["links"] == found
 
 
 def test_given_spans_do_not_bring_their_relations(model, home):
@@ -170,5 +211,5 @@ def test_monstrous_sentences_pass_with_bounded_memory(model, text):
     before = peak()
     document = next(quiet(model).annotate([Document(text)], ["steps"]))
     assert document.text == text
-    assert all(span.end <= len(text) for span in document["main"].spans)
+    assert all(span.end <= len(text) for span in document["steps"].spans)
     assert peak() - before < 1_500  # MiB

@@ -20,18 +20,18 @@ def test_it_says_what_the_model_says(nlp, model):
     doc = nlp(TEXTS[0])
     document = doc._.spanloom
     again = next(model.annotate([document.bare()], ["names"]))
-    found = {(each.label, each.fragments) for each in document["main"].spans}
+    found = {(each.label, each.fragments) for each in document["names"].spans}
     assert found
-    assert found == {(each.label, each.fragments) for each in again["main"].spans}
-    groups = {(each.label_, each.start_char, each.end_char) for each in doc.spans["main"]}
-    assert groups == {(each.label, each.start, each.end) for each in document["main"].spans}
+    assert found == {(each.label, each.fragments) for each in again["names"].spans}
+    groups = {(each.label_, each.start_char, each.end_char) for each in doc.spans["names"]}
+    assert groups == {(each.label, each.start, each.end) for each in document["names"].spans}
 
 
 def test_many_at_once_are_each_alone(nlp):
     for one, other in zip(nlp.pipe(TEXTS * 3, batch_size=4), TEXTS * 3, strict=True):
         alone = nlp(other)
         assert one.text == other
-        assert one._.spanloom["main"] == alone._.spanloom["main"]
+        assert one._.spanloom["names"] == alone._.spanloom["names"]
 
 
 def test_words_stay_those_of_the_pipeline(nlp):

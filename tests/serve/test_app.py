@@ -70,12 +70,22 @@ def test_a_task_that_is_given_annotation_has_no_address(asked):
     assert (reply.status_code, reply.json()["where"]) == (422, "tasks[0]")
 
 
-def test_tasks_that_share_a_layer_write_to_their_own():
-    moods = (MOOD, "temper")
-    tasks = tuple(Ability(name, "choice", "moods", {}) for name in moods)
-    about = replace(ABOUT, tasks=tasks)
-    assert about.layers(moods) == {name: name for name in moods}
-    assert about.layers(moods[:1]) == {MOOD: "moods"}
+def test_what_runs_on_request_is_told_and_waits_to_be_named(asked):
+    waiting = tuple(replace(each, on_request=each.name == NAMES) for each in ABOUT.tasks)
+    about = replace(ABOUT, tasks=waiting)
+    told = asked("/v1/model", about=about).json()["tasks"]
+    assert {each["name"]: each["on_request"] for each in told}[NAMES] is True
+    assert not any(each["on_request"] for each in told if each["name"] != NAMES)
+    for tasks, layers in (({}, ["moods"]), ({"tasks": [NAMES]}, [NAMES])):
+        (found,) = asked("/v1/annotate", {**BODY, **tasks}, about=about).json()["documents"]
+        assert [each["name"] for each in found["layers"]] == layers
+
+
+def test_where_all_runs_on_request_somebody_has_to_name_it(asked):
+    about = replace(ABOUT, tasks=tuple(replace(each, on_request=True) for each in ABOUT.tasks))
+    reply = asked("/v1/annotate", BODY, about=about)
+    assert (reply.status_code, reply.json()["where"]) == (422, "tasks")
+    assert NAMES in reply.json()["detail"]
 
 
 def test_metrics_are_what_prometheus_reads(served):

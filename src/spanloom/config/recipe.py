@@ -73,6 +73,9 @@ class TaskSpec(Options):
     layer: str = Field(
         default="main", min_length=1, description="the layer of the documents it learns"
     )
+    on_request: bool = Field(
+        default=False, description="the model runs it only where it is asked for by name"
+    )
     options: Raw = {}
 
 
@@ -300,6 +303,8 @@ def _check_names(recipe: Recipe) -> None:
         known.append(level.name)
     for name, task in recipe.tasks.items():
         _known(task.level, known, recipe.at("tasks", name, "level"), "level")
+    if all(recipe.tasks[name].on_request for name in recipe.kept):
+        raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
     for name, parts in recipe.corpora.items():

@@ -3,10 +3,12 @@
 ::
 
     {"name": "a", "text": "Ada met Bob.", "layers": [{"name": "main",
-     "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], "score": 0.9}], …}]}
+     "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], "score": 0.9}],
+     "relations": [], …}]}
 
-and, where there are any, ``"queries": [{"id": "Q1", "prompt": "Who met Bob?"}]``.
-What is empty or None is left out; anything else in a line is an error.
+and, where there are any, ``"queries": [{"id": "Q1", "prompt": "Who met Bob?"}]``. A layer always
+says its spans and relations; all else that is empty or None is left out, and a reader misses
+neither. Anything else in a line is an error.
 """
 
 import json
@@ -37,6 +39,7 @@ from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_list, a_string, an_object, only, parsed
 from spanloom.storage import write_file
 
+_ALWAYS = ("spans", "relations")  # kinds that a layer says even where it has none
 _KINDS: dict[str, type[Annotation]] = {
     "spans": Span,
     "relations": Relation,
@@ -106,9 +109,10 @@ def _line(document: Document) -> str:
 
 
 def _layer_out(layer: Layer) -> dict[str, Any]:
-    """Return a layer, its empty kinds left out."""
+    """Return a layer with its spans and relations, and what other kinds it has."""
     kinds = {kind: [_out(each) for each in getattr(layer, kind)] for kind in _KINDS}
-    return {"name": layer.name, **{kind: found for kind, found in kinds.items() if found}}
+    kept = {kind: found for kind, found in kinds.items() if found or kind in _ALWAYS}
+    return {"name": layer.name, **kept}
 
 
 def _out(annotation: Annotation) -> dict[str, Any]:
@@ -237,5 +241,5 @@ KIND = Format(
     (".jsonl",),
     '{"name": "a", "text": "Ada met Bob.", "queries": [{"id": "Q1", "prompt": "Who?"}], '
     '"layers": [{"name": "main", "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], '
-    '"score": 0.5}]}]}\n',
+    '"score": 0.5}], "relations": []}]}\n',
 )

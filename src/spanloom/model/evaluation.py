@@ -37,7 +37,7 @@ def scored(
     if unknown:
         labels = ", ".join(unknown)
         say(f"task {name}: labels unknown to the model, counted as missed: {labels}")
-    predicted = list(model.annotate((task.bared(each) for each in gold), [name]))
+    predicted = list(model.predict((task.bared(each) for each in gold), name))
     return task.measure(gold, predicted)
 
 

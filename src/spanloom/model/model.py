@@ -1,6 +1,5 @@
 """A trained model: text in, Document out."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer,
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat.ids import FreshIds
 from spanloom.forms.parts import PARTS
+from spanloom.model.layers import output_layers
 from spanloom.model.network import Network
 from spanloom.model.precision import Compute
 from spanloom.tasks._base import Fresh, Task
@@ -47,7 +47,7 @@ class Model:
     compute: Compute
 
     def __call__(self, text: str) -> Document:
-        """Annotate one text with every task."""
+        """Annotate one text with every task that does not wait to be asked for."""
         return next(self.annotate([Document(text)]))
 
     def cut(self, document: Document) -> Cut:
@@ -57,6 +57,12 @@ class Model:
     def prompt(self, text: str) -> Prompt:
         """Split a text that stands in no document."""
         return prompt(text, self.split, self.pieces)
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """The layer that each task that annotates writes: a task's is called so in all answers."""
+        able = {name: task.layer for name, task in self.tasks.items() if task.annotates}
+        return output_layers(able)
 
     def passes(self, names: Iterable[str] | None = None) -> list[tuple[str, ...]]:
         """Group tasks by what they read: one pass of the encoder serves a group."""
@@ -75,26 +81,48 @@ class Model:
     ) -> Iterator[Document]:
         """Yield each document, bare of all else, with the layers that the named tasks predict.
 
-        One encoder pass serves all tasks that read alike (``passes``). Memory is bounded: documents
-        are read a stretch ahead, and a long one is encoded in windows. A task that is given a layer
+        Without names: all tasks but those ``on_request``. What a task's layer is called does not
+        depend on which others are named (``layers``). One encoder pass serves all tasks that read
+        alike (``passes``). Memory is bounded: documents are read a stretch ahead, and a long one is
+        encoded in windows. A task that is given a layer
         reads it from the document (``LayerError`` where it has none); nothing else of a document
-        but its text and queries is looked at. Where several of the tasks write one layer, each
-        writes to a layer of its own name instead, so that none hides another. Layers that were
-        given and the parts of a text stay: what is written may refer to them. With ``cuts`` layers
-        of words and sentences say how a text was cut that gave none. Raises ``NameNotFound`` for
-        an unknown task.
+        but its text and queries is looked at. Layers that were given and the parts of a text stay:
+        what is written may refer to them. With ``cuts`` layers of words and sentences say how a
+        text was cut that gave none. Raises ``NameNotFound`` for an unknown task.
         """
-        tasks = self._chosen(names)
+        yield from self._annotated(documents, self._chosen(names), self.layers, words, cuts=cuts)
+
+    def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
+        """Yield what ``annotate`` does for one task, in the layer that it learnt, as gold has it.
+
+        So it can be compared with gold. Raises ``NameNotFound`` for an unknown task.
+        """
+        tasks = self._chosen([name])
+        learnt = {name: task.layer for name, task in tasks.items()}
+        yield from self._annotated(documents, tasks, learnt, BATCH_WORDS, cuts=False)
+
+    def _annotated(
+        self,
+        documents: Iterable[Document],
+        tasks: Mapping[str, Task],
+        layers: Mapping[str, str],
+        words: int,
+        *,
+        cuts: bool,
+    ) -> Iterator[Document]:
+        """Annotate with some tasks; ``layers`` names the layer of each."""
         passes = self.passes(tasks)
         stream = iter(documents)
         while under_way := self._open(stream, tasks):
             for group in passes:
                 self._run(under_way, {name: tasks[name] for name in group}, words)
-            yield from self._finish(under_way, tasks, cuts=cuts)
+            yield from self._finish(under_way, tasks, layers, cuts=cuts)
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Task]:
         able = {name: task for name, task in self.tasks.items() if task.annotates}
-        names = list(able if names is None else names)
+        if names is None:
+            names = [name for name in able if not self.recipe.tasks[name].on_request]
+        names = list(names)
         for name in names:
             if name not in able:
                 raise NameNotFound("task", name, able)
@@ -145,21 +173,26 @@ class Model:
                         under_way[unit.document].found[name].append((unit, each))
 
     def _finish(
-        self, under_way: Sequence[_Open], tasks: Mapping[str, Task], *, cuts: bool
+        self,
+        under_way: Sequence[_Open],
+        tasks: Mapping[str, Task],
+        layers: Mapping[str, str],
+        *,
+        cuts: bool,
     ) -> Iterator[Document]:
-        shared = Counter(task.layer for task in tasks.values())
+        learnt = {task.layer for task in tasks.values()}
         given = {PARTS, *(layer for task in tasks.values() for layer in task.inputs)}
         for each in under_way:
-            document = each.document.bare(given - shared.keys())
+            document = each.document.bare(given - learnt)
             fresh = FreshIds(document.annotations())
-            layers = []
+            written = []
             for name, task in tasks.items():
                 found = sorted(each.found.pop(name), key=_place)
                 layer = task.write(each.document, found, fresh)
-                layers.append(replace(layer, name=name) if shared[layer.name] > 1 else layer)
+                written.append(replace(layer, name=layers[name]))
             # Last, so that annotations have the same ids whether or not cuts are wanted.
             bounds = _cut_layers(each, fresh) if cuts else ()
-            yield replace(document, layers=(*document.layers, *bounds, *layers))
+            yield replace(document, layers=(*document.layers, *bounds, *written))
 
 
 def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:

@@ -1,6 +1,5 @@
 """What a model can do and where it comes from, as plain values: the server knows no more of it."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,17 @@ _JUDGING = frozenset({"choice", "number", "label"})  # kinds that judge a whole 
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """One task of a model: its kind, the layer it writes, its labels, the layers it is given."""
+    """One task of a model: its kind, the layer it writes, its labels, the layers it is given.
+
+    One that is ``on_request`` runs only where it is asked for by name.
+    """
 
     name: str
     kind: str
     layer: str
     labels: Mapping[str, tuple[str, ...]]
     given: tuple[str, ...] = ()
+    on_request: bool = False
 
     @property
     def doors(self) -> tuple[str, ...]:
@@ -59,10 +62,14 @@ class About:
         return tuple(name for name in self._behind("/v1/classify") if name in every)
 
     def layers(self, names: Iterable[str]) -> dict[str, str]:
-        """The layer that each of some tasks writes when they run together (``Model.annotate``)."""
-        chosen = [each for each in self.tasks if each.name in set(names)]
-        shared = Counter(each.layer for each in chosen)
-        return {each.name: each.name if shared[each.layer] > 1 else each.layer for each in chosen}
+        """The layer that each of some tasks writes."""
+        chosen = set(names)
+        return {each.name: each.layer for each in self.tasks if each.name in chosen}
+
+    def usual(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some tasks that run where none is asked for by name."""
+        waiting = {each.name for each in self.tasks if each.on_request}
+        return tuple(name for name in names if name not in waiting)
 
     def plain(self) -> dict[str, object]:
         """Return it ready for JSON."""
@@ -90,9 +97,11 @@ def about(model: "Model", place: str, card: str) -> About:
     def ability(name: str) -> Ability:
         task, found = model.tasks[name], model.recipe.collected.get(name, {})
         labels = {key: tuple(found[key]) for key in LABELS if found.get(key)}
-        return Ability(name, model.recipe.tasks[name].kind, task.layer, labels, task.inputs)
+        spec = model.recipe.tasks[name]
+        return Ability(name, spec.kind, layers[name], labels, task.inputs, spec.on_request)
 
-    able = tuple(ability(name) for name, task in model.tasks.items() if task.annotates)
+    layers = model.layers
+    able = tuple(map(ability, layers))
     name = Path(place).resolve().name if Path(place).exists() else place
     return About(name, str(model.compute), able, licence(card), tuple(tables(card)))
 
@@ -102,6 +111,7 @@ def _plain(ability: Ability) -> dict[str, object]:
         "name": ability.name,
         "kind": ability.kind,
         "layer": ability.layer,
+        "on_request": ability.on_request,
         "labels": {key: list(labels) for key, labels in ability.labels.items()},
         "served_at": list(ability.doors),
     }

@@ -16,7 +16,11 @@ class Address(TypedDict):
     openapi_extra: dict[str, Any]
 
 
-_TASKS = {"type": "array", "items": {"type": "string"}, "description": "names; all if left out"}
+_TASKS = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "names; if left out, all but those that are on_request",
+}
 _TEXT = {"type": "string", "description": "Unicode text, neither NUL nor half a character in it"}
 _TEXTS = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 256}
 _PROBLEM = {
@@ -95,6 +99,7 @@ ANNOTATE = _post(
                             {"id": "T1", "label": "Name", "fragments": [[0, 3]], "score": 0.9},
                             {"id": "T2", "label": "Name", "fragments": [[8, 11]], "score": 0.9},
                         ],
+                        "relations": [],
                     }
                 ],
             }

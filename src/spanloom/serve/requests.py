@@ -36,7 +36,7 @@ Reader = Callable[[dict[str, Any], About, Limits], Asked]
 def annotate(said: dict[str, Any], about: About, limits: Limits) -> Asked:
     """Read ``text`` or ``texts``, with ``tasks`` and ``format``; raises ``Problem``.
 
-    Without ``tasks``: all that need nothing but a text.
+    Without ``tasks``: all that need nothing but a text and do not wait to be asked for.
     """
     only(said, "text", "texts", "tasks", "format")
     names = _names(said, about, about.annotating(), "annotates a text")
@@ -77,7 +77,7 @@ def classify(said: dict[str, Any], about: About, limits: Limits) -> Asked:
 
 
 def _names(said: Said, about: About, able: tuple[str, ...], what: str) -> tuple[str, ...]:
-    """Return the tasks that are asked for, each once; without ``tasks`` all that are able.
+    """Return the tasks that are asked for, each once; without ``tasks`` the usual ones.
 
     A model that has none has nothing at this address.
     """
@@ -85,10 +85,19 @@ def _names(said: Said, about: About, able: tuple[str, ...], what: str) -> tuple[
         told = ", ".join(f"{each.name} ({each.kind})" for each in about.tasks) or "none"
         raise Problem(404, f"model {about.name} has no task that {what}; its tasks: {told}")
     if "tasks" not in said:
-        return able
+        return _usual(about, able, what)
     asked = a_list(said["tasks"], "tasks", len(able))
     wanted = {a_name(each, f"tasks[{row}]", able) for row, each in enumerate(asked)}
     return tuple(name for name in able if name in wanted)
+
+
+def _usual(about: About, able: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """Return those of the able that do not wait to be asked for; raises ``Problem`` for none."""
+    usual = about.usual(able)
+    if not usual:
+        problem = f"each task that {what} runs on request only: {', '.join(able)}"
+        raise Problem(422, f"expected the names of tasks, got none; {problem}", where="tasks")
+    return usual
 
 
 def _asking(text: str, prompt: str, place: str) -> Document:

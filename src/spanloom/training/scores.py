@@ -23,7 +23,7 @@ class InTraining:
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
         """Return the bare documents with what the task predicts."""
         bared = map(self.model.tasks[task].bared, documents)
-        return list(self.model.annotate(bared, [task]))
+        return list(self.model.predict(bared, task))
 
     def losses(self, documents: Sequence[Document], task: str) -> Figures:
         """Return the task's losses a thing learnt; what is concealed is the same every time."""

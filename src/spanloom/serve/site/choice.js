@@ -7,7 +7,7 @@ const ADDRESS = "/v1/annotate";
 const HEADS = ["layer", "what it is", "tested on", "score"];
 
 /**
- * Fill in a box to tick for each task that annotates a text; all are ticked.
+ * Fill in a box to tick for each task that annotates a text; ticked unless it is on request.
  * @param {HTMLElement} place
  * @param {object} model  As GET /v1/model tells it.
  */
@@ -29,7 +29,8 @@ export function chosen(place) {
 }
 
 function boxOf(page, task) {
-  const box = html(page, "input", { type: "checkbox", value: task.name, checked: "" });
+  const ticked = task.on_request ? {} : { checked: "" };
+  const box = html(page, "input", { type: "checkbox", value: task.name, ...ticked });
   return html(page, "label", {}, box, visible(task.name));
 }
 
