@@ -179,6 +179,6 @@ def test_two_tasks_of_one_head_train_are_saved_and_annotate(tmp_path):
         )
         assert [repr(each) for each in one] == [repr(each) for each in two]
         assert [repr(each) for each in one] == [repr(each) for each in three]
-        report = model.tasks[name].measure(documents, one)
+        report = model.tasks[name].measure(documents, list(model.predict(documents, name)))
         assert {label for _, label in report.pairs} <= set(model.tasks[name].labels)
         assert json.loads(json.dumps(report.to_json()))["documents"] == len(documents)

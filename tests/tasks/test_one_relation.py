@@ -49,7 +49,84 @@ def test_a_label_that_is_no_relation_is_left_out_of_the_mean():
     assert task.watched == ("macro", "relations")
     turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
     figures = task.figures(task.measure(GOLD, turned))
-    assert figures == {"macro": pytest.approx(2 / 3), "relations": 0.5}
+    assert figures == {"macro": pytest.approx(2 / 3), "relations": pytest.approx(2 / 3)}
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("one", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_no_relation_is_learnt_and_never_written(one, given, seed):
+    options = {"one": one, "given": given, "keep": 5, "size": 16, "dropout": 0.0}
+    plain, task = (make(KIND, GOLD, outside=each, **options) for each in (None, "Other"))
+    laid, head = lay(task, GOLD), head_of(KIND, task, seed)
+    vectors = vectors_of(KIND, laid)
+    for every, found in zip(
+        predict(plain, head, laid, GOLD, vectors),
+        predict(task, head, laid, GOLD, vectors),
+        strict=True,
+    ):
+        labels = [each.label for each in every["main"].relations]
+        wanted = [each for each in labels if each != "Other"]
+        assert [each.label for each in found["main"].relations] == wanted
+        if one and not given:
+            assert len(found["main"].spans) == 2 * len(wanted)
+        else:
+            assert found["main"].spans == every["main"].spans
+    assert plain.unwritten == frozenset()
+    assert task.unwritten == {"Other"}
+
+
+def test_it_is_not_scored_nor_with_one_are_its_ends():
+    task = make(KIND, GOLD, one=True, outside="Other")
+    bare = [GOLD[0], Document(GOLD[1].text, (Layer("main"),), "b")]
+    assert set(task.figures(task.measure(GOLD, bare)).values()) == {1.0}
+    turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
+    report = task.measure(GOLD, turned)
+    assert (report.spans.micro.gold, report.spans.micro.predicted) == (2, 4)
+    assert set(report.relations.by_label) == {"Cause"}
+    free = make(KIND, GOLD, outside="Other").measure(GOLD, GOLD)
+    assert (free.spans.micro.gold, free.relations.micro.gold) == (4, 1)
+
+
+@pytest.mark.parametrize("loss", ["pairwise", "head"])
+@pytest.mark.parametrize("one", [True, False])
+def test_relations_hold_between_the_labels_that_may_be_related(one, loss):
+    allowed = ("e1", "e2")
+    seen = []
+    for pairs in (None, [allowed]):
+        options = {"one": one, "loss": loss, "size": 16, "dropout": 0.0, "keep": 6}
+        task = make(KIND, GOLD, entity_pair_labels=pairs, **options)
+        laid, vectors = lay(task, GOLD), vectors_of(KIND, lay(task, GOLD))
+        ends = set()
+        for seed in range(12):
+            for found in predict(task, head_of(KIND, task, seed), laid, GOLD, vectors):
+                label = {each.id: each.label for each in found["main"].spans}
+                ends |= {(label[r.head], label[r.tail]) for r in found["main"].relations}
+        seen.append(ends)
+    assert seen[0] > {allowed}
+    assert seen[1] == {allowed}
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_no_span_scores_below_the_threshold(one):
+    least = []
+    for threshold in (0.0, 0.4):
+        task = make(KIND, GOLD, one=one, span_threshold=threshold, size=16, dropout=0.0)
+        laid = lay(task, GOLD)
+        vectors = vectors_of(KIND, laid)
+        every = [
+            each.score
+            for seed in range(8)
+            for found in predict(task, head_of(KIND, task, seed), laid, GOLD, vectors)
+            for each in found["main"].spans
+        ]
+        least.append(min(every))
+    assert least[0] < 0.4 <= least[1]
+
+
+def test_a_label_pair_of_no_span_is_told_with_the_choices():
+    with pytest.raises(DataError, match="got 'e3'; spans are e1, e2"):
+        make(KIND, GOLD, entity_pair_labels=[("e1", "e3")])
 
 
 def test_a_text_without_words_has_none():

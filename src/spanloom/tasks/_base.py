@@ -102,6 +102,10 @@ class Task(Protocol):
     def annotates(self) -> bool:
         """Whether it predicts anything at all."""
 
+    @property
+    def unwritten(self) -> frozenset[str]:
+        """The labels that it learns and never writes."""
+
     def bared(self, document: Document) -> Document:
         """Return the document bare of all that the task is to find: what may be annotated."""
 
@@ -183,6 +187,11 @@ class LayerTask:
     def annotates(self) -> bool:
         """It predicts its layer."""
         return True
+
+    @property
+    def unwritten(self) -> frozenset[str]:
+        """It writes what it learns."""
+        return frozenset()
 
     def bared(self, document: Document) -> Document:
         """Return the bare document with the layers that the task is given, of its own the spans."""

@@ -1,6 +1,6 @@
 """What ``entities`` and ``relations`` share: labelled spans and pairs of them, in a sentence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -251,13 +251,18 @@ class SpanRelationTask(LayerTask):
         kept = best(pairs, gain[ahead].tolist())
         return ahead[torch.tensor(kept, dtype=torch.long, device=ahead.device)]
 
+    def relatable(self, pairs: Int[Tensor, "pair 2"], chosen: Chosen) -> Int[Tensor, "some 2"]:
+        """Return those of some pairs of chosen spans that may be related: here all."""
+        return pairs
+
     def links(
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
         """Label every pair of chosen spans that may be related."""
         found = [Linked()]
         score_pairs = head.pair_scorer(view, chosen.bounds, types)
-        for pairs in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
+        for every in head.pairing.squares(run_of(chosen.bounds, view.reach), PAIRS):
+            pairs = self.relatable(every, chosen)
             scores = score_pairs(pairs).float()
             scores, marks = scores.tensor_split([1 + len(self.inventory.relations)], dim=-1)
             best, labels = scores.softmax(-1).max(-1)
@@ -317,12 +322,20 @@ class SpanRelationTask(LayerTask):
 
 
 def choices(
-    head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
+    head: SpanRelation,
+    view: View,
+    chosen: Chosen,
+    types: Float[Tensor, "kept type"],
+    relatable: Callable[[Tensor, Chosen], Tensor],
 ) -> Linked:
-    """Let each span choose one head, where one scores above none (SpanRel's head loss)."""
+    """Let each span choose one head, where one scores above none (SpanRel's head loss).
+
+    ``relatable`` is the task's: which pairs there are to choose from.
+    """
     found = [Linked()]
     score_pairs = head.pair_scorer(view, chosen.bounds, types)
-    for pairs in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
+    for every in head.pairing.by_tail(run_of(chosen.bounds, view.reach), PAIRS):
+        pairs = relatable(every, chosen)
         if not len(pairs):
             continue
         assert head.pairs is not None, "a head without pairs has none to choose"

@@ -217,7 +217,7 @@ class CoreferenceTask(SpanRelationTask):
         self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
     ) -> Linked:
         """Let each mention choose an antecedent; a link leads from it to that."""
-        found = choices(head, view, chosen, types)
+        found = choices(head, view, chosen, types, self.relatable)
         return replace(found, ends=found.ends.flip(1))
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
