@@ -208,6 +208,31 @@ def release(
 
 
 @app.command()
+def rescore(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="what release wrote")],
+    data: _Data = DATA,
+    rows: _Rows = ROWS,
+    tasks: Annotated[
+        str | None, typer.Option(help="score these anew, with commas; else only the card is made")
+    ] = None,
+) -> None:
+    """Score tasks of a released model anew, and write its card from all its saved results.
+
+    For a model whose recipe says more than when it was scored. Each look at a test set is noted.
+
+    Example: spanloom glad rescore spanloom-en --tasks relations --data glad/
+    """
+    from spanloom.glad.board import table
+    from spanloom.glad.rescore import rescore as rescored
+
+    names = None if tasks is None else [each.strip() for each in tasks.split(",")]
+    found = rescored(model, data, rows, say, names)
+    if found:
+        put(table(found), end="")
+    say(f"{model}: its card is made of the results in {rows}")
+
+
+@app.command()
 def board(
     rows: _Rows = ROWS,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="as a page")] = None,

@@ -168,6 +168,18 @@ class StageSpec(Options):
     )
 
 
+class CardSpec(Options):
+    """What only its makers can say of a model, for its card."""
+
+    language: str | None = Field(
+        default=None, pattern=r"^[a-z]{2,3}$", description="of its texts, as en (ISO 639)"
+    )
+    intended_use: str | None = Field(default=None, min_length=1, description="what it is made for")
+    limitations: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(), description="what it is not good at, and what its scores do not say"
+    )
+
+
 class Recipe(Options):
     """All that makes a model, but the data."""
 
@@ -193,6 +205,7 @@ class Recipe(Options):
         min_length=1,
         description="a model (folder from here, or hub id) whose weights training begins with",
     )
+    card: CardSpec = Field(default=CardSpec(), description="what the model's card says of it")
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
     dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")
@@ -256,6 +269,8 @@ def plain(recipe: Recipe) -> Raw:
     for key in ("collected", "corpora"):
         if not data[key]:
             del data[key]
+    if recipe.card == CardSpec():
+        del data["card"]
     return data
 
 

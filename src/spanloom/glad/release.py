@@ -6,7 +6,7 @@ may be passed on.
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from spanloom.config import recipe as recipes
@@ -16,15 +16,13 @@ from spanloom.corpora import prepare
 from spanloom.corpora.card import Card
 from spanloom.corpora.locate import locate
 from spanloom.errors import DataError
+from spanloom.glad import card
 from spanloom.glad.row import Row
 from spanloom.glad.run import Origin, Say, commit, read_tests, said, scored, spent, train
-from spanloom.model import folder
-from spanloom.model.card import LABELS
+from spanloom.model import folder, sharing
 from spanloom.model.packing import Store
 from spanloom.training import start
 from spanloom.training.inherit import after
-
-LICENCE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
 
 
 def release(
@@ -50,13 +48,14 @@ def release(
     took = spent(run, asked, data, say)
     stored = ["--tables", store.tables, "--matrices", store.matrices]
     command = shlex.join(["spanloom", "glad", "release", str(recipe), *said(settings), *stored])
-    origin = Origin(recipe.stem, (f"stored: {store}", *settings), commit(recipe), command)
+    origin = Origin(recipe.stem, (f"{card.STORED}{store}", *settings), commit(recipe), command)
     made = out.with_name(f"{out.name}.release")  # what fails must not leave half of it at OUT
     try:
         folder.repack(run, made, store)
         rows = tuple(scored(made, tests, data, origin, took, say))
         learnt = recipes.load(made / folder.RECIPE)
-        folder.rewrite(made, _card(recipe.stem, learnt, known, rows, store))
+        tasks = sharing.tasks(learnt)
+        folder.rewrite(made, card.texts(recipe.stem, learnt, tasks, known, rows))
         folder.copy(made, out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -83,35 +82,3 @@ def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
                 f"from it may be passed on"
             )
     return found
-
-
-def _card(
-    name: str, recipe: Recipe, known: Mapping[str, Card], rows: Sequence[Row], store: Store
-) -> str:
-    """The README of what is passed on, with the front matter that the hub reads."""
-    parts = [str(part.options.get("transformer", "")) for part in recipe.trunk]
-    encoder = ", ".join(filter(None, parts)) or "none"
-    lines = [
-        *("---", "library_name: spanloom", "language: en", f"license: {LICENCE}"),
-        *("tags: [spanloom, span-relation]", "---", "", f"# {name}", ""),
-        f"Test scores are of this very file, in percent, computed on {rows[0].compute}. Weights "
-        f"are stored with {store}. The encoder below all layers came pre-trained: {encoder}.",
-        "",
-        *("| task | dataset | licence | test |", "|---|---|---|---|"),
-    ]
-    for row in rows:
-        figures = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.figures.items())
-        mapped = " (labels mapped)" if row.labels else ""
-        licence = known[row.dataset].licence
-        lines.append(f"| {row.task} | {row.dataset}{mapped} | {licence} | {figures} |")
-    lines += ["", "Learnt from, with thanks:", ""]
-    for dataset, each in known.items():
-        lines.append(f"- **{dataset}**: {each.title}. {each.cite}. {each.home} ({each.licence})")
-    lines += ["", "Labels:", ""]
-    for task in recipe.kept:
-        for key, labels in recipe.collected.get(task, {}).items():
-            if key in LABELS and labels:
-                lines.append(f"- {task}, {key}: {', '.join(f'`{each}`' for each in labels)}")
-    lines += ["", "```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
-    lines.append('document = model("Ada met Bob in London.")')
-    return "\n".join([*lines, "```", ""])

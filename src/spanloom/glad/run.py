@@ -2,7 +2,7 @@
 
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,8 @@ from spanloom.training import start
 
 Say = Callable[[str], None]
 INTERVAL = "f1_interval"
-NOTED = ("collected", "dropped", "learnt_before")  # what training adds to the recipe of a model
+# what training adds to the recipe of a model, and what changes nothing that it learns
+NOTED = ("collected", "dropped", "learnt_before", "card")
 SEED = "seed="
 
 
@@ -194,9 +195,12 @@ class _Nothing:
         return "nothing"
 
 
-def read_tests(recipe: Recipe, data: Path) -> dict[str, list[Test]]:
-    """Return the test splits of each task's datasets; raises what reading them does."""
-    return {name: list(_tests(recipe, name, data)) for name in recipe.kept}
+def read_tests(
+    recipe: Recipe, data: Path, names: Iterable[str] | None = None
+) -> dict[str, list[Test]]:
+    """Return the test splits of the datasets of some tasks, or all; raises what reading does."""
+    chosen = recipe.kept if names is None else names
+    return {name: list(_tests(recipe, name, data)) for name in chosen}
 
 
 def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[Test]:

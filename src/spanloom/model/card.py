@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from spanloom.config.recipe import PartSpec, Recipe
+from spanloom.encoders._sources import SOURCES
 from spanloom.model.model import Model
 from spanloom.model.packing import Store
+from spanloom.tasks._base import Task
 
 _STORED = "Weights are stored smaller than they were measured: "
-LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
+_LABELS = ("spans", "relations", "labels", "attributes")  # of what was collected, for people
 
 
 def stored(card: str, store: Store) -> str:
@@ -18,17 +21,72 @@ def stored(card: str, store: Store) -> str:
     return "\n".join(lines) + "\n"
 
 
+def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
+    """Return the labels that a task writes, by what they are labels of."""
+    found = recipe.collected.get(task.name, {})
+    kept = {
+        key: tuple(each for each in found[key] if each not in task.unwritten)
+        for key in _LABELS
+        if key in found
+    }
+    return {key: some for key, some in kept.items() if some}
+
+
+def front(recipe: Recipe, licence: str | None = None) -> list[str]:
+    """Return the lines that the hub reads: language, licence, the encoder that came before."""
+    bases = [
+        SOURCES[name].name
+        for part in recipe.trunk
+        if (name := _pretrained(part)) is not None and name in SOURCES
+    ]
+    lines = ["---", "library_name: spanloom"]
+    lines += [f"language: {recipe.card.language}"] if recipe.card.language else []
+    lines += [f"license: {licence}"] if licence else []
+    lines += [f"base_model: {name}" for name in bases]
+    return [*lines, "tags: [spanloom, span-relation]", "---", ""]
+
+
+def beginnings(recipe: Recipe) -> list[str]:
+    """Return a section on what the model was made of before it learnt its tasks."""
+    lines = ["## What it began with", ""]
+    for part in recipe.trunk:
+        lines += _began(part)
+    if recipe.start is not None:
+        earlier = ", ".join(recipe.learnt_before)
+        learnt = f", learnt from {earlier}" if earlier else ""
+        lines.append(f"- All weights that fit: the model `{recipe.start}`{learnt}")
+    return [*lines, ""] if len(lines) > 2 else []
+
+
+def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
+    """Return sections on what the model is for, and on its limits."""
+    lines = []
+    if recipe.card.intended_use is not None:
+        lines += ["## Intended use", "", recipe.card.intended_use.strip(), ""]
+    limits = [each.strip() for each in recipe.card.limitations]
+    for name, task in tasks.items():
+        if recipe.tasks[name].on_request:
+            limits.append(f"`{name}` runs only where it is asked for (`--tasks {name}`).")
+        for label in sorted(task.unwritten):
+            limits.append(
+                f"`{label}` of `{name}` is no relation: it is learnt, but neither written nor "
+                f"scored."
+            )
+    if limits:
+        lines += ["## Limits", "", *(f"- {each}" for each in limits), ""]
+    return lines
+
+
 def write(model: Model, figures: Mapping[str, float]) -> str:
     """Return the README of a model folder, with the front matter that the hub reads."""
-    lines = ["---", "library_name: spanloom", "tags: [spanloom, span-relation]", "---", ""]
-    lines += ["# A Spanloom model", "", "Tasks:", ""]
-    for name in model.recipe.kept:
-        spec = model.recipe.tasks[name]
-        sources = ", ".join(f"`{each}`" for each in model.recipe.sources(name))
+    recipe = model.recipe
+    lines = [*front(recipe), "# A Spanloom model", "", "Tasks:", ""]
+    for name in recipe.kept:
+        spec = recipe.tasks[name]
+        sources = ", ".join(f"`{each}`" for each in recipe.sources(name))
         lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
-        for key, labels in model.recipe.collected.get(name, {}).items():
-            if key in LABELS and labels:
-                lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in labels)}")
+        for key, some in labels(recipe, model.tasks[name]).items():
+            lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in some)}")
     lines += [
         "",
         "Scores on the dev set (the model was chosen on it), in percent:",
@@ -37,10 +95,33 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
         "|---|---|",
     ]
     lines += [f"| {name} | {100 * value:.2f} |" for name, value in figures.items()]
-    lines += ["", "```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
+    lines += ["", *beginnings(recipe), *purpose(recipe, model.tasks)]
+    lines += ["```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
     lines += ['document = model("Add 5 ml of buffer.")', "```", ""]
     lines += ["The recipe (`recipe.yaml`) with its seed rebuilds it from the same data.", ""]
     return "\n".join(lines)
+
+
+def _pretrained(part: PartSpec) -> str | None:
+    """The name of a part's pre-trained encoder, None where it has none."""
+    name = part.options.get("transformer")
+    return None if name is None or part.options.get("start") == "random" else str(name)
+
+
+def _began(part: PartSpec) -> list[str]:
+    """What a part of the trunk was before training: a line, or none where it was nothing."""
+    if "static" in part.options:
+        return [f"- Word vectors: `{part.options['static']}`"]
+    name = _pretrained(part)
+    if name is None:
+        return []
+    if name not in SOURCES:
+        return [f"- The encoder below all layers: `{name}`, pre-trained; its licence is its own"]
+    source = SOURCES[name]
+    return [
+        f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "
+        f"{source.licence}; the package {source.package} holds it"
+    ]
 
 
 def licence(card: str) -> str | None:

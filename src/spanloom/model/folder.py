@@ -38,16 +38,17 @@ from spanloom.storage import verify_folder, write_folder
 from spanloom.tasks._base import Task
 from spanloom.words import splitter
 
-RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD = (
+RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENCE = (
     "recipe.yaml",
     "model.safetensors",
     "tokenizer.json",
     "config.json",
     "README.md",
+    "LICENSE",
 )
 DEFAULT = "spanloom-en"
 _NEEDED = (RECIPE, WEIGHTS, TOKENIZER)
-_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*")
+_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*", LICENCE)
 _UNBUILDABLE = (  # what is raised for a shape that makes no sense, by torch, too
     ModelError,
     ArithmeticError,
@@ -149,10 +150,14 @@ def repack(place: str | Path, target: Path, store: Store) -> None:
         (staging / CARD).write_text(card.stored(before, store), encoding="utf-8")
 
 
-def rewrite(place: Path, text: str) -> None:
-    """Give a model another card; raises ``ModelError`` and ``StorageError``."""
+def rewrite(place: Path, texts: Mapping[str, str]) -> None:
+    """Give a model other texts, by file: its card, its licence; all else stays as it is.
+
+    Raises ``ModelError`` and ``StorageError``.
+    """
     with _copied(verify_folder(place), place) as staging:
-        (staging / CARD).write_text(text, encoding="utf-8")
+        for name, text in texts.items():
+            (staging / name).write_text(text, encoding="utf-8")
 
 
 def _tables(network: Network) -> frozenset[str]:

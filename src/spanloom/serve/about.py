@@ -92,13 +92,12 @@ _LICENSED = {"dataset", "licence"}
 
 def about(model: "Model", place: str, card: str) -> About:
     """Return what is told of a loaded model; of a folder the last name alone."""
-    from spanloom.model.card import LABELS, licence, tables
+    from spanloom.model.card import labels, licence, tables
 
     def ability(name: str) -> Ability:
-        task, found = model.tasks[name], model.recipe.collected.get(name, {})
-        labels = {key: tuple(found[key]) for key in LABELS if found.get(key)}
-        spec = model.recipe.tasks[name]
-        return Ability(name, spec.kind, layers[name], labels, task.inputs, spec.on_request)
+        task, spec = model.tasks[name], model.recipe.tasks[name]
+        found = labels(model.recipe, task)
+        return Ability(name, spec.kind, layers[name], found, task.inputs, spec.on_request)
 
     layers = model.layers
     able = tuple(map(ability, layers))
