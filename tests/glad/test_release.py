@@ -1,16 +1,24 @@
 """What is passed on: small, scored as it is stored, its card true; what may not is refused."""
 
+import json
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import tiny
 import torch
 
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe import CardSpec
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
-from spanloom.errors import DataError
+from spanloom.errors import DataError, NameNotFound
 from spanloom.glad import release as releases
+from spanloom.glad.rescore import rescore
+from spanloom.glad.row import load_all, save
+from spanloom.model import folder
+from spanloom.model.evaluation import LOG
 from spanloom.model.folder import WEIGHTS, load
 from spanloom.model.packing import Store
 
@@ -56,6 +64,37 @@ def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, 
     assert f"| names | corpus | CC BY 4.0 | spans {100 * row.figures['spans']:.2f} |" in told
     assert cards.load("corpus").cite in told
     assert "names, spans: `Action`" in told
+
+
+def test_a_released_model_is_scored_again_where_its_recipe_says_more(home, tmp_path, monkeypatch):
+    carded(monkeypatch, licence="CC BY 4.0")
+    (row,) = released(home, tmp_path)
+    save(row, tmp_path / "rows")
+    out, kept = tmp_path / "out", {folder.WEIGHTS, folder.TOKENIZER}
+    before = {name: (out / name).read_bytes() for name in kept}
+    recipe = recipes.load(out / folder.RECIPE)
+    said = recipe.model_copy(update={"card": CardSpec(intended_use="Notes.")})
+    folder.rewrite(out, {folder.RECIPE: recipes.dumps(said)})
+
+    def rescored(names):
+        return rescore(out, home, tmp_path / "rows", lambda _: None, names)
+
+    assert rescored(None) == ()
+    assert "## Intended use\n\nNotes.\n" in (out / folder.CARD).read_text(encoding="utf-8")
+    looks = Path(LOG).read_text(encoding="utf-8").splitlines()
+    (again,) = rescored(["names"])
+    assert (again.figures, again.command, again.dev) == (row.figures, row.command, row.dev)
+    assert load_all(tmp_path / "rows") == [again]
+    (*old, last) = Path(LOG).read_text(encoding="utf-8").splitlines()
+    assert old == looks
+    assert json.loads(last)["command"] == f"spanloom glad rescore {out} --tasks names"
+    assert {name: (out / name).read_bytes() for name in kept} == before
+    assert (out / folder.LICENCE).read_text(encoding="utf-8").startswith("Attribution-ShareAlike")
+    load(out)  # all is as its manifest says
+    with pytest.raises(NameNotFound, match="name"):
+        rescored(["nobody"])
+    with pytest.raises(DataError, match="expected the rows of a release"):
+        rescore(out, home, tmp_path / "none", lambda _: None)
 
 
 def test_what_goes_on_from_a_model_tells_the_data_of_both(home, tmp_path, monkeypatch):

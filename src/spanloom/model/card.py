@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from spanloom.config.recipe import PartSpec, Recipe
 from spanloom.encoders._sources import SOURCES
@@ -54,7 +55,7 @@ def beginnings(recipe: Recipe) -> list[str]:
     if recipe.start is not None:
         earlier = ", ".join(recipe.learnt_before)
         learnt = f", learnt from {earlier}" if earlier else ""
-        lines.append(f"- All weights that fit: the model `{recipe.start}`{learnt}")
+        lines.append(f"- All weights that fit: the model `{_place(recipe.start)}`{learnt}")
     return [*lines, ""] if len(lines) > 2 else []
 
 
@@ -102,6 +103,11 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
+def _place(said: str) -> str:
+    """Where something came from: of a path on somebody's machine the last name alone."""
+    return Path(said).name if Path(said).is_absolute() else said
+
+
 def _pretrained(part: PartSpec) -> str | None:
     """The name of a part's pre-trained encoder, None where it has none."""
     name = part.options.get("transformer")
@@ -111,12 +117,13 @@ def _pretrained(part: PartSpec) -> str | None:
 def _began(part: PartSpec) -> list[str]:
     """What a part of the trunk was before training: a line, or none where it was nothing."""
     if "static" in part.options:
-        return [f"- Word vectors: `{part.options['static']}`"]
+        return [f"- Word vectors: `{_place(str(part.options['static']))}`"]
     name = _pretrained(part)
     if name is None:
         return []
     if name not in SOURCES:
-        return [f"- The encoder below all layers: `{name}`, pre-trained; its licence is its own"]
+        told = f"`{_place(name)}`, pre-trained; its licence is its own"
+        return [f"- The encoder below all layers: {told}"]
     source = SOURCES[name]
     return [
         f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "

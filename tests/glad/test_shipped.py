@@ -1,0 +1,78 @@
+"""The model that ships: its card is what its results make, its licence is there, its layers."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from spanloom.config import recipe as recipes
+from spanloom.corpora import card as cards
+from spanloom.document import Document
+from spanloom.glad import card, rescore
+from spanloom.glad.row import load_all
+from spanloom.model import folder, sharing
+from spanloom.model.layers import output_layers
+from spanloom.storage import verify_folder
+
+ROOT = Path(__file__).parents[2]
+NAME = "spanloom-en"
+ROWS = ROOT / "benchmarks" / "results" / NAME
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    return recipes.load(folder.default() / folder.RECIPE)
+
+
+def test_the_card_and_the_licence_are_those_of_its_results(recipe):
+    rows = {(row.dataset, row.task): row for row in load_all(ROWS)}
+    ordered = rescore.ordered(recipe, rows)
+    assert len(ordered) == len(rows)
+    made = card.texts(NAME, recipe, sharing.tasks(recipe), rescore.known_cards(recipe), ordered)
+    for name, text in made.items():
+        assert (folder.default() / name).read_text(encoding="utf-8") == text
+    assert verify_folder(folder.default()).keys() >= made.keys()
+
+
+def test_its_licence_is_the_strictest_of_its_data_and_told_wherever_one_looks(recipe):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == f"Apache-2.0 AND {card.LICENCE.upper()}"
+    for pattern in project["license-files"]:
+        assert list(ROOT.glob(pattern)), pattern
+    whole = (folder.default() / folder.LICENCE).read_text(encoding="utf-8")
+    assert whole.startswith("Attribution-ShareAlike 4.0 International\n")
+    assert "Section 8 -- Interpretation." in whole
+    assert all(cards.load(Path(each).name).weights for each in recipe.every_source)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "Apache-2.0" in readme
+    assert "CC BY-SA 4.0" in readme
+
+
+def test_its_recipe_says_of_each_task_what_the_one_to_learn_it_anew_says(recipe):
+    source = recipes.load(ROOT / "recipes" / f"{NAME}.yaml")
+    assert recipe.tasks == source.tasks
+    assert recipe.card == source.card
+
+
+def test_its_layers_have_one_name_each_and_relations_wait_to_be_asked_for(recipe):
+    tasks = sharing.tasks(recipe)
+    written = output_layers({name: task.layer for name, task in tasks.items()})
+    assert written == {name: name for name in tasks}
+    assert [name for name in tasks if recipe.tasks[name].on_request] == ["relations"]
+    assert tasks["relations"].unwritten == {"Other"}
+
+
+@pytest.mark.slow
+def test_its_relations_are_ones_and_lead_from_one_end_to_the_other():
+    model = folder.load(device="cpu")
+    text = "The fire was caused by a short circuit. The wheel of the car is broken. She slept."
+    assert "relations" not in [layer.name for layer in model(text).layers]
+    (layer,) = next(model.annotate([Document(text)], ["relations"])).layers
+    assert layer.name == "relations"
+    label = {span.id: span.label for span in layer.spans}
+    labels = {each.label for each in layer.relations}
+    assert "Cause-Effect" in labels
+    assert "Other" not in labels
+    assert all({label[each.head], label[each.tail]} == {"e1", "e2"} for each in layer.relations)
+    assert len(layer.spans) == 2 * len(layer.relations)
+    assert min(span.score for span in layer.spans) >= 0.4
