@@ -28,7 +28,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     model = folder.load(chosen.model, precision=chosen.precision, device="cpu")
     texts = [each.bare() for each in corpora.read(chosen.data, chosen.split).documents]
-    found = speeds(model, texts, rounds=chosen.repeat)
+    found = speeds(model, texts, list(model.layers), rounds=chosen.repeat)
     if found.encoder is None or found.ratio is None:
         raise SystemExit("expected a model with a transformer that torch computes")
     result = {

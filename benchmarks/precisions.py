@@ -57,7 +57,7 @@ def windows(model: Model, texts: Sequence[Document]) -> list[Read]:
 
 def annotated(model: Model, texts: Sequence[Document]) -> None:
     """Annotate all texts."""
-    for _ in model.annotate(texts):
+    for _ in model.annotate(texts, list(model.layers)):
         pass
 
 

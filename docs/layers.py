@@ -29,7 +29,7 @@ SAYS = {
     "coreference": "which mentions mean the same",
     "srl": "predicates and their PropBank arguments",
     "openie": "open relations: predicate and arguments",
-    "relations": "one of nine relations between two nominals",
+    "relations": "on request: nine relations between two nominals; `Other` is not scored",
 }
 FIGURES = {
     "spans": "F1",
@@ -50,8 +50,8 @@ HEAD = ("layer", "what it says", "test", "learnt alone", "others on the same dat
 def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
     """Return a line a layer; ``ValueError`` for one that is not described here.
 
-    ``alone`` are rows of models of one task, told where test set and labels are the same, the first
-    of several; ``peers`` is the folder with what others reached.
+    ``alone`` are rows of models of one task, told where test set, labels and figures are the same,
+    the first of several; ``peers`` is the folder with what others reached.
     """
     by_task: dict[str, list[Row]] = {}
     for row in rows:
@@ -77,10 +77,10 @@ def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
 
 
 def _single(row: Row, alone: Sequence[Row]) -> Row | None:
-    """A model of the row's task alone on the same test set, whose labels are its own."""
+    """A model of the row's task alone on the same test set, scored alike."""
     wanted = row.dataset, row.kind, tuple(row.labels), ()
     found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
-    known = [each for each in found if set(_names(row)) <= set(each.figures)]
+    known = [each for each in found if set(row.figures) == set(each.figures)]
     tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
     return next((e for e in known if not tags or row.task in (e.task, *e.recipe.split("-"))), None)
 
