@@ -318,7 +318,7 @@ def _check_names(recipe: Recipe) -> None:
         known.append(level.name)
     for name, task in recipe.tasks.items():
         _known(task.level, known, recipe.at("tasks", name, "level"), "level")
-    if all(recipe.tasks[name].on_request for name in recipe.kept):
+    if recipe.kept and all(recipe.tasks[name].on_request for name in recipe.kept):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
