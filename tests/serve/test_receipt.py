@@ -147,7 +147,7 @@ def test_who_goes_away_is_not_computed(served):
         until(lambda: served.fake.texts == ["busy"])
         with connected(served) as connection:
             connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            until(lambda: served.batcher.waiting == 1)
+            until(lambda: served.lanes.waiting == 1)
         gone = 'spanloom_requests_total{path="/v1/annotate",status="499"} 1'
         until(lambda: gone in served.client.get("/metrics").text)
         served.fake.door.set()
