@@ -18,7 +18,7 @@ from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.problem import told
-from spanloom.serve.server import Server, address, listening, server
+from spanloom.serve.server import Ending, Server, address, listening, server
 from spanloom.serve.start import room
 from spanloom.words import fine_words
 
@@ -180,11 +180,12 @@ def client_of(url):
 
 
 @contextmanager
-def serving(limits=Limits(), **how):
+def serving(limits=Limits(), ending=Ending(), **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
     with laned(fake, room(limits)) as lanes, listening("127.0.0.1", 0) as listener:
-        made = server(application(lanes, ABOUT, limits, **how), limits)
+        made = server(application(lanes, ABOUT, limits, **how), limits, ending)
+        made.on_late = lanes.cut
         port = listener.getsockname()[1]
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -1,4 +1,4 @@
-"""What is asked of the model, and how far it has come: wishes, and the jobs that requests become."""
+"""What requests ask of the model, and how far each of them has come."""
 
 import threading
 from collections.abc import Callable

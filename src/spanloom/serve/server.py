@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 import h11
 import uvicorn
@@ -71,8 +72,8 @@ class Server(uvicorn.Server):
         closing = [*self.server_state.default_headers, _CLOSE]
         self.server_state.default_headers = closing
         for connection in self.server_state.connections:
-            if connection.cycle is not None and not connection.cycle.response_started:
-                connection.cycle.default_headers = closing
+            if isinstance(connection, _Timely):
+                connection.tell(closing)
         await asyncio.sleep(self.ending.idle)
         await super().shutdown(sockets)
         late.cancel()
@@ -88,8 +89,10 @@ def server(app: ASGIApp, limits: Limits, ending: Ending = Ending()) -> Server:
     class Timely(_Timely):
         seconds = limits.receipt
 
+    last: dict[str, Any] = {"timeout_graceful_shutdown": ending.replies - ending.idle}
     config = uvicorn.Config(
         app,
+        **last,  # a float is as good as the int that it asks for
         http=Timely,
         ws="none",
         lifespan="off",
@@ -97,7 +100,6 @@ def server(app: ASGIApp, limits: Limits, ending: Ending = Ending()) -> Server:
         access_log=False,
         server_header=False,
     )
-    config.timeout_graceful_shutdown = ending.replies - ending.idle  # its annotation says int
     return Server(config, ending)
 
 
@@ -152,6 +154,11 @@ class _Timely(H11Protocol):
         """Wait no more."""
         self._stop()
         super().connection_lost(exc)
+
+    def tell(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Have the reply that is still to come say these, too."""
+        if self.cycle is not None and not self.cycle.response_started:
+            self.cycle.default_headers = headers
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.transport.close)

@@ -28,9 +28,10 @@ def start(
 ) -> None:
     """Serve a model until SIGTERM or SIGINT, and end when the requests it has are answered.
 
-    ``engines`` are for short requests and for long ones; the first was begun and said ``hello``. What cannot be answered in ``ending.answers`` seconds is told so; after
-    ``ending.all`` the process ends, with exit code 1. Raises ``ModelError`` where an engine was
-    lost and cannot be begun anew.
+    ``engines`` are for short requests and for long ones; the first was begun and said ``hello``.
+    What cannot be answered in ``ending.answers`` seconds is told so; after ``ending.all`` the
+    process ends, with exit code 1. Raises ``ModelError`` where an engine was lost and cannot be
+    begun anew.
     """
     limits = limits.within(hello.speed)
     lost = threading.Event()

@@ -77,7 +77,9 @@ def _outcome(annotate: Annotate, said: Said, inward: "_Inward") -> Said:
         return {"stopped": True}
     except (SystemExit, KeyboardInterrupt):
         raise
-    except BaseException as error:  # a panic of a tokenizer's Rust is no Exception; it is one text's
+    except (
+        BaseException
+    ) as error:  # a panic of a tokenizer's Rust is no Exception; it is one text's
         return {"failed": told(error)}
 
 
