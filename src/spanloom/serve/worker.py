@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from queue import SimpleQueue
-from time import perf_counter
+from time import thread_time
 from typing import BinaryIO
 
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
@@ -31,6 +31,7 @@ Annotate = Callable[[Sequence[Document], tuple[str, ...], bool], Iterable[Docume
 
 _LINE = "The engineer from London said that some of these bridges were built near the old river and"
 _WORDS = 400  # of the text that is timed; without a full stop, as that takes the longest
+_LEAST = 1e-4  # seconds that a clock can tell from none
 _LOWEST = 19  # of the priorities of processes
 
 
@@ -111,7 +112,8 @@ class _Inward(threading.Thread):
 def _speed(annotate: Annotate, about: About) -> float:
     """Warm the model with each task that one text is enough for, then time it; characters a second.
 
-    The better of two goes, as other work on the machine only ever slows one down.
+    It is the processor's time, as what else goes on while a machine starts does not last; of two
+    goes the better one, as the first makes ready.
     """
     tasks = (*about.annotating(), *about.answering(), *about.judging(pair=False))
     text = " ".join(islice(cycle(_LINE.split()), _WORDS))
@@ -119,10 +121,10 @@ def _speed(annotate: Annotate, about: About) -> float:
     wish = Wish((document,), tuple(dict.fromkeys(tasks)), as_json)
     seconds = []
     for _ in range(2):
-        began = perf_counter()
+        began = thread_time()
         list(_spelled(annotate, wish))
-        seconds.append(perf_counter() - began)
-    return len(text) / min(seconds)
+        seconds.append(thread_time() - began)
+    return len(text) / max(min(seconds), _LEAST)
 
 
 def _loaded(options: Options) -> tuple[Annotate, About]:
