@@ -180,10 +180,10 @@ def client_of(url):
 
 
 @contextmanager
-def serving(limits=Limits(), ending=Ending(), **how):
+def serving(limits=Limits(), ending=Ending(), annotate=None, **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
-    with laned(fake, room(limits)) as lanes, listening("127.0.0.1", 0) as listener:
+    with laned(annotate or fake, room(limits)) as lanes, listening("127.0.0.1", 0) as listener:
         made = server(application(lanes, ABOUT, limits, **how), limits, ending)
         made.on_late = lanes.cut
         port = listener.getsockname()[1]
