@@ -161,7 +161,7 @@ class Served:
         self.server.should_exit = True
 
 
-def until(condition, seconds=10.0):
+def until(condition, seconds=30.0):
     """Wait for a condition; a test fails that waits too long."""
     end = time.monotonic() + seconds
     while not condition():
@@ -176,7 +176,7 @@ def laned(annotate, room=Room()):
 
 def client_of(url):
     """A client that does not take the time to make ready for encryption."""
-    return httpx.Client(base_url=url, verify=False, timeout=20, trust_env=False)
+    return httpx.Client(base_url=url, verify=False, timeout=60, trust_env=False)
 
 
 @contextmanager

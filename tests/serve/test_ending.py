@@ -51,7 +51,7 @@ def test_a_request_that_was_on_its_way_is_answered():
         last = answer(connection)
         assert last.startswith(b"HTTP/1.1 200 ")
         assert b"connection: close\r\n" in last.lower()
-        served.thread.join(4)
+        served.thread.join(20)
         assert not served.thread.is_alive()
 
 
@@ -74,8 +74,8 @@ def test_what_takes_too_long_is_told_so():
         last = answer(connection)
         assert last.startswith(b"HTTP/1.1 503 ")
         assert b"connection: close\r\n" in last.lower()
-        assert 0.5 < time.monotonic() - began < 3
-        served.thread.join(4)
+        assert 0.5 < time.monotonic() - began < 9
+        served.thread.join(20)
         assert not served.thread.is_alive()
 
 
@@ -85,20 +85,20 @@ def test_nobody_holds_up_the_end_by_a_slow_body():
         time.sleep(0.1)
         began = time.monotonic()
         served.end()
-        served.thread.join(5)
+        served.thread.join(20)
         assert not served.thread.is_alive()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 9
 
 
 def test_an_end_that_hangs_is_cut_off():
-    with serving(ending=Ending(idle=0.1, answers=0.2, replies=30, all=0.5)) as served:
+    with serving(ending=Ending(idle=0.1, answers=0.2, replies=60, all=0.5)) as served:
         cut = threading.Event()
         served.server.on_stuck = cut.set
         with connected(served) as connection:
             connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
             time.sleep(0.1)
             served.end()
-            assert cut.wait(3)
+            assert cut.wait(20)
 
 
 @pytest.fixture(autouse=True)

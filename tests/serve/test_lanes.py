@@ -32,11 +32,11 @@ def test_what_is_long_does_not_keep_the_short(many):
     with Lanes(Direct(quick), Direct(slow), room(Limits())) as lanes:
         late = lanes.submit(wish(*many))
         until(lambda: slow.batches)
-        assert len(lanes.submit(wish("a" * SHORT)).result(5)) == 1
+        assert len(lanes.submit(wish("a" * SHORT)).result(30)) == 1
         assert lanes.is_ready
         assert not late.done()
         slow.door.set()
-        assert len(late.result(5)) == len(many)
+        assert len(late.result(30)) == len(many)
         assert (lanes.tally.texts, lanes.waiting) == (len(many) + 1, 0)
     assert quick.texts == ["a" * SHORT]
 
