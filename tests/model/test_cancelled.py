@@ -7,7 +7,7 @@ import pytest
 from spanloom.cancellation import Cancelled, cancellable
 from spanloom.document import Document
 
-LONG = "Add 5 ml of buffer . " * 1000
+LONG = "Add 5 ml of buffer .\n" * 400
 
 
 def steps(model, *texts):
@@ -21,7 +21,7 @@ def steps(model, *texts):
 def test_each_batch_each_window_and_each_head_is_a_step(model):
     short = steps(model, "Add water .")
     assert short == 5  # cut twice, a batch, a group of windows, a head
-    assert steps(model, LONG) > 2 * short
+    assert steps(model, LONG) > short + 2
 
 
 def test_it_stops_at_any_step(model):
