@@ -130,9 +130,11 @@ def started(model: Path) -> Iterator[tuple[str, int]]:
 
 
 def resident(process: int) -> float:
-    """Memory that a process holds, in MB."""
+    """Memory that a process and those it started hold, in MB."""
     status = Path(f"/proc/{process}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+    inner = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    own = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+    return own + sum(resident(int(each)) for each in inner)
 
 
 def share(seconds: list[float], part: float) -> float | None:

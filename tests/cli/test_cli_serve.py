@@ -18,11 +18,10 @@ def test_what_it_needs_is_told(fails, monkeypatch):
     assert told.endswith("needs uvicorn, which is not installed: pip install 'spanloom[serve]'")
 
 
-def test_without_a_model_it_says_what_annotate_says(fails, tmp_path, monkeypatch):
-    from spanloom.model import folder
-
-    monkeypatch.setattr(folder, "inside", lambda _: tmp_path)
-    assert fails("serve", code=1) == fails("annotate", "Ada", code=1)
+@pytest.mark.slow
+def test_a_model_that_is_none_is_told_as_annotate_tells_it(fails, tmp_path):
+    said = ["-m", tmp_path / "none"]
+    assert fails("serve", *said, code=1) == fails("annotate", "Ada", *said, code=1)
 
 
 @pytest.mark.parametrize("token", ["two words", "schlüssel", "line\nline"])
@@ -30,6 +29,7 @@ def test_a_token_that_no_head_can_hold_is_refused(fails, token):
     assert "--token" in fails("serve", "--token", token, code=2)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told(fails, home):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -6,13 +6,12 @@ It says its address; when a signal has ended it, how many texts it has annotated
 import sys
 import time
 
-from fake_model import ABOUT, Fake
+from fake_model import ABOUT, Fake, laned
 
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Batcher, Room
+from spanloom.serve.batcher import Room
 from spanloom.serve.limits import Limits
 from spanloom.serve.server import address, listening, run, server
-from spanloom.serve.start import first
 
 fake, limits = Fake(), Limits()
 
@@ -22,9 +21,9 @@ def slowly(documents, tasks, cuts):
     return fake(documents, tasks, cuts)
 
 
-with Batcher(slowly, Room(texts=4), warm=first(ABOUT)) as batcher:
+with laned(slowly, Room(texts=4)) as lanes:
     with listening("127.0.0.1", 0) as listener:
         sys.stdout.write(address(listener) + "\n")
         sys.stdout.flush()
-        run(server(application(batcher, ABOUT, limits), limits), listener)
-sys.stdout.write(str(batcher.tally.texts))
+        run(server(application(lanes, ABOUT, limits), limits), listener)
+sys.stdout.write(str(lanes.tally.texts))

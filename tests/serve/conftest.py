@@ -5,7 +5,7 @@ import json
 
 import httpx
 import pytest
-from fake_model import ABOUT, Fake, batching, serving
+from fake_model import ABOUT, Fake, laned, serving, until
 
 from spanloom.serve.app import application
 
@@ -16,24 +16,25 @@ def fake():
 
 
 @pytest.fixture
-def batcher(fake):
-    with batching(fake) as made:
+def lanes(fake):
+    with laned(fake) as made:
+        until(lambda: made.is_ready)
         yield made
         fake.door.set()
 
 
 @pytest.fixture
-def asked(batcher):
+def asked(lanes):
     """Ask the application: ``asked("/v1/annotate", {"text": …})`` posts, without a body it gets.
 
     A body of bytes is sent as it is; ``about`` and ``token`` are those of the application.
     """
 
-    usual = application(batcher, ABOUT)
+    usual = application(lanes, ABOUT)
 
     def ask(path, body=None, *, about=ABOUT, token=None, **how):
         special = about is not ABOUT or token is not None
-        app = application(batcher, about, token=token) if special else usual
+        app = application(lanes, about, token=token) if special else usual
         return asyncio.run(_asked(app, path, body, how))
 
     return ask

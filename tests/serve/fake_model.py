@@ -6,17 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import httpx
-import uvicorn
 
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
 from spanloom.forms.parts import PARTS, judge
 from spanloom.forms.queries import answered
 from spanloom.serve.about import Ability, About
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Batcher
+from spanloom.serve.batcher import Room
+from spanloom.serve.engine import Unable
+from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
-from spanloom.serve.server import address, listening, server
-from spanloom.serve.start import first, room
+from spanloom.serve.messages import Hello
+from spanloom.serve.problem import told
+from spanloom.serve.server import Ending, Server, address, listening, server
+from spanloom.serve.start import room
 from spanloom.words import fine_words
 
 POISON, DEADLY = "poison", "deadly"
@@ -118,8 +121,28 @@ class Fake:
 
     @property
     def texts(self):
-        """What was computed, warming up left out."""
-        return [text for batch in self.batches[1:] for text in batch]
+        """What was computed."""
+        return [text for batch in self.batches for text in batch]
+
+
+class Direct:
+    """A model in the thread that asks, where the server has a process."""
+
+    def __init__(self, annotate):
+        self.annotate_all = annotate
+
+    def begin(self):
+        return Hello(ABOUT, 1e9)
+
+    def annotate(self, wish, documents, is_over):
+        try:
+            found = self.annotate_all(documents, wish.tasks, wish.cuts)
+        except Exception as error:
+            raise Unable(told(error)) from error
+        return [wish.spell(each) for each in found]
+
+    def end(self):
+        pass
 
 
 @dataclass
@@ -129,8 +152,8 @@ class Served:
     client: httpx.Client
     port: int
     fake: Fake
-    batcher: Batcher
-    server: uvicorn.Server
+    lanes: Lanes
+    server: Server
     thread: threading.Thread
 
     def end(self):
@@ -138,7 +161,7 @@ class Served:
         self.server.should_exit = True
 
 
-def until(condition, seconds=10.0):
+def until(condition, seconds=30.0):
     """Wait for a condition; a test fails that waits too long."""
     end = time.monotonic() + seconds
     while not condition():
@@ -146,28 +169,30 @@ def until(condition, seconds=10.0):
         time.sleep(0.005)
 
 
-def batching(fake, limits=Limits()):
-    return Batcher(fake, room(limits), warm=first(ABOUT))
+def laned(annotate, room=Room()):
+    """Both lanes, which have one model."""
+    return Lanes(Direct(annotate), Direct(annotate), room)
 
 
 def client_of(url):
     """A client that does not take the time to make ready for encryption."""
-    return httpx.Client(base_url=url, verify=False, timeout=20, trust_env=False)
+    return httpx.Client(base_url=url, verify=False, timeout=60, trust_env=False)
 
 
 @contextmanager
-def serving(limits=Limits(), **how):
+def serving(limits=Limits(), ending=Ending(), annotate=None, **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
-    with batching(fake, limits) as batcher, listening("127.0.0.1", 0) as listener:
-        made = server(application(batcher, ABOUT, limits, **how), limits)
+    with laned(annotate or fake, room(limits)) as lanes, listening("127.0.0.1", 0) as listener:
+        made = server(application(lanes, ABOUT, limits, **how), limits, ending)
+        made.on_late = lanes.cut
         port = listener.getsockname()[1]
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            until(lambda: made.started and batcher.is_ready)
+            until(lambda: made.started and lanes.is_ready)
             with client_of(address(listener)) as client:
-                yield Served(client, port, fake, batcher, made, thread)
+                yield Served(client, port, fake, lanes, made, thread)
         finally:
             fake.door.set()
             made.should_exit = True

@@ -6,7 +6,7 @@ import pytest
 from fake_model import NAMES, serving, until
 
 from spanloom.document import Document
-from spanloom.serve.batcher import Wish
+from spanloom.serve.jobs import Wish
 from spanloom.serve.limits import Limits
 
 HEADS = {"content-type": "application/json"}
@@ -18,9 +18,9 @@ def full(**how):
     with serving(Limits(waiting=1, body=1000), **how) as served:
         served.fake.door.clear()
         wish = Wish((Document("a"),), (NAMES,), str)
-        served.batcher.submit(wish)
-        until(lambda: not served.batcher.waiting)
-        kept = served.batcher.submit(wish)
+        served.lanes.submit(wish)
+        until(lambda: not served.lanes.waiting)
+        kept = served.lanes.submit(wish)
         yield served, kept
 
 

@@ -1,5 +1,6 @@
 """``spanloom serve``: a model behind a page and an HTTP API."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -26,22 +27,28 @@ def serve(
 ) -> None:
     """Serve a model by HTTP: a page at /, POST /v1/annotate, /v1/ask, /v1/classify, GET /v1/model.
 
-    SIGTERM or Ctrl-C ends it when the requests it has taken are answered.
+    SIGTERM or Ctrl-C ends it when the requests it has taken are answered, or after 10 seconds.
 
     Example: spanloom serve -m runs/wlp --port 8080
     """
     PackageMissing.check("serve", "serve", "fastapi", "uvicorn")
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise WrongUse("--token: expected printable ASCII without blanks")
-    from spanloom.model import folder
-    from spanloom.serve.about import about
+    from spanloom.serve.engine import Process
     from spanloom.serve.server import address, listening
     from spanloom.serve.start import start
+    from spanloom.serve.worker import Options
 
-    loaded = folder.load(model, device=device, precision=precision)
-    told = about(loaded, model or folder.DEFAULT, folder.card_of(model))
-    with listening(host, port) as listener:
-        tasks = listed(each.name for each in told.tasks if each.doors)
-        say(f"model {told.name} on {told.compute}; tasks: {tasks}")
-        say(f"serving at {address(listener)}; Ctrl-C ends it")
-        start(loaded, told, listener, token=token)
+    short, long = (
+        Process(Options(model, device, precision, background).command())
+        for background in (False, True)
+    )
+    with ExitStack() as stack:
+        stack.callback(short.end)
+        stack.callback(long.end)
+        hello = short.begin()
+        with listening(host, port) as listener:
+            tasks = listed(each.name for each in hello.about.tasks if each.doors)
+            say(f"model {hello.about.name} on {hello.about.compute}; tasks: {tasks}")
+            say(f"serving at {address(listener)}; Ctrl-C ends it")
+            start((short, long), hello, listener, token=token)

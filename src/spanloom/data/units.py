@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from spanloom.cancellation import checkpoint
 from spanloom.data.pieces import Pieces
 from spanloom.data.windows import pack
 from spanloom.document import Document
@@ -82,7 +83,9 @@ class Sizes:
 
 def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:
     """Cut a text and its queries into words, given ones if there are any, sentences and pieces."""
+    checkpoint()
     found = words_of(document, split)
+    checkpoint()
     forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))

@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from spanloom.cancellation import checkpoint
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
 from spanloom.encoders import _bert, _shape, casing
@@ -124,6 +125,7 @@ class Transformer(nn.Module):
         shapes = None if self.spelling is None else _shapes(batch)
         parts, done = [], 0
         for windows, longest in _alike(batch.mask.sum(1)):
+            checkpoint()
             mixed = self.mixed(self._read(batch, shapes, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)

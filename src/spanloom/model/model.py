@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from spanloom.cancellation import checkpoint
 from spanloom.config.recipe import Recipe
 from spanloom.data.batches import by_length, collate
 from spanloom.data.pieces import Pieces
@@ -160,10 +161,12 @@ class Model:
             for unit in reading.units(row, each.cut, sizes, self.prompt)
         ]
         for group in by_length(held, words, window=window):
+            checkpoint()
             batch = collate(group, self.pieces, window).to(self.compute.device)
             with torch.inference_mode(), self.compute.autocast():
                 vectors = self.network.read(batch, tasks)
                 for name, task in tasks.items():
+                    checkpoint()
                     given = None
                     if name in told:
                         given = task.targets(group, told[name]).to(self.compute.device)

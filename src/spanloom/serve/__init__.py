@@ -1,1 +1,1 @@
-"""The HTTP API: requests in, annotation out, by one model thread."""
+"""The HTTP API: requests in, annotation out, by two model processes."""

@@ -1,7 +1,7 @@
 """The addresses of the API, and the way every request takes to them.
 
     counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ refusal ▶ FastAPI's routes ▶
-    the queue
+    the queues
 
 The page for browsers sets the content policy that it needs on its own reply.
 """
@@ -18,8 +18,9 @@ from starlette.types import ASGIApp
 from spanloom.serve import browser, described, requests
 from spanloom.serve.about import About
 from spanloom.serve.access import Access
-from spanloom.serve.batcher import Batcher, Failed, Full, Stopped
+from spanloom.serve.batcher import Failed, Full, Stopped
 from spanloom.serve.headers import Secured
+from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.metrics import MEDIA, Counted, rendered
 from spanloom.serve.problem import BROKEN, GONE, Problem, Problems
@@ -34,9 +35,9 @@ _SOON = {"Retry-After": "1"}  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the addresses have in common: the queue, the model as it is told, the limits."""
+    """What the addresses have in common: the queues, the model as it is told, the limits."""
 
-    batcher: Batcher
+    lanes: Lanes
     about: About
     limits: Limits
 
@@ -44,12 +45,20 @@ class Service:
         """Answer a request of the model; raises ``Problem``."""
         said = parsed(await _body(request))
         asked = read(said, self.about, self.limits)
+        self._check(asked.wish.size)
         return Response(asked.reply(await self._pieces(request, asked)), media_type=_JSON)
+
+    def _check(self, size: int) -> None:
+        """Refuse what this machine cannot read in time."""
+        if size > self.limits.request:
+            expected = f"expected up to {self.limits.request} characters in all, got {size}"
+            told = f"{expected}; this machine reads no more in {self.limits.compute:g} seconds"
+            raise Problem(413, told, where="body")
 
     async def _pieces(self, request: Request, asked: Asked) -> tuple[str, ...]:
         """Wait for the model, but not longer than the client does, or than the limit is."""
         try:
-            taken = self.batcher.submit(asked.wish)
+            taken = self.lanes.submit(asked.wish)
         except Full as error:
             raise busy() from error
         except Stopped as error:
@@ -105,17 +114,17 @@ async def _gone(request: Request) -> None:
 
 
 def application(
-    batcher: Batcher,
+    lanes: Lanes,
     about: About,
     limits: Limits = Limits(),
     *,
     token: str | None = None,
 ) -> ASGIApp:
-    """Return the server as an ASGI application; ``batcher`` is started and ended by the caller.
+    """Return the server as an ASGI application; ``lanes`` are started and ended by the caller.
 
     With a ``token`` only those who send it are answered.
     """
-    service = Service(batcher, about, limits)
+    service = Service(lanes, about, limits)
     api = FastAPI(
         title="Spanloom",
         description=described.SUMMARY,
@@ -129,7 +138,7 @@ def application(
         },
     )
     api.include_router(_model_routes(service))
-    inner: ASGIApp = Receipt(Refusal(api, batcher, described.ASKING), limits)
+    inner: ASGIApp = Receipt(Refusal(api, lanes, described.ASKING), limits)
     if token is not None:
         inner = Access(inner, token)
     counted = Counted(Secured(Problems(inner)), described.PATHS)
@@ -167,12 +176,14 @@ def _state_routes(service: Service, counted: Counted) -> APIRouter:
 
     @router.get("/health/live", **described.LIVE)
     async def live() -> Response:
+        if not service.lanes.is_live:
+            raise Problem(503, "the model has ended; another is begun", headers=_SOON)
         return Response('{"status": "live"}', media_type=_JSON)
 
     @router.get("/health/ready", **described.READY)
     async def ready() -> Response:
-        if not service.batcher.is_ready:
-            raise Problem(503, "the model is not ready, or has ended", headers=_SOON)
+        if not service.lanes.is_ready:
+            raise Problem(503, "the model is not warm, is stuck, or has ended", headers=_SOON)
         return Response('{"status": "ready"}', media_type=_JSON)
 
     @router.get("/", **described.PAGE)
@@ -181,7 +192,7 @@ def _state_routes(service: Service, counted: Counted) -> APIRouter:
 
     @router.get("/metrics", **described.METRICS)
     async def metrics() -> Response:
-        return Response(rendered(counted, service.batcher), media_type=MEDIA)
+        return Response(rendered(counted, service.lanes), media_type=MEDIA)
 
     return router
 

@@ -37,7 +37,7 @@ _WRONG = {
     400: "the body is no JSON",
     404: "the model has no such task",
     408: "the body came too slowly",
-    413: "a body or a text is too long",
+    413: "a body or a text is too long, or all texts are",
     415: "the body does not say that it is JSON",
     422: "JSON, but no request that is known here",
     500: "the model failed on a text, which `where` names",
@@ -130,12 +130,17 @@ MODEL = _get(
     "application/json",
     {"name": "spanloom-en", "licence": "cc-by-sa-4.0", "tasks": [], "scores": [], "licences": {}},
 )
-LIVE = _get("Whether the server answers at all.", "application/json", {"status": "live"})
+LIVE = _get(
+    "Whether the server answers, and has a model.",
+    "application/json",
+    {"status": "live"},
+    "the model has ended and is not replaced yet",
+)
 READY = _get(
     "Whether the model takes requests.",
     "application/json",
     {"status": "ready"},
-    "the model is not warm yet, or has ended",
+    "the model is not warm yet, is stuck, or has ended",
 )
 PAGE = _get("The page: texts annotated and drawn in a browser.", "text/html", "<!DOCTYPE html>")
 METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from spanloom.serve.batcher import Batcher
+from spanloom.serve.lanes import Lanes
 from spanloom.serve.problem import GONE
 
 MEDIA = "text/plain; version=0.0.4"
@@ -75,15 +75,18 @@ class Counted:
             yield _row(f"{name}_count", below, {"path": path})
 
 
-def rendered(counted: Counted, batcher: Batcher) -> str:
+def rendered(counted: Counted, lanes: Lanes) -> str:
     """Return all that is known as one text."""
-    tally = batcher.tally
+    tally = lanes.tally
     plain = (
-        ("spanloom_ready", "gauge", "whether the model takes requests", int(batcher.is_ready)),
-        ("spanloom_waiting_requests", "gauge", "requests in the queue", batcher.waiting),
+        ("spanloom_ready", "gauge", "whether the model takes requests", int(lanes.is_ready)),
+        ("spanloom_long_ready", "gauge", "whether long ones are, too", int(lanes.long.is_ready)),
+        ("spanloom_waiting_requests", "gauge", "requests in the queue", lanes.waiting),
         ("spanloom_batches_total", "counter", "batches annotated", tally.batches),
         ("spanloom_texts_total", "counter", "texts annotated", tally.texts),
         ("spanloom_failed_texts_total", "counter", "texts the model failed on", tally.failed),
+        ("spanloom_stopped_batches_total", "counter", "batches given up", tally.stopped),
+        ("spanloom_lost_processes_total", "counter", "model processes replaced", tally.lost),
         ("spanloom_model_seconds_total", "counter", "seconds of the model's work", tally.seconds),
     )
     lines = list(counted.lines())

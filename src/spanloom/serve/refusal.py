@@ -5,7 +5,7 @@ from itertools import cycle
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from spanloom.serve.batcher import Batcher
+from spanloom.serve.lanes import Lanes
 from spanloom.serve.problem import Problem
 
 # Seconds until a client shall come again, by turns: who goes together does not come back together.
@@ -25,14 +25,14 @@ class Refusal:
     body has been read, so that the connection stays as it is.
     """
 
-    def __init__(self, app: ASGIApp, batcher: Batcher, paths: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, lanes: Lanes, paths: Iterable[str]) -> None:
         """``paths`` are the addresses that ask the model."""
-        self.app, self.batcher, self.paths = app, batcher, frozenset(paths)
+        self.app, self.lanes, self.paths = app, lanes, frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on."""
         asks = scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in self.paths
-        if asks and self.batcher.is_full:
+        if asks and self.lanes.is_full:
             await busy().response()(scope, receive, send)
         else:
             await self.app(scope, receive, send)

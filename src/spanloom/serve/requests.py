@@ -8,7 +8,7 @@ from spanloom.document import Document, Query
 from spanloom.errors import DocumentError
 from spanloom.forms.parts import joined
 from spanloom.serve.about import About
-from spanloom.serve.batcher import Wish
+from spanloom.serve.jobs import Wish
 from spanloom.serve.limits import Limits
 from spanloom.serve.problem import Problem
 from spanloom.serve.replies import CUT, FORMS, Answers, Judgements

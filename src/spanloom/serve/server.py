@@ -1,11 +1,14 @@
-"""A socket, uvicorn on it, and an end that loses no request that was taken."""
+"""A socket, uvicorn on it, and an end in time that loses no request that was read."""
 
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 import h11
 import uvicorn
@@ -15,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from spanloom.serve.limits import Limits
 
 _BACKLOG = 2048  # connections that the system holds for us
+_CLOSE = (b"connection", b"close")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -30,7 +34,53 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How long the end may take, in seconds from the signal.
+
+    Connections without a request are kept for ``idle``, as one may be on its way. Requests are
+    waited for until ``answers``, their replies until ``replies``; at ``all`` the process is ended.
+    """
+
+    idle: float = 0.5
+    answers: float = 6.0
+    replies: float = 8.0
+    all: float = 9.5
+
+
+class Server(uvicorn.Server):
+    """uvicorn with an end that is bounded, whoever computes or holds a connection.
+
+    ``on_late`` has what is computed then answered at once, ``on_stuck`` ends the process.
+    """
+
+    def __init__(self, config: uvicorn.Config, ending: Ending) -> None:
+        """Take the times of the end."""
+        super().__init__(config)
+        self.ending = ending
+        self.on_late: Callable[[], None] = lambda: None
+        self.on_stuck: Callable[[], None] = lambda: None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say on every connection that no further request is answered there, then end."""
+        watchdog = threading.Timer(self.ending.all, self.on_stuck)
+        watchdog.daemon = True
+        watchdog.start()
+        late = asyncio.get_running_loop().call_later(self.ending.answers, self.on_late)
+        for listening in self.servers:
+            listening.close()
+        closing = [*self.server_state.default_headers, _CLOSE]
+        self.server_state.default_headers = closing
+        for connection in self.server_state.connections:
+            if isinstance(connection, _Timely):
+                connection.tell(closing)
+        await asyncio.sleep(self.ending.idle)
+        await super().shutdown(sockets)
+        late.cancel()
+        watchdog.cancel()
+
+
+def server(app: ASGIApp, limits: Limits, ending: Ending = Ending()) -> Server:
     """Return the server, still to be run.
 
     When it is told to end it takes no new connections, and answers the requests it has.
@@ -39,27 +89,28 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
     class Timely(_Timely):
         seconds = limits.receipt
 
+    last: dict[str, Any] = {"timeout_graceful_shutdown": ending.replies - ending.idle}
     config = uvicorn.Config(
         app,
+        **last,  # a float is as good as the int that it asks for
         http=Timely,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=round(limits.receipt + limits.compute) + 5,
     )
-    return uvicorn.Server(config)
+    return Server(config, ending)
 
 
-def run(made: uvicorn.Server, listener: socket.socket) -> None:
+def run(made: Server, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, then until the last request is answered."""
     with _ended_by_signals(made):
         made.run(sockets=[listener])
 
 
 @contextmanager
-def _ended_by_signals(made: uvicorn.Server) -> Iterator[None]:
+def _ended_by_signals(made: Server) -> Iterator[None]:
     """Have signals end the server, before and after its own handlers stand too.
 
     uvicorn raises the signals it got once more when all is done, which would end the process as if
@@ -103,6 +154,11 @@ class _Timely(H11Protocol):
         """Wait no more."""
         self._stop()
         super().connection_lost(exc)
+
+    def tell(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Have the reply that is still to come say these, too."""
+        if self.cycle is not None and not self.cycle.response_started:
+            self.cycle.default_headers = headers
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.transport.close)

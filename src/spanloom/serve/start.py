@@ -1,53 +1,60 @@
-"""A loaded model, a socket: the parts put together and run until the end."""
+"""Two model processes, a socket: the parts put together and run until the end."""
 
+import os
 import socket
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import threading
 
-from spanloom.document import Document, Query
-from spanloom.serve.about import About
+from spanloom.errors import ModelError
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Batcher, Room, Wish
+from spanloom.serve.batcher import Room
+from spanloom.serve.engine import Engine
+from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
-from spanloom.serve.replies import as_json
-from spanloom.serve.server import run, server
+from spanloom.serve.messages import Hello
+from spanloom.serve.server import Ending, run, server
 
-if TYPE_CHECKING:
-    from spanloom.model.model import Model
-
-# Seconds that the model thread computes on while another waits for its turn. Those who knock need
-# several turns each, one a call of the system: at Python's 5 ms, hundreds could wait for seconds.
-_TURN = 1e-4
-_FIRST = Document("A first text warms the model.", queries=(Query("Q1", "What does it warm?"),))
+_CUT = 1  # the exit code where the end had to be cut short
 
 
 def start(
-    model: "Model",
-    about: About,
+    engines: tuple[Engine, Engine],
+    hello: Hello,
     listener: socket.socket,
     *,
     token: str | None = None,
     limits: Limits = Limits(),
+    ending: Ending = Ending(),
 ) -> None:
-    """Serve a model until SIGTERM or SIGINT, and end when the requests it has are answered."""
+    """Serve a model until SIGTERM or SIGINT, and end when the requests it has are answered.
 
-    def annotate(
-        documents: Sequence[Document], tasks: tuple[str, ...], cuts: bool
-    ) -> Iterable[Document]:
-        return model.annotate(documents, tasks, cuts=cuts)
+    ``engines`` are for short requests and for long ones; the first was begun and said ``hello``.
+    What cannot be answered in ``ending.answers`` seconds is told so; after ``ending.all`` the
+    process ends, with exit code 1. Raises ``ModelError`` where an engine was lost and cannot be
+    begun anew.
+    """
+    limits = limits.within(hello.speed)
+    lost = threading.Event()
 
-    sys.setswitchinterval(_TURN)
-    with Batcher(annotate, room(limits), warm=first(about)) as batcher:
-        run(server(application(batcher, about, limits, token=token), limits), listener)
+    def die() -> None:
+        lost.set()
+        made.should_exit = True
+
+    def kill() -> None:
+        lanes.cut()
+        sys.stderr.flush()
+        os._exit(_CUT)
+
+    lanes = Lanes(*engines, room(limits), die)
+    made = server(application(lanes, hello.about, limits, token=token), limits, ending)
+    made.on_late, made.on_stuck = lanes.cut, kill
+    with lanes:
+        run(made, listener)
+        lanes.cut()
+    if lost.is_set():
+        raise ModelError("the model process ended, and cannot be begun anew")
 
 
 def room(limits: Limits) -> Room:
     """Return how much may wait by these limits."""
-    return Room(requests=limits.waiting, queued=limits.queued)
-
-
-def first(about: About) -> Wish:
-    """Return what a model does before it is ready: each task that one text is enough for, once."""
-    tasks = (*about.annotating(), *about.answering(), *about.judging(pair=False))
-    return Wish((_FIRST,), tuple(dict.fromkeys(tasks)), as_json)
+    return Room(requests=limits.waiting, queued=limits.queued, patience=limits.compute / 4)

@@ -1,0 +1,215 @@
+"""Whether one client's poisonous text harms all others, and whether a server under it ends.
+
+    python benchmarks/poison.py [MODEL] [--seconds 300] [--rate 20] [--clients 16] [--json FILE]
+
+Clients send texts of 30 words, ``--rate`` a second in all, whatever comes back (who is late sends
+at once), for some seconds; and once more while another client sends one text again and again:
+37,733 characters without a full stop, so one sentence. Then, in the midst of it, SIGTERM. Times are
+from the moment when a request was due. The rate should load the machine, but not to its limit.
+"""
+
+import argparse
+import asyncio
+import os
+import platform
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from serve import WORDS, Seen, put, reply, request, share
+
+DEFAULT = Path(__file__).parents[1] / "src/spanloom/models/spanloom-en"
+LENGTH = 37_733
+LATE = 60.0  # seconds after which a server that was told to end is killed
+
+
+def poison() -> str:
+    """One sentence that does not end."""
+    chosen = [word for word in WORDS if word != "."]
+    return " ".join(islice(cycle(chosen), LENGTH))[:LENGTH]
+
+
+@contextmanager
+def started(model: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start a server on a free port; its address and its process."""
+    command = [sys.executable, "-m", "spanloom", "serve", "-m", str(model), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                print(line, end="", file=sys.stderr)
+                if found := re.search(r"http://\S+:\d+", line):
+                    yield found[0], process
+                    break
+            else:
+                raise SystemExit("the server did not start")
+        finally:
+            process.kill()
+
+
+async def usual(url: str, row: int, end: float, chosen: argparse.Namespace, seen: Seen) -> None:
+    """Send short texts at a fixed rate, each client a little later than the one before it."""
+    place, chance, gap = urlsplit(url), random.Random(row), chosen.clients / chosen.rate
+    due = time.monotonic() + gap * row / chosen.clients
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    try:
+        while due < end:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            if reader.at_eof():  # closed while nothing was asked
+                return
+            text = " ".join(chance.choices(WORDS[:-1], k=29)) + " ."
+            writer.write(request(place.netloc, text))
+            head = await reply(reader)
+            seen.add(head.status, time.monotonic() - due)
+            due += gap
+            if head.last:
+                return
+    except (OSError, asyncio.IncompleteReadError):
+        seen.broken += 1
+    finally:
+        writer.close()
+
+
+async def poisonous(url: str, seen: Seen) -> None:
+    """Send the poisonous text until cancelled, each time when the last one was answered."""
+    place, text = urlsplit(url), poison()
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        except OSError:
+            return
+        try:
+            began = time.monotonic()
+            writer.write(request(place.netloc, text))
+            head = await reply(reader)
+            seen.add(head.status, time.monotonic() - began)
+            if head.status != 200:
+                await asyncio.sleep(min(1.0, head.later))
+        except (OSError, asyncio.IncompleteReadError):
+            seen.broken += 1
+        finally:
+            writer.close()
+
+
+async def phase(url: str, chosen: argparse.Namespace, poisoned: Seen | None) -> Seen:
+    """Let the usual clients ask for some seconds, beside the poisonous one if there is one."""
+    seen, end = Seen(), time.monotonic() + chosen.seconds
+    beside = [asyncio.create_task(poisonous(url, poisoned))] if poisoned is not None else []
+    await asyncio.gather(*(usual(url, row, end, chosen, seen) for row in range(chosen.clients)))
+    for each in beside:
+        each.cancel()
+    await asyncio.gather(*beside, return_exceptions=True)
+    return seen
+
+
+async def ended(
+    url: str, process: subprocess.Popen[str], chosen: argparse.Namespace
+) -> dict[str, Any]:
+    """Send SIGTERM while all clients ask; what became of it."""
+    seen, bad, end = Seen(), Seen(), time.monotonic() + LATE
+    asking = [
+        asyncio.create_task(usual(url, row, end, chosen, seen)) for row in range(chosen.clients)
+    ]
+    asking.append(asyncio.create_task(poisonous(url, bad)))
+    await asyncio.sleep(3)
+    began = time.monotonic()
+    os.kill(process.pid, signal.SIGTERM)
+    try:
+        code: int | None = await asyncio.to_thread(process.wait, LATE)
+    except subprocess.TimeoutExpired:
+        code = None
+    seconds = time.monotonic() - began
+    await asyncio.wait(asking, timeout=5)
+    for each in asking:
+        each.cancel()
+    return {
+        "seconds": round(seconds, 2),
+        "exit_code": code,
+        "usual": statuses(seen),
+        "usual_broken": seen.broken,
+        "poison": statuses(bad),
+    }
+
+
+def statuses(seen: Seen) -> dict[str, int]:
+    """How often each status came."""
+    return {str(status): count for status, count in sorted(seen.statuses.items())}
+
+
+def told(seen: Seen) -> dict[str, Any]:
+    """What the usual clients saw."""
+    every = [each for seconds in seen.seconds.values() for each in seconds]
+    return {
+        "requests": len(every),
+        "p50_ms": share(every, 0.5),
+        "p99_ms": share(every, 0.99),
+        "slowest_ms": share(every, 1.0),
+        "statuses": statuses(seen),
+        "broken_connections": seen.broken,
+    }
+
+
+def processor() -> str:
+    """What the machine calls its processor."""
+    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    return f"{found[1] if found else platform.processor()}, {os.cpu_count()} processors"
+
+
+def measured(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Both phases and the end, of one server."""
+    with started(chosen.model) as (url, process):
+        warm = argparse.Namespace(**{**vars(chosen), "seconds": chosen.warm})
+        asyncio.run(phase(url, warm, None))
+        without = told(asyncio.run(phase(url, chosen, None)))
+        bad = Seen()
+        beside = told(asyncio.run(phase(url, chosen, bad)))
+        answered = Counter(bad.statuses)
+        end = asyncio.run(ended(url, process, chosen))
+    times = [each for seconds in bad.seconds.values() for each in seconds]
+    return {
+        "processor": processor(),
+        "seconds": chosen.seconds,
+        "clients": chosen.clients,
+        "rate": chosen.rate,
+        "without": without,
+        "beside": beside,
+        "ratio_p99": round(beside["p99_ms"] / without["p99_ms"], 2),
+        "poison": {
+            "characters": LENGTH,
+            "statuses": {str(status): count for status, count in sorted(answered.items())},
+            "p50_ms": share(times, 0.5),
+            "broken_connections": bad.broken,
+        },
+        "end": end,
+    }
+
+
+def main() -> None:
+    """Measure, print, and save where that is asked for."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("model", type=Path, nargs="?", default=DEFAULT)
+    arguments.add_argument("--seconds", type=float, default=300.0)
+    arguments.add_argument("--warm", type=float, default=10.0, help="seconds of load before")
+    arguments.add_argument("--rate", type=float, default=20.0, help="requests a second in all")
+    arguments.add_argument("--clients", type=int, default=16)
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    result = measured(chosen)
+    put(result, chosen.json)
+    refused = {int(each) for each in result["beside"]["statuses"]} - {200}
+    late = result["end"]["exit_code"] is None or result["end"]["seconds"] > 10
+    sys.exit(bool(refused) or result["ratio_p99"] > 2 or late)
+
+
+if __name__ == "__main__":
+    main()

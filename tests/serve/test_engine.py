@@ -1,0 +1,144 @@
+"""A model process: what it is told and tells, what it survives, how it is replaced."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fake_model import ABOUT, MOOD, NAMES, POISON, WHO, annotated, until
+
+from spanloom.cancellation import Cancelled
+from spanloom.document import Document, Query
+from spanloom.errors import ModelError
+from spanloom.forms.parts import joined
+from spanloom.serve.engine import Lost, Process, Unable
+from spanloom.serve.jobs import Wish
+from spanloom.serve.messages import batch, wished
+from spanloom.serve.replies import FORMS, Answers, Judgements, as_json
+
+HERE = Path(__file__).parent
+ASKING = Document("Ada met\nBob.\u2028 😀", name="a", queries=(Query("Q1", "Who met Bob?"),))
+
+
+@pytest.fixture(scope="module")
+def command():
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), *sys.path])
+    yield [sys.executable, str(HERE / "child_worker.py")]
+    del os.environ["PYTHONPATH"]
+    if before is not None:
+        os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(scope="module")
+def warm(command):
+    made = Process(command, grace=1.5)
+    made.begin()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def process(warm):
+    warm.begin()
+    return warm
+
+
+def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), spell=as_json):
+    documents = [Document(each) for each in texts]
+    return process.annotate(Wish(tuple(documents), tasks, spell), documents, is_over)
+
+
+@pytest.mark.parametrize(
+    "spell", [*FORMS.values(), Answers(((WHO, "answers"),)), Judgements(((MOOD, "moods"),))]
+)
+def test_a_wish_comes_through_as_it_is(spell):
+    for document in (ASKING, joined("pair", "Ada met Bob.", "She did.")):
+        wish = Wish((document,), (NAMES, MOOD), spell, True)
+        assert wished(batch(1, wish, wish.documents)) == wish
+
+
+@pytest.mark.slow
+def test_it_tells_the_model_and_its_speed(process):
+    hello = process.begin()
+    assert hello.about == ABOUT
+    assert hello.speed > 100
+
+
+@pytest.mark.slow
+def test_what_is_annotated_is_as_without_a_process(process):
+    expected = [as_json(annotated(Document(each), (NAMES,), False)) for each in ("Ada", "Bob 😀")]
+    assert asked(process, "Ada", "Bob 😀") == expected
+
+
+@pytest.mark.slow
+def test_long_texts_go_through_pipes(process):
+    text = "ada met bob. " * 50_000
+    assert len(asked(process, text)[0]) > len(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", [POISON, "panic"])
+def test_it_survives_what_a_model_raises(process, what):
+    before = process._child
+    with pytest.raises(Unable, match=r"^(ValueError|Panic) at child_worker.py:\d+$"):
+        asked(process, f"{what} secret")
+    assert asked(process, "Ada")
+    assert process._child is before
+
+
+@pytest.mark.slow
+def test_it_stops_at_a_checkpoint_when_it_is_over(process):
+    end, before = time.monotonic() + 0.1, process._child
+    with pytest.raises(Cancelled):
+        asked(process, "endless", is_over=lambda: time.monotonic() > end)
+    assert time.monotonic() < end + 1.5
+    assert asked(process, "Ada")
+    assert process._child is before
+
+
+@pytest.mark.slow
+def test_a_process_that_is_stuck_is_ended_and_replaced(process):
+    with pytest.raises(Lost):
+        asked(process, "stuck", is_over=lambda: True)
+    with pytest.raises(Lost):
+        asked(process, "Ada")
+    process.begin()
+    assert asked(process, "Ada")
+
+
+@pytest.mark.slow
+def test_a_process_that_crashes_is_replaced(process):
+    with pytest.raises(Lost):
+        asked(process, "crash")
+    process.begin()
+    assert asked(process, "Ada")
+
+
+@pytest.mark.slow
+def test_why_there_is_no_model_is_told(command):
+    made = Process([*command, "runs/x: no recipe.yaml"])
+    with pytest.raises(ModelError, match=r"^runs/x: no recipe.yaml$"):
+        made.begin()
+    made.end()
+
+
+@pytest.mark.slow
+def test_what_never_begins_is_given_up(monkeypatch):
+    monkeypatch.setattr("spanloom.serve.engine._PAUSES", (0.0, 0.01, 0.01))
+    made = Process([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(Lost):
+        made.begin()
+
+
+@pytest.mark.slow
+def test_it_does_not_outlive_the_server(command):
+    made = Process(command)
+    made.begin()
+    child = made._child._process
+    child.stdin.close()  # as the end of the server does
+    until(lambda: child.poll() is not None)
+    made.end()
+    with pytest.raises(Lost):
+        made.begin()

@@ -1,0 +1,130 @@
+"""Which requests go where, what a machine's speed allows, and what a lost model comes to."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from fake_model import ABOUT, NAMES, Direct, Fake, client_of, laned, serving, until
+
+from spanloom.document import Document
+from spanloom.errors import ModelError
+from spanloom.serve.engine import Lost
+from spanloom.serve.jobs import Wish
+from spanloom.serve.lanes import SHORT, Lanes
+from spanloom.serve.limits import Limits
+from spanloom.serve.messages import Hello
+from spanloom.serve.server import Ending, address, listening
+from spanloom.serve.start import room, start
+
+LONG = "a" * (SHORT + 1)
+
+
+def wish(*texts):
+    return Wish(tuple(map(Document, texts)), (NAMES,), str)
+
+
+@pytest.mark.parametrize("many", [(LONG,), ("a", LONG), ("a" * 1000,) * 9])
+def test_what_is_long_does_not_keep_the_short(many):
+    slow, quick = Fake(), Fake()
+    slow.door.clear()
+    with Lanes(Direct(quick), Direct(slow), room(Limits())) as lanes:
+        late = lanes.submit(wish(*many))
+        until(lambda: slow.batches)
+        assert len(lanes.submit(wish("a" * SHORT)).result(30)) == 1
+        assert lanes.is_ready
+        assert not late.done()
+        slow.door.set()
+        assert len(late.result(30)) == len(many)
+        assert (lanes.tally.texts, lanes.waiting) == (len(many) + 1, 0)
+    assert quick.texts == ["a" * SHORT]
+
+
+def test_a_server_answers_short_texts_while_a_long_one_is_computed():
+    def annotate(documents, tasks, cuts):
+        if len(documents[0].text) > SHORT:
+            door.wait()
+        return fake(documents, tasks, cuts)
+
+    fake, door = Fake(), threading.Event()
+    with serving(Limits(compute=0.5), annotate=annotate) as served:
+        late = served.lanes.submit(wish(LONG))
+        reply = served.client.post("/v1/annotate", json={"text": LONG})
+        assert (reply.status_code, reply.json()["title"]) == (504, "Gateway Timeout")
+        for _ in range(3):
+            assert served.client.post("/v1/annotate", json={"text": "Ada"}).status_code == 200
+            assert served.client.get("/health/ready").status_code == 200
+        assert not late.done()
+        door.set()
+
+
+def test_limits_are_what_a_machine_can_do_in_time():
+    limits = Limits(compute=10).within(1000)
+    assert (limits.characters, limits.request, limits.queued) == (5000, 5000, 10_000)
+    assert Limits().within(1e9) == Limits()
+    assert Limits().within(1e-9).characters == 1
+
+
+def test_what_is_too_much_for_the_machine_is_refused_with_the_number():
+    with serving(Limits(compute=1).within(100)) as served:
+        told = served.client.get("/v1/model").json()["limits"]
+        assert (told["characters"], told["request"]) == (50, 50)
+        for said, where in (({"text": "a" * 51}, "text"), ({"texts": ["a" * 17] * 3}, "body")):
+            reply = served.client.post("/v1/annotate", json=said)
+            assert (reply.status_code, reply.json()["where"]) == (413, where)
+            assert "50 characters" in reply.json()["detail"]
+        asked = {"text": "a" * 20, "questions": ["who", "what", "why"]}
+        assert served.client.post("/v1/ask", json=asked).status_code == 413
+        assert served.client.post("/v1/annotate", json={"text": "a" * 50}).status_code == 200
+        assert served.fake.texts == ["a" * 50]
+
+
+class Mortal(Direct):
+    """A model that is lost at the first text, and cannot be begun anew."""
+
+    is_dead = False
+
+    def begin(self):
+        if self.is_dead:
+            raise Lost
+        return super().begin()
+
+    def annotate(self, wish, documents, is_over):
+        self.is_dead = True
+        raise Lost
+
+
+def test_a_server_whose_model_is_gone_for_good_ends_with_an_error():
+    statuses = []
+
+    def ask(url):
+        with client_of(url) as client:
+            until(lambda: client.get("/health/ready").status_code == 200)
+            statuses.append(client.post("/v1/annotate", json={"text": "a"}).status_code)
+
+    with listening("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=ask, args=(address(listener),))
+        thread.start()
+        engines = (Mortal(None), Direct(None))
+        with pytest.raises(ModelError, match="cannot be begun anew"):
+            start(engines, Hello(ABOUT, 1e9), listener, ending=Ending(idle=0.2))
+        thread.join()
+    assert statuses == [503]
+
+
+def test_lanes_are_ready_when_their_models_are(fake):
+    with laned(fake) as lanes:
+        until(lambda: lanes.is_ready and lanes.long.is_ready)
+        assert lanes.is_live
+        assert not lanes.is_full
+    assert not lanes.is_ready
+
+
+@pytest.mark.slow
+def test_the_process_that_listens_holds_no_model():
+    code = "import spanloom.serve.start, sys; print({'torch', 'spacy'} & set(sys.modules))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout.strip() == "set()"
