@@ -119,7 +119,7 @@ def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:
     windows = pack(lengths, 1 if sizes.apart else sizes.window - ahead)
     if not windows:
         return Unit(document, 0, (), (), (), (), (), kept)
-    return replace(unit(document, cut, windows), prompt=kept)
+    return replace(unit(document, cut, windows, sizes), prompt=kept)
 
 
 def _part(cut: Cut, first: int, last: int) -> Cut:
@@ -130,7 +130,8 @@ def _part(cut: Cut, first: int, last: int) -> Cut:
         if a < b:
             inside.append((a - first, b - first))
     words, forms, pieces = cut.words[first:last], cut.forms[first:last], cut.pieces[first:last]
-    return Cut(words, forms, pieces, tuple(inside))
+    inner = frozenset(word - first for word in cut.inner if first < word < last)
+    return Cut(words, forms, pieces, tuple(inside), inner=inner)
 
 
 def _shortened(prompt: Prompt, most: int) -> Prompt:

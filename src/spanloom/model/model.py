@@ -197,7 +197,7 @@ class Model:
 
 def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:
     """The words and sentences that a document was cut into, where it gives none."""
-    bounds, sentences = opened.cut.words, opened.cut.sentences
+    bounds, sentences = opened.cut.words, opened.cut.whole
     at = {
         WORDS: (WORD, bounds),
         SENTENCES: (SENTENCE, [(bounds[a][0], bounds[b - 1][1]) for a, b in sentences]),
