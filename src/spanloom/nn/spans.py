@@ -151,13 +151,6 @@ def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
     return (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
 
 
-def pool(
-    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
-) -> Float[Tensor, "n dim"]:
-    """Weighted mean of ``values`` over each ``[start, end)``; zero where that is empty."""
-    return means(sums(values, weights), bounds)
-
-
 def sums(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
 ) -> Float[Tensor, "place more"]:
