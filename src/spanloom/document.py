@@ -215,7 +215,10 @@ class Document:
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse layers of one name, annotations or queries of one id, spans outside the text."""
+        """Refuse layers of one name, annotations or queries of one id, spans outside the text.
+
+        Blank labels are refused too: nobody could tell what they say.
+        """
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")
@@ -232,6 +235,11 @@ class Document:
                         f"{self.name}: two annotations have the id {annotation.id!r}"
                     )
                 seen.add(annotation.id)
+                if not annotation.label or annotation.label.isspace():
+                    raise DocumentError(
+                        f"{self.name}: annotation {annotation.id!r} needs a label, "
+                        f"got {annotation.label!r:.60}"
+                    )
             for span in layer.spans:
                 if span.end > len(self.text):
                     raise DocumentError(

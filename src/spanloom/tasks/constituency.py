@@ -183,13 +183,12 @@ def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> lis
     """The nodes above the trees of the parts of some sentences, given in characters."""
     top: dict[Fragment, str] = {}
     for span in spans:
-        top.setdefault((span.start, span.end), next(iter(chains.parted(span.label)), ""))
+        top.setdefault((span.start, span.end), chains.parted(span.label)[0])
     made = []
     for parts in sentences:
-        names = Counter(top[part] for part in parts if top.get(part))
-        if names:
-            whole = parts[0][0], parts[-1][1]
-            made.append(Span("", names.most_common(1)[0][0], (whole,)))
+        names = Counter(top[part] for part in parts)
+        whole = parts[0][0], parts[-1][1]
+        made.append(Span("", names.most_common(1)[0][0], (whole,)))
     return made
 
 
@@ -243,12 +242,14 @@ def _make(
     every = {"width": None, "nested": True, "negatives": "all"}
     own = {"around": options.around, "gate": options.gate}
     spans = options.spans().model_copy(update={**every, **own})
+    learnt = inventory(collected)
+    learnt = replace(learnt, spans=tuple(map(chains.named, learnt.spans)))
     return ConstituencyTask(
         name,
         layer,
         Reading(Sentences()),
         spans,
-        inventory(collected),
+        learnt,
         decode=_DECODERS[options.decoder],
         functions=options.functions,
     )
