@@ -175,3 +175,11 @@ def test_nothing_left_refers_to_what_is_gone_and_nothing_else_is_lost(drawn):
 def test_without_nothing_a_layer_stays(drawn):
     layer, _ = drawn
     assert without(layer, set()) == layer
+
+
+@pytest.mark.parametrize(
+    ("chain", "name"),
+    [("S VP", "S VP"), (" CAPTION", "CAPTION"), (" S VP", "S VP"), ("", "TOP"), ("S  NP", "S NP")],
+)
+def test_what_has_no_name_is_left_out_of_a_chain(chain, name):
+    assert chains.named(chain) == name
