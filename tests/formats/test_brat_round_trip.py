@@ -211,3 +211,9 @@ def _with(document, old, new):
         for layer in document.layers
     )
     return replace(document, layers=layers)
+
+
+def test_no_type_of_a_file_is_a_blank_label():
+    assert spelling.read_type("_x_") == (None, "_x_")
+    assert spelling.read_type("layer___x_") == (None, "layer___x_")
+    assert spelling.read_type("_x20_") == (None, "_x20_")

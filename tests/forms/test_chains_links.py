@@ -1,6 +1,7 @@
 """Unary chains, clusters, and layers without some annotations: against plain definitions."""
 
 import networkx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from spanloom.document import (
     Relation,
     Span,
 )
+from spanloom.forms import chains
 from spanloom.forms.chains import JOINT, joined, parted
 from spanloom.forms.kept import without
 from spanloom.forms.links import linked

@@ -125,7 +125,7 @@ def test_what_is_not_read_as_it_stands_is_told_once_a_document(model, caplog):
         Document("add water", name="short"),
         Document("w" * 5000, name="word"),
     ]
-    found = list(model.annotate(documents, cuts=True))
+    found = list(model.annotate(documents, ["steps"], cuts=True))
     assert [len(each["sentences"].spans) for each in found] == [3, 1, 1]
     assert [record.getMessage() for record in caplog.records] == [
         "'long': sentences of over 256 words, read in parts: 2",

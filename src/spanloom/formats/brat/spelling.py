@@ -27,9 +27,9 @@ def write_type(label: str, layer: str | None = None) -> str:
 
 @lru_cache(maxsize=4096)
 def read_type(written: str) -> tuple[str | None, str]:
-    """Return layer (None where the type names none) and label of a brat type."""
+    """Return layer (None where the type names none) and label of a brat type, never a blank one."""
     layer, label = _divide(written)
-    if write_type(label, layer) == written:
+    if label.strip() and write_type(label, layer) == written:
         return layer, label
     return None, written
 
