@@ -23,7 +23,7 @@ Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names none
 WORDS, SENTENCES = "words", "sentences"  # layers that say how the text is cut, not what it means
 GIVEN = (WORDS, SENTENCES)
-_BLANKS = " \t\n\r\f\v"
+BLANKS = " \t\n\r\f\v"  # no label is made of these alone
 WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 
 
@@ -236,7 +236,7 @@ class Document:
                         f"{self.name}: two annotations have the id {annotation.id!r}"
                     )
                 seen.add(annotation.id)
-                if not annotation.label.strip(_BLANKS):
+                if not annotation.label.strip(BLANKS):
                     raise DocumentError(
                         f"{self.name}: annotation {annotation.id!r} needs a label, "
                         f"got {annotation.label!r:.60}"
