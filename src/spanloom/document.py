@@ -23,6 +23,7 @@ Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names none
 WORDS, SENTENCES = "words", "sentences"  # layers that say how the text is cut, not what it means
 GIVEN = (WORDS, SENTENCES)
+BLANKS = " \t\n\r\f\v"  # no label is made of these alone
 WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 
 
@@ -215,7 +216,10 @@ class Document:
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse layers of one name, annotations or queries of one id, spans outside the text."""
+        """Refuse layers of one name, annotations or queries of one id, spans outside the text.
+
+        Blank labels are refused too: nobody could tell what they say.
+        """
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")
@@ -232,6 +236,11 @@ class Document:
                         f"{self.name}: two annotations have the id {annotation.id!r}"
                     )
                 seen.add(annotation.id)
+                if not annotation.label.strip(BLANKS):
+                    raise DocumentError(
+                        f"{self.name}: annotation {annotation.id!r} needs a label, "
+                        f"got {annotation.label!r:.60}"
+                    )
             for span in layer.spans:
                 if span.end > len(self.text):
                     raise DocumentError(

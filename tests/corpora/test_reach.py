@@ -49,6 +49,19 @@ def test_each_reason_for_a_span_by_hand():
     assert whys(spans, width=3, labels=frozenset("A")) == expected
 
 
+def test_what_leaves_a_part_of_a_long_sentence_is_out_of_reach():
+    spans = [span("T1", "A", (4, 13)), span("T2", "A", (8, 18)), span("T3", "A", (24, 32))]
+    grid = Grid(split(TEXT), {2})  # a part begins with the third word
+    judged = span_verdicts(spans, grid, Reach(split, nested=True))
+    assert [each.why for each in judged] == [Why.PARTS, None, Why.SENTENCES]
+    ends = [span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (8, 13))]
+    pairs = [Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T3", "T2")]
+    known = {each.id: each for each in ends}
+    judged = span_verdicts(ends, grid, Reach(split))
+    found = relation_verdicts(pairs, judged, known, grid, Reach(split))
+    assert [each.why for each in found] == [None, Why.APART_PARTS]
+
+
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
     spans = [span("T1", "A", (0, 3)), span("T2", "B", (0, 3)), span("T3", "A", (0, 3))]
     assert whys(spans) == [None, Why.SECOND]

@@ -1,6 +1,7 @@
 """Units to batches, against plain loops over words and pieces."""
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_tokenizers import letters
@@ -108,10 +109,15 @@ def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
 def test_nothing_of_a_huge_sentence_or_word_is_lost(text):
     whole = cut(Document(text), SPLIT, LETTERS)
     made = list(units(0, whole, Sizes(126, 126)))
-    (group,) = by_length(made, 2048, window=126)
-    batch = collate(group, LETTERS, 126)
-    assert batch.words == whole.forms
-    assert "".join(batch.words) == text.replace(" ", "")
-    assert batch.ids.shape[1] <= 128
-    found = batch.ids.flatten()[batch.piece_row].tolist()
-    assert found == [piece for word in whole.pieces for piece in word]
+    found = {}
+    for group in by_length(made, 2048, window=126):
+        batch = collate(group, LETTERS, 126)
+        assert batch.words == tuple(form for each in group for form in each.forms)
+        assert batch.ids.shape[1] <= 128
+        read = batch.ids.flatten()[batch.piece_row]
+        for each, (start, end) in zip(group, batch.units.tolist(), strict=True):
+            first, last = torch.searchsorted(batch.piece_word, torch.tensor([start, end])).tolist()
+            found[each.first] = read[first:last].tolist()
+    pieces = [piece for first in sorted(found) for piece in found[first]]
+    assert pieces == [piece for word in whole.pieces for piece in word]
+    assert "".join(form for each in made for form in each.forms) == text.replace(" ", "")

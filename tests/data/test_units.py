@@ -1,15 +1,17 @@
 """Documents to units: whole sentences, nothing lost, the same at every draw of one seed."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_tokenizers import letters
+from tiny_tokenizers import bytes_bpe, letters
 
-from spanloom.data.units import Sizes, cut, shorten, units
+from spanloom.data.batches import collate
+from spanloom.data.pieces import pieces
+from spanloom.data.units import MOST_PIECES, Sizes, cut, units
 from spanloom.document import Document
+from spanloom.long_sentences import LONGEST
 from spanloom.words import splitter
 
 SPLIT = splitter("fine", "line")
@@ -65,18 +67,68 @@ def test_a_draw_makes_units_of_many_sizes():
     assert {each.length for each in made[:-1]} == set(range(2, 17))
 
 
-@given(text=TEXTS, longest=st.integers(1, 9))
-def test_sentences_are_cut_at_a_length_where_the_caller_asks(text, longest):
-    whole = cut(Document(text), SPLIT, LETTERS)
-    short = replace(whole, sentences=tuple(shorten(whole.sentences, longest)))
-    assert (short.words, short.forms, short.pieces) == (whole.words, whole.forms, whole.pieces)
-    assert all(0 < b - a <= longest for a, b in short.sentences)
-    borders = {b for _, b in short.sentences}
-    assert [place for a, b in short.sentences for place in range(a, b)] == list(
-        range(len(whole.words))
-    )
-    assert {b for _, b in whole.sentences} <= borders
-    assert len(short.sentences) == sum(-(-(b - a) // longest) for a, b in whole.sentences)
+LONG = " ".join(f"{row:x}" for row in range(1000)) + "\nthe end"
+
+
+def _read(unit, window):
+    """The pieces that an encoder reads for each of a unit's words: those around its window too."""
+    batch = collate([unit], LETTERS, window)
+    width = batch.ids.shape[1]
+    rows = batch.piece_row // width
+    return [batch.ids[row][batch.mask[row]].tolist() for row in rows.tolist()], batch
+
+
+@pytest.mark.parametrize("pages", [1, 3])
+@pytest.mark.parametrize("window", [64, 300, 5000])
+def test_a_long_sentence_is_read_in_parts_with_what_stands_beside_them(window, pages):
+    whole = cut(Document(LONG), SPLIT, LETTERS)
+    assert whole.whole == ((0, len(whole.words) - 2), (len(whole.words) - 2, len(whole.words)))
+    made = list(units(0, whole, Sizes(window, window * pages)))
+    assert sum((each.words for each in made), ()) == whole.words
+    assert max(b - a for each in made for a, b in each.sentences) <= LONGEST
+    inner = {each.first + word for each in made for word in each.inner}
+    assert inner == whole.inner != set()
+    flat = [piece for ids in whole.pieces for piece in ids]
+    for each in made:
+        read, batch = _read(each, window)
+        assert batch.piece_word.tolist() == [
+            row for row, ids in enumerate(each.pieces) for _ in ids
+        ]
+        assert batch.ids.flatten()[batch.piece_row].tolist() == [
+            piece for ids in each.pieces for piece in ids
+        ]
+        assert len(batch.ids)
+        assert batch.ids.shape[1] <= window + 2
+        place = sum(map(len, whole.pieces[: each.first]))
+        end = sum(map(len, whole.pieces[:-2]))
+        for row, ids in zip(range(place, end), read, strict=False):
+            # what stands around a piece within its sentence is read with it
+            few = min(8, row), min(8, end - row)
+            around = flat[row - few[0] : row + few[1]]
+            text = ids[1:-1]
+            assert any(text[start : start + len(around)] == around for start in range(len(text))), (
+                row
+            )
+
+
+def test_a_sentence_that_is_read_alone_is_read_without_others():
+    whole = cut(Document("the first\n" + LONG), SPLIT, LETTERS)
+    made = list(units(0, whole, Sizes(64, 64, apart=True)))
+    first, *rest = [each for each in made if not each.inner]
+    assert first.beside == ()
+    assert [each.beside[0][0] for each in rest[:1]] == [()]
+    assert rest[-1].beside == ()
+
+
+def test_of_a_word_like_a_book_the_first_pieces_are_read():
+    bytes_ = pieces(bytes_bpe(), padding=1, unknown=3, mask=3)
+    text = f"a {'b' * (MOST_PIECES + 1)} c {'d' * 10**6}"
+    found = cut(Document(text), SPLIT, bytes_)
+    assert found.clipped == 2
+    assert max(map(len, found.pieces)) == MOST_PIECES
+    assert found.pieces[1] == bytes_(["b" * MOST_PIECES])[0][:MOST_PIECES]
+    assert found.forms == tuple(text.split())
+    assert cut(Document("a b"), SPLIT, bytes_).clipped == 0
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n"])

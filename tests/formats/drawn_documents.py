@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from spanloom.document import (
+    BLANKS,
     MAIN,
     Argument,
     Attribute,
@@ -38,6 +39,7 @@ WORDS = st.one_of(
     st.lists(st.sampled_from(TRICKY), max_size=4).map("".join),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 )
+LABELS = WORDS.filter(lambda word: word.strip(BLANKS))
 ASKED = st.one_of(
     st.sampled_from(["T1", "Q1", "layer", "\ufeff", "\\", "\\n", " a ", "a\r", "meta\tx\ny"]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
@@ -72,7 +74,7 @@ def documents(draw, *, lines=True, scores=False):
     score = number | st.none() if scores else st.none()
     where = st.sampled_from(names)
     spans = [
-        (Span(key, draw(WORDS), draw(fragments(text, lines=lines)), draw(score)), draw(where))
+        (Span(key, draw(LABELS), draw(fragments(text, lines=lines)), draw(score)), draw(where))
         for key, _ in _unique("T", range(draw(st.integers(0, 4))))
     ]
     found = list(spans)
@@ -103,7 +105,7 @@ def _connected(draw, spans, where, score):
     )
     relations = [
         (
-            Relation(key, draw(WORDS), draw(target), draw(target), draw(roles), draw(score)),
+            Relation(key, draw(LABELS), draw(target), draw(target), draw(roles), draw(score)),
             draw(where),
         )
         for key, _ in _unique("R", range(draw(st.integers(0, 2))))
@@ -112,21 +114,21 @@ def _connected(draw, spans, where, score):
     target = st.sampled_from(targets)
     others = [
         (
-            Attribute(key, draw(WORDS), draw(target), draw(WORDS | st.none()), draw(score)),
+            Attribute(key, draw(LABELS), draw(target), draw(WORDS | st.none()), draw(score)),
             draw(where),
         )
         for key, _ in _unique("A", range(draw(st.integers(0, 2))))
     ]
     others += [
         (
-            Normalization(key, *(draw(each) for each in (WORDS, target, WORDS, WORDS, WORDS))),
+            Normalization(key, *(draw(each) for each in (LABELS, target, WORDS, WORDS, WORDS))),
             draw(where),
         )
         for key, _ in _unique("N", range(draw(st.integers(0, 2))))
     ]
     about = st.sampled_from([*targets, "#1", "#2", "T99"])
     others += [
-        (Note(key, draw(WORDS), draw(about), draw(WORDS)), draw(where))
+        (Note(key, draw(LABELS), draw(about), draw(WORDS)), draw(where))
         for key, _ in _unique("#", range(draw(st.integers(0, 2))))
     ]
     return events + relations + others + _equivalences(draw, targets, where)
@@ -141,7 +143,7 @@ def _equivalences(draw, targets, where):
     layers = [draw(where.filter(lambda name: name not in apart)) for _ in groups]
     layers.sort(key=lambda name: (name != MAIN, name))
     return [
-        (Equivalence(key, draw(WORDS), group), layer)
+        (Equivalence(key, draw(LABELS), group), layer)
         for (key, group), layer in zip(_unique("*", groups), layers, strict=True)
     ]
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from drawn_documents import WORDS, documents
+from drawn_documents import LABELS, WORDS, documents
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +57,7 @@ def test_a_changed_annotation_takes_its_line_and_all_others_stay(document, data)
     used = {each.trigger for layer in document.layers for each in layer.events}
     if chosen.id in used:
         return
-    changed = replace(chosen, label=data.draw(WORDS))
+    changed = replace(chosen, label=data.draw(LABELS))
     edited = _with(reading.document, chosen, changed)
     assert (
         read.loads_parts(document.text, write.parts(edited), name=document.name).document == edited
@@ -81,7 +81,7 @@ def test_removed_annotations_leave_and_their_ids_stay_unused(document):
     assert not {fresh(kind) for kind in "TREAN#" for _ in range(5)} & set(document.annotations())
 
 
-@given(WORDS, WORDS)
+@given(LABELS, WORDS)
 def test_types_are_spelled_without_ambiguity(label, layer):
     for one in (None, layer):
         written = spelling.write_type(label, one)
@@ -211,3 +211,10 @@ def _with(document, old, new):
         for layer in document.layers
     )
     return replace(document, layers=layers)
+
+
+def test_no_type_of_a_file_is_a_blank_label():
+    assert spelling.read_type("_x_") == (None, "_x_")
+    assert spelling.read_type("layer___x_") == (None, "layer___x_")
+    assert spelling.read_type("_x20_") == (None, "_x20_")
+    assert spelling.read_type("_x2028_") == (None, "\u2028")

@@ -42,7 +42,7 @@ FOREIGN = Document(
             "odd layer",
             (
                 Span("T1", "a b", ((0, 3), (8, 11))),
-                Span("T2", "", ((1, 2),)),
+                Span("T2", "-", ((1, 2),)),
                 Span("T3", "x|y\tz", ((4, 4),)),
             ),
             (Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T2", "T2")),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats.trees import KIND, TreeOptions, dumps, loads
-from spanloom.forms.trees import EMPTY, Tree, flat, parse_all, spelled
+from spanloom.forms.trees import EMPTY, Tree, flat, named, parse_all, spelled
 
 ATOMS = st.sampled_from(["NP", "S", "NP-SBJ=2", "", "-NONE-", "_", "\u00a0", "["])
 LEAVES = st.builds(
@@ -45,6 +45,29 @@ def test_trees_are_sentences_and_labels_are_spans():
         ("after", "\n(NP (-NONE- *))\n\n"),
         ("spelling", "(TOP\n  (INTJ (UH Yes)))"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("( (S (NP (NN a)) (VB b)) )\n", ["S", "NP"]),
+        ("( (CAPTION (NN a)) )\n", ["CAPTION"]),
+        ("((S (NN a)))((S (NN b)))", ["S", "S"]),
+        ("( (NP (NN a)) (. .))\n", ["TOP", "NP"]),
+        ("( (NN a))\n", ["TOP"]),
+        ("( ( (NP (NN a)) (. .)))\n", ["TOP", "NP"]),
+        ("(S ( (NP (NN a))) ( (NN b) (NN c)))\n", ["S", "NP", "X"]),
+        ("(S ( (NN a)) (NN b))\n", ["S"]),
+    ],
+)
+def test_every_label_says_something_and_the_brackets_come_back(text, labels):
+    (found,) = loads(text)
+    assert [label for _, label in spans(found)] == labels
+    assert dumps([found]) == text
+    assert KIND.lost(found, TreeOptions()) == {}
+    (plain,) = loads(text, options=TreeOptions(functions="strip"))
+    assert [label for _, label in spans(plain)] == labels
+    assert list(loads(dumps([plain]))) == [plain]
 
 
 def test_functions_and_empty_parts_can_be_left_out():
@@ -92,7 +115,7 @@ def lines(tree, column=0):
 @given(st.lists(TREES, min_size=1, max_size=3))
 def test_the_layout_is_the_one_of_the_longest_tree(trees):
     long = Tree("S", tuple(Tree("NN", word="w" * n) for n in (60, 70, 5)))
-    every = [Tree("TOP", (*trees, long)), Tree("TOP", (long,)), Tree("NN", word="a")]
+    every = [Tree("TOP", (*map(named, trees), long)), Tree("TOP", (long,)), Tree("NN", word="a")]
     text = "\n\n".join(map(lines, every)) + "\n"
     (found,) = loads(text)
     assert found.meta == (("layout", "indented"),)
@@ -105,7 +128,7 @@ def test_any_trees_come_back(trees, between):
     text = between.join(map(spelled, trees))
     (found,) = loads(text)
     assert dumps([found]) == text
-    worded = [flat(each) for each in trees if flat(each).words]
+    worded = [flat(named(each)) for each in trees if flat(each).words]
     assert found.text == "\n".join(" ".join(each.words) for each in worded)
     assert len(found["constituency"].spans) == sum(len(each.brackets) for each in worded)
     assert KIND.lost(found, TreeOptions()) == {}
@@ -113,6 +136,7 @@ def test_any_trees_come_back(trees, between):
 
 @given(TREES, st.sampled_from(["line", "spaced", "indented"]))
 def test_every_layout_spells_the_same_tree(tree, layout):
+    tree = named(tree)
     (found,) = loads(spelled(Tree("TOP", (tree, Tree("NN", word="end")))))
     laid = Document(found.text, found.layers, found.name, (("layout", layout),))
     ((_, again),) = parse_all(dumps([laid]))
@@ -157,7 +181,7 @@ def test_what_makes_no_tree_is_left_out_and_counted():
     )
     (again,), (lost,) = written_and_read(KIND, [Document("a b (c", layers)])
     assert again.text == "a b -LRB-c"
-    assert dumps([again]) == "( (NP (_ a) (N b) (X (-NONE- *))) (_ -LRB-c))\n"
+    assert dumps([again]) == "(TOP (NP (_ a) (N b) (X (-NONE- *))) (_ -LRB-c))\n"
     assert lost == {"texts": 1, "spans of layer constituency": 5, "spans of layer xpos": 1}
 
 

@@ -1,6 +1,7 @@
 """Unary chains, clusters, and layers without some annotations: against plain definitions."""
 
 import networkx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from spanloom.document import (
     Relation,
     Span,
 )
+from spanloom.forms import chains
 from spanloom.forms.chains import JOINT, joined, parted
 from spanloom.forms.kept import without
 from spanloom.forms.links import linked
@@ -175,3 +177,11 @@ def test_nothing_left_refers_to_what_is_gone_and_nothing_else_is_lost(drawn):
 def test_without_nothing_a_layer_stays(drawn):
     layer, _ = drawn
     assert without(layer, set()) == layer
+
+
+@pytest.mark.parametrize(
+    ("chain", "name"),
+    [("S VP", "S VP"), (" CAPTION", "CAPTION"), (" S VP", "S VP"), ("", "TOP"), ("S  NP", "S NP")],
+)
+def test_what_has_no_name_is_left_out_of_a_chain(chain, name):
+    assert chains.named(chain) == name

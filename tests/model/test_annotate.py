@@ -118,6 +118,21 @@ def test_tasks_of_one_layer_do_not_hide_each_other(model):
         assert [s.label for s in both[name].spans] == [s.label for s in alone.spans]
 
 
+def test_what_is_not_read_as_it_stands_is_told_once_a_document(model, caplog):
+    long = " ".join(["water"] * 700)
+    documents = [
+        Document(f"{long}\n{long}\nadd water", name="long"),
+        Document("add water", name="short"),
+        Document("w" * 5000, name="word"),
+    ]
+    found = list(model.annotate(documents, ["steps"], cuts=True))
+    assert [len(each["sentences"].spans) for each in found] == [3, 1, 1]
+    assert [record.getMessage() for record in caplog.records] == [
+        "'long': sentences of over 256 words, read in parts: 2",
+        "'word': words of over 2,000 characters or 512 pieces, of which the first are read: 1",
+    ]
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n\n", "\t \r\n", "\u3000\u2028"])
 def test_texts_without_words_give_empty_layers(model, text):
     document = next(model.annotate([Document(text)], ["steps"]))

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from spanloom.nn import spans as room
 from spanloom.nn.candidates import candidates, rows, starts
 from spanloom.nn.rows import take
-from spanloom.nn.spans import SpanAttention, SpanLinear, SpanScorer, pool
+from spanloom.nn.spans import SpanAttention, SpanLinear, SpanScorer, means, sums
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -64,13 +64,13 @@ def test_pool_is_the_weighted_mean_of_each_stretch(seed, scale):
         weights = attention(values * scale)
         bounds = torch.tensor([(a, b) for a in range(12) for b in range(a + 1, 13)])
         expected = torch.stack([_mean(values, weights, a, b) for a, b in bounds.tolist()])
-    torch.testing.assert_close(pool(values, weights, bounds), expected.float(), **CLOSE)
+    torch.testing.assert_close(means(sums(values, weights), bounds), expected.float(), **CLOSE)
 
 
 def test_a_light_word_among_thousands_of_heavy_ones_keeps_its_vector():
     values, weights = torch.randn(4000, 2), torch.full((4000, 1), 10.0).exp()
     weights[2000] = torch.tensor(-10.0).exp()
-    found = pool(values, weights, torch.tensor([[2000, 2001]]))
+    found = means(sums(values, weights), torch.tensor([[2000, 2001]]))
     torch.testing.assert_close(found[0], values[2000], rtol=1e-2, atol=1e-2)
 
 
@@ -83,7 +83,7 @@ def test_attention_weights_are_positive_and_finite_whatever_the_words():
 
 def test_nothing_pooled_is_zero():
     values = torch.randn(4, 3)
-    found = pool(values, torch.ones(4, 1), torch.tensor([[0, 0], [4, 4], [2, 2]]))
+    found = means(sums(values, torch.ones(4, 1)), torch.tensor([[0, 0], [4, 4], [2, 2]]))
     assert found.equal(torch.zeros(3, 3))
 
 

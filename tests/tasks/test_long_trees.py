@@ -1,36 +1,131 @@
-"""Sentences of hundreds of words: trees are decoded in parts, so that memory is bounded."""
+"""Sentences of hundreds of words: trees of their parts, joined to one tree a sentence."""
+
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
 
-from spanloom.data.batches import collate
+from spanloom.data.batches import by_length, collate
 from spanloom.data.units import Sizes, cut
 from spanloom.document import Document, Layer
+from spanloom.formats.brat.ids import FreshIds
 from spanloom.model.build import plain_cutter
-from spanloom.tasks import load
+from spanloom.nn.candidates import rows
+from spanloom.tasks import constituency, load
 from spanloom.tasks._base import Ground
 from spanloom.tasks._spans import labelled
 from spanloom.tensors import Vectors
 from spanloom.words import splitter
 
+LONG = Document("a short one\n" + "word " * 600 + "\nthe last one\n" + "more " * 300)
 
-@pytest.mark.parametrize("name", ["constituency", "dependency"])
-def test_a_sentence_of_hundreds_of_words_has_trees(name):
+
+def _task(name, labels=None):
+    """A task that knows its sample, its head at random, a long text cut."""
     kind, split, pieces = load(name), splitter("fine", "line"), plain_cutter()
     gold = [(kind.sample, cut(kind.sample, split, pieces))]
-    found = kind.collect(kind.options(size=8), "main", gold)
+    found = kind.collect(kind.options(size=8), "main", gold) | (labels or {})
     task = kind.make("trees", "main", kind.options(size=8), found, found)
     torch.manual_seed(0)
+    return task, task.head(Ground(8)).eval(), cut(LONG, split, pieces)
+
+
+def _predicted(task, head, whole):
+    units = list(task.reading.units(0, whole, Sizes(64, 256), lambda text: None))
+    vectors, said = torch.randn(len(whole.words), 8), []
+    for group in by_length(units, 1024, window=64):
+        batch = collate(group, plain_cutter(), 64)
+        mine = torch.cat([vectors[each.first : each.first + len(each.forms)] for each in group])
+        with torch.inference_mode():
+            found = list(task.predict(head, Vectors(mine), batch, group, None))
+        said += zip(group, found, strict=True)
+    said.sort(key=lambda each: each[0].first)
+    return said, task.write(LONG, said, FreshIds({}))
+
+
+@pytest.mark.parametrize("label", ["parataxis", "DEP", "obj"])
+def test_each_sentence_has_one_dependency_tree_however_long(label):
+    labels = {"relations": ["det", label, "root"], "roots": ["root"]}
+    task, head, whole = _task("dependency", labels)
+    _, layer = _predicted(task, head, whole)
+    row = {span.id: n for n, span in enumerate(layer.spans)}
+    heads = {row[each.tail]: row[each.head] for each in layer.relations}
+    assert sorted(heads) == list(range(len(whole.words)))
+    assert len(whole.whole) == 4
+    for first, end in whole.whole:
+        roots = [word for word in range(first, end) if heads[word] == word]
+        assert len(roots) == 1
+        for word in range(first, end):
+            above = {word}
+            while heads[word] != word:
+                word = heads[word]
+                assert word not in above
+                assert first <= word < end
+                above.add(word)
+    names = {row[each.tail]: each.label for each in layer.relations}
+    joined = [
+        word
+        for first, end in whole.sentences
+        if first in whole.inner
+        for word in range(first, end)
+        if not first <= heads[word] < end
+    ]
+    assert len(joined) == len(whole.inner)
+    wanted = "det" if label == "obj" else label
+    assert {names[word] for word in joined} == {wanted}
+
+
+def test_each_sentence_has_one_constituency_tree_however_long():
+    task, head, whole = _task("constituency")
+    said, layer = _predicted(task, head, whole)
+    bounds = [(span.start, span.end) for span in layer.spans]
+    for first, end in whole.whole:
+        assert (whole.words[first][0], whole.words[end - 1][1]) in bounds
+    for first, end in whole.sentences:
+        assert (whole.words[first][0], whole.words[end - 1][1]) in bounds
+    parts = {whole.words[a][0]: whole.words[b - 1][1] for a, b in whole.sentences}
+    first, end = whole.whole[1]
+    start, stop = whole.words[first][0], whole.words[end - 1][1]
+    over = [span.label for span in layer.spans if (span.start, span.end) == (start, stop)]
+    tops = Counter(
+        next(each.label for each in layer.spans if (each.start, each.end) == part)
+        for part in parts.items()
+        if start <= part[0] < stop
+    )
+    assert tops[over[0]] == max(tops.values())
+    assert all(a < b for a, b in bounds)
+    for a, b in bounds:  # nothing crosses
+        assert not any(a < c < b < d for c, d in bounds)
+
+
+def test_the_best_trees_are_the_same_however_many_are_looked_for_at_once(monkeypatch):
+    task, head, whole = _task("constituency")
+    _, once = _predicted(task, head, whole)
+    monkeypatch.setattr(constituency, "_CANDIDATES", 500)
+    torch.manual_seed(0)
+    task, head, whole = _task("constituency")
+    _, often = _predicted(task, head, whole)
+    assert [(each.fragments, each.label) for each in once.spans] == [
+        (each.fragments, each.label) for each in often.spans
+    ]
+
+
+def test_a_gate_never_leaves_out_the_root():
+    task, _, whole = _task("constituency")
+    task = replace(task, options=task.options.model_copy(update={"gate": 0.01}))
     head = task.head(Ground(8)).eval()
-    document = Document("word " * 600)
-    whole = cut(document, split, pieces)
-    units = list(task.reading.units(0, whole, Sizes(64, 64), lambda text: None))
-    batch = collate(units, pieces, 64)
+    with torch.no_grad():
+        head.gate.linear.width.weight[-1] = -1e3  # wide spans look like nothing
+    batch = collate(list(task.reading.units(0, whole, Sizes(64, 64), None)), plain_cutter(), 64)
+    view = head.view(torch.randn(len(whole.words), 8), batch.sentences)
+    roots = rows(batch.sentences, batch.sentences, head.width)
     with torch.inference_mode():
-        said = list(task.predict(head, Vectors(torch.randn(600, 8)), batch, units, None))
-    assert len(said) == 1
-    assert said[0].spans
-    assert all(start // 256 == (end - 1) // 256 for start, end, *_ in said[0].spans)
+        scores = head.score_spans(view)
+        assert (scores[roots][:, 1:] > -100).all()
+        chosen, _ = task.spans(head, view)
+    found = dict(zip(map(tuple, chosen.bounds.tolist()), chosen.scores.tolist(), strict=True))
+    assert all(found[a, b] > 0.01 for a, b in batch.sentences.tolist())
 
 
 @pytest.mark.parametrize(

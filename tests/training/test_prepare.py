@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from spanloom.config.recipe import loads
 from spanloom.errors import DataError, RecipeError
+from spanloom.long_sentences import LONGEST
 from spanloom.model import build
 from spanloom.tasks._across import across
 from spanloom.tasks._spans import Gold
-from spanloom.training.prepare import LONGEST, prepare
+from spanloom.training.prepare import prepare
 from spanloom.words import splitter
 
 RECIPE = """

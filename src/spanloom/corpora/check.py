@@ -14,6 +14,8 @@ from spanloom.errors import DataError
 from spanloom.forms.events import EventLosses, EventScheme, collect, losses, project
 from spanloom.forms.grid import Grid
 from spanloom.forms.parts import judged, parts
+from spanloom.long_sentences import LONGEST
+from spanloom.long_sentences import parts as in_parts
 from spanloom.words import Words, words_of
 
 EXAMPLES = 5
@@ -75,7 +77,8 @@ class LayerReport:
 class SplitReport:
     """One split.
 
-    ``seen`` are sentences that stand in train too, word for word; 0 for train. ``two_texts`` are
+    ``seen`` are sentences that stand in train too, word for word; 0 for train. ``long`` are
+    sentences that are read in parts. ``two_texts`` are
     documents of two parts.
     """
 
@@ -84,6 +87,7 @@ class SplitReport:
     words: int = 0
     characters: int = 0
     seen: int = 0
+    long: int = 0
     queries: int = 0
     two_texts: int = 0
     layers: dict[str, LayerReport] = field(default_factory=dict)
@@ -170,7 +174,9 @@ class _Judge:
             report.queries += len(document.queries)
             ends = _ends(document, report, start)
             report.two_texts += ends is not None
-            grid, where = Grid(words), Locator(document, corpus.root)
+            _, inner = in_parts(document.text, words.words, words.sentences)
+            report.long += sum(end - first > LONGEST for first, end in words.sentences)
+            grid, where = Grid(words, inner), Locator(document, corpus.root)
             for layer in document.layers:
                 if layer.name not in GIVEN:
                     self._layer(report, layer, grid, where, ends)

@@ -1,9 +1,9 @@
 """Which gold spans and relations a model can give at all, and why not the others.
 
-A model of words gives spans of whole words inside one sentence, up to a width, one label a span;
-flat: no two overlap; nested: no two cross. It gives one label for each ordered pair of different
-spans of one sentence. Items are compared as they are scored: duplicates are one, relations go by
-the bounds of their ends.
+A model of words gives spans of whole words inside one sentence (of a sentence so long that it is
+read in parts, inside one part), up to a width, one label a span; flat: no two overlap; nested: no
+two cross. It gives one label for each ordered pair of different spans of one sentence or part.
+Items are compared as they are scored: duplicates are one, relations go by the bounds of their ends.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -28,6 +28,7 @@ class Why(StrEnum):
     GAPS = "discontinuous"
     BORDERS = "off word borders"
     SENTENCES = "across sentences"
+    PARTS = "across parts of a long sentence"
     WIDE = "wider than the model looks"
     LABEL = "label not in train"
     SECOND = "another label on the same bounds"
@@ -37,6 +38,7 @@ class Why(StrEnum):
     END = "an end is out of reach"
     SELF = "from a span to itself"
     APART = "ends in different sentences"
+    APART_PARTS = "ends in different parts of a long sentence"
     PAIR = "another label on the same ordered pair"
 
 
@@ -74,6 +76,9 @@ def span_verdicts(
         items.setdefault(key, span)
     places = {key: grid.place(span) for key, span in items.items()}
     why = {key: _alone(span, places[key], reach, labels) for key, span in items.items()}
+    for key, place in places.items():
+        if why[key] in (None, Why.WIDE, Why.LABEL) and grid.parted(place.first, place.end - 1):
+            why[key] = Why.PARTS
     _one_label(why, reach)
     open_ = {key: (places[key].first, places[key].end) for key in items if why[key] is None}
     choose, lost = (laminar, Why.CROSSING) if reach.nested else (disjoint, Why.OVERLAP)
@@ -154,5 +159,8 @@ def _linked(
         return Why.END
     if bounds(head) == bounds(tail) and not reach.self_pairs:
         return Why.SELF
-    apart = grid.place(head).sentence != grid.place(tail).sentence
-    return Why.APART if apart else None
+    one, two = grid.place(head), grid.place(tail)
+    if one.sentence != two.sentence:
+        return Why.APART
+    parted = grid.parted(min(one.first, two.first), max(one.first, two.first))
+    return Why.APART_PARTS if parted else None

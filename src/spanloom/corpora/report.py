@@ -6,6 +6,7 @@ from dataclasses import asdict
 from spanloom.corpora.census import Census
 from spanloom.corpora.check import Ceiling, CheckReport, LayerReport, SplitReport
 from spanloom.corpora.twins import Twins
+from spanloom.long_sentences import LONGEST
 
 SHOWN = 10  # problems and twins in the text; JSON has them all
 NAMES = 4  # of one group of twins
@@ -38,6 +39,7 @@ def _split_json(split: SplitReport) -> dict[str, object]:
         "words": split.words,
         "characters": split.characters,
         "sentences_in_train": split.seen,
+        "long_sentences": split.long,
         "queries": split.queries,
         "two_texts": split.two_texts,
         "problems": split.problems,
@@ -120,8 +122,10 @@ def _problems(name: str, split: SplitReport) -> Iterator[str]:
 
 
 def _inputs(name: str, split: SplitReport) -> Iterator[str]:
-    """The queries and the pairs of texts, where there are any."""
+    """The long sentences, the queries and the pairs of texts, where there are any."""
     lines = []
+    if split.long:
+        lines.append(f"{name}: {split.long} sentences of over {LONGEST} words are read in parts")
     if split.queries:
         lines.append(f"{name}: {split.queries} queries")
     if split.two_texts:

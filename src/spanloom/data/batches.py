@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from spanloom.data.pieces import Pieces
-from spanloom.data.units import Ids, Unit, shorten
-from spanloom.data.windows import slices
+from spanloom.data.units import Ids, Unit
+from spanloom.data.windows import Slice, slices
 from spanloom.tensors import Aside, Batch
 from spanloom.words import Bounds
 
 Owners = npt.NDArray[np.int64]  # the word that each piece of a run belongs to
+_NO_WORD = -1  # owns special pieces, and those that are read beside a unit
 
 
 def collate(units: Sequence[Unit], pieces: Pieces, limit: int) -> Batch:
@@ -71,10 +71,12 @@ class _Windows:
         head = [*self.special.prefix, *prompt, *(self.special.suffix if prompt else ())]
         text = self.words + unit.opening + len(unit.prompt.pieces)
         room = max(1, self.limit - len(head) + len(self.special.prefix))
-        for a, b in unit.contexts or ((0, 0),):
-            owners = _owners(text + a, unit.pieces[a:b])
-            ids = list(chain.from_iterable(unit.pieces[a:b]))
-            for part in slices(len(ids), room):
+        contexts = unit.contexts or ((0, 0),)
+        for (a, b), (left, right) in zip(contexts, unit.beside or repeat(((), ())), strict=False):
+            own = _owners(text + a, unit.pieces[a:b])
+            owners = _between(len(left), own, len(right))
+            ids = [*left, *chain.from_iterable(unit.pieces[a:b]), *right]
+            for part in _kept(slices(len(ids), room), len(left), len(left) + len(own)):
                 window = len(self.ids)
                 before = part.keep - part.start + len(head)
                 self.runs += [
@@ -107,7 +109,7 @@ class _Windows:
 
     def words_read(self, width: int) -> Tensor:
         """Return the word of the piece at each place, ``window seq``; -1 for special pieces."""
-        found = np.full((max(1, len(self.ids)), width), -1)
+        found = np.full((max(1, len(self.ids)), width), _NO_WORD)
         for window, place, owners in (*self.runs, *self.beside):
             found[window, place : place + len(owners)] = owners
         return torch.from_numpy(found)
@@ -118,6 +120,21 @@ class _Windows:
             return None
         ahead = torch.tensor(self.ahead)[:, None]
         return ((torch.arange(width)[None] >= ahead) & (ahead > 0)).long()
+
+
+def _kept(parts: Sequence[Slice], first: int, end: int) -> Iterator[Slice]:
+    """Yield the slices that keep pieces of ``[first, end)``, and keep no others."""
+    for part in parts:
+        keep, stop = max(part.keep, first), min(part.stop, end)
+        if keep < stop or first == end:
+            yield Slice(part.start, part.end, min(keep, stop), stop)
+
+
+def _between(left: int, own: Owners, right: int) -> Owners:
+    """The owners of some pieces with those that are read beside them."""
+    if not left and not right:
+        return own
+    return np.pad(own, (left, right), constant_values=_NO_WORD)
 
 
 def _owners(first: int, pieces: Ids) -> Owners:
@@ -197,15 +214,6 @@ def parts(batch: Batch) -> Iterator[Batch]:
         )
 
 
-def shortened(sentences: Int[Tensor, "sentence 2"], longest: int) -> Int[Tensor, "run 2"]:
-    """Cut sentences of over ``longest`` words into parts of that many."""
-    lengths = sentences[:, 1] - sentences[:, 0]
-    if not len(lengths) or int(lengths.max()) <= longest:
-        return sentences
-    runs = shorten([(a, b) for a, b in sentences.tolist()], longest)
-    return torch.tensor(runs, device=sentences.device)
-
-
 def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[list[Unit]]:
     """Group units of like length into batches of at most ``words`` words and half of it padding.
 
@@ -217,7 +225,7 @@ def by_length(units: Iterable[Unit], words: int, *, window: int) -> Iterator[lis
     cost = real = rows = widest = 0
     for unit in sorted(units, key=_order):
         contexts = max(1, len(unit.contexts))
-        overlap = 2 if contexts == 1 and unit.length > window else 1
+        overlap = 2 if unit.beside or (contexts == 1 and unit.length > window) else 1
         share = len(unit.forms) * overlap + len(unit.prompt.forms) * contexts
         length = min(unit.length, window * contexts)
         sparse = (rows + contexts) * widest > 2 * (real + length)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Protocol, runtime_checkable
 
-from spanloom.data.units import Cut, Prompt, Sizes, Unit, unit, units
+from spanloom.data.units import Cut, Ids, Prompt, Sizes, Unit, unit, units
 from spanloom.data.windows import pack
 from spanloom.words import Bounds
 
@@ -22,6 +22,9 @@ class Shape(Protocol):
 
     def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
         """Yield the units of a document; ``document`` is its row."""
+
+    def shortened(self, cut: Cut, window: int) -> int:
+        """Count the texts of which the first words alone are read, as others are read with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,10 @@ class Sentences:
         """Yield units of whole sentences."""
         return units(document, cut, sizes)
 
+    def shortened(self, cut: Cut, window: int) -> int:
+        """All of a text is read."""
+        return 0
+
 
 @dataclass(frozen=True, slots=True)
 class Whole:
@@ -72,6 +79,11 @@ class Whole:
         ahead = Prompt(cut.forms[a:b], cut.pieces[a:b])
         yield replace(_whole(document, text, ahead, sizes), first=c, opening=True)
 
+    def shortened(self, cut: Cut, window: int) -> int:
+        """Of two parts the first may be too long."""
+        a, b = cut.parts[0] if cut.parts else (0, 0)
+        return int(not _fits(cut.pieces[a:b], window))
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -81,6 +93,10 @@ class Asking:
         """Yield one unit a query."""
         for row, query in enumerate(cut.queries):
             yield replace(_whole(document, cut, query, sizes), opening=True, query=row)
+
+    def shortened(self, cut: Cut, window: int) -> int:
+        """Queries may be too long."""
+        return sum(not _fits(query.pieces, window) for query in cut.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +126,20 @@ class Choosing:
             made = Unit(document, a, cut.words[a:b], text, pieces, every, every, ahead)
             yield replace(made, opening=True, choices=bounds)
 
+    def shortened(self, cut: Cut, window: int) -> int:
+        """A text too long for a window makes several units."""
+        return 0
+
 
 def _whole(document: int, cut: Cut, prompt: Prompt, sizes: Sizes) -> Unit:
     """One unit of all sentences, packed into windows that have room for the prompt too."""
-    kept = _shortened(prompt, sizes.window // 2)
+    kept = _shortened(prompt, sizes.window)
     lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
     ahead = sum(map(len, kept.pieces)) + _BETWEEN if kept.pieces else 0
     windows = pack(lengths, 1 if sizes.apart else sizes.window - ahead)
     if not windows:
         return Unit(document, 0, (), (), (), (), (), kept)
-    return replace(unit(document, cut, windows), prompt=kept)
+    return replace(unit(document, cut, windows, sizes), prompt=kept)
 
 
 def _part(cut: Cut, first: int, last: int) -> Cut:
@@ -130,14 +150,22 @@ def _part(cut: Cut, first: int, last: int) -> Cut:
         if a < b:
             inside.append((a - first, b - first))
     words, forms, pieces = cut.words[first:last], cut.forms[first:last], cut.pieces[first:last]
-    return Cut(words, forms, pieces, tuple(inside))
+    inner = frozenset(word - first for word in cut.inner if first < word < last)
+    return Cut(words, forms, pieces, tuple(inside), inner=inner)
 
 
-def _shortened(prompt: Prompt, most: int) -> Prompt:
+def _shortened(prompt: Prompt, window: int) -> Prompt:
     """The words of a prompt that have room before a text."""
-    ends = list(accumulate(map(len, prompt.pieces)))
-    kept = sum(end <= most for end in ends)
-    return prompt if kept == len(ends) else Prompt(prompt.forms[:kept], prompt.pieces[:kept])
+    if _fits(prompt.pieces, window):
+        return prompt
+    ends = accumulate(map(len, prompt.pieces))
+    kept = sum(end <= window // 2 for end in ends)
+    return Prompt(prompt.forms[:kept], prompt.pieces[:kept])
+
+
+def _fits(pieces: Ids, window: int) -> bool:
+    """Whether all words of a prompt have room before a text."""
+    return sum(map(len, pieces)) <= window // 2
 
 
 def _joined(first: Prompt, second: Prompt) -> Prompt:

@@ -1,9 +1,11 @@
 """Documents cut into units: what a task reads at once, with the way back to characters."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from random import Random
 
+from spanloom import long_sentences
 from spanloom.cancellation import checkpoint
 from spanloom.data.pieces import Pieces
 from spanloom.data.windows import pack
@@ -12,6 +14,9 @@ from spanloom.forms.parts import parts
 from spanloom.words import Bounds, Words, words_of
 
 Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
+LONGEST_WORD = 2_000  # characters of a word that a tokenizer reads
+MOST_PIECES = 512  # of a word that an encoder reads
+_SHARE = 4  # of a window, what is read beside it at either end
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,9 @@ class Unit:
     an encoder reads at once) bounds in this unit's words; ``first`` is the index of its first word
     among the document's words. Words beyond ``words`` (``choices``: their bounds) stand in no
     document. ``opening`` asks for a vector of what opens the unit. ``query`` is the row of the
-    document's query that ``prompt`` puts.
+    document's query that ``prompt`` puts. Of a long sentence in parts ``inner`` has the words that
+    begin all but the first, and ``beside`` the pieces before and after each context that are read
+    with it, since its sentence goes on there; none where no sentence does.
     """
 
     document: int
@@ -44,6 +51,8 @@ class Unit:
     opening: bool = False
     query: int = 0
     choices: tuple[Bounds, ...] = ()
+    inner: frozenset[int] = frozenset()
+    beside: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
     length: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +65,9 @@ class Unit:
 class Cut:
     """A document's words, their forms and pieces, and its sentences as bounds in words.
 
-    ``queries`` are its prompts, ``parts`` the bounds of its two parts in words, if it has any.
+    A long sentence stands as several, and ``inner`` has the words at which all but the first of
+    these begin. ``queries`` are its prompts, ``parts`` the bounds of its two parts in words, if it
+    has any. Of ``clipped`` words the first characters or pieces alone are read.
     """
 
     words: tuple[Bounds, ...]
@@ -65,6 +76,13 @@ class Cut:
     sentences: tuple[Bounds, ...]
     queries: tuple[Prompt, ...] = ()
     parts: tuple[Bounds, ...] = ()
+    inner: frozenset[int] = frozenset()
+    clipped: int = 0
+
+    @property
+    def whole(self) -> tuple[Bounds, ...]:
+        """The sentences of the text, long ones too."""
+        return long_sentences.joined(self.sentences, self.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +107,29 @@ def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cu
     forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))
-    return Cut(found.words, forms, tuple(pieces(forms)), found.sentences, prompts, halves)
+    sentences, inner = long_sentences.parts(document.text, found.words, found.sentences)
+    ids, clipped = _pieces(forms, pieces)
+    return Cut(found.words, forms, ids, sentences, prompts, halves, inner, clipped)
 
 
 def prompt(text: str, split: Callable[[str], Words], pieces: Pieces) -> Prompt:
     """Split a text that stands in no document into words and pieces."""
     forms = tuple(text[a:b] for a, b in split(text).words)
-    return Prompt(forms, tuple(pieces(forms)))
+    return Prompt(forms, _pieces(forms, pieces)[0])
+
+
+def _pieces(forms: Sequence[str], pieces: Pieces) -> tuple[Ids, int]:
+    """The pieces of some words, and how many of these have more than are read."""
+    if max(map(len, forms), default=0) > LONGEST_WORD:
+        long = {row for row, form in enumerate(forms) if len(form) > LONGEST_WORD}
+        forms = [form[:LONGEST_WORD] for form in forms]
+    else:
+        long = set()
+    found = tuple(pieces(forms))
+    if max(map(len, found), default=0) > MOST_PIECES:
+        long.update(row for row, ids in enumerate(found) if len(ids) > MOST_PIECES)
+        found = tuple(ids[:MOST_PIECES] for ids in found)
+    return found, len(long)
 
 
 def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:
@@ -108,16 +142,37 @@ def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:
     sums = [sum(lengths[first:last]) for first, last in windows]
     one = [(row, row + 1) for row in range(len(windows))]
     for start, stop in pack(sums, sizes.unit) if sizes.unit > sizes.window else one:
-        yield unit(document, cut, windows[start:stop])
+        yield unit(document, cut, windows[start:stop], sizes)
 
 
-def unit(document: int, cut: Cut, windows: Sequence[Bounds]) -> Unit:
+def unit(document: int, cut: Cut, windows: Sequence[Bounds], sizes: Sizes) -> Unit:
     """Make a unit of a document; ``windows`` are bounds in its sentences, without gaps."""
     first, last = windows[0][0], windows[-1][1]
     a, b = cut.sentences[first][0], cut.sentences[last - 1][1]
-    inner = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
-    contexts = tuple((inner[i - first][0], inner[j - first - 1][1]) for i, j in windows)
-    return Unit(document, a, cut.words[a:b], cut.forms[a:b], cut.pieces[a:b], inner, contexts)
+    inside = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
+    contexts = tuple((inside[i - first][0], inside[j - first - 1][1]) for i, j in windows)
+    made = Unit(document, a, cut.words[a:b], cut.forms[a:b], cut.pieces[a:b], inside, contexts)
+    if not cut.inner:
+        return made
+    inner = frozenset(start for start, _ in inside if a + start in cut.inner)
+    beside = tuple(_beside(cut, window, sizes.window // _SHARE) for window in windows)
+    return replace(made, inner=inner, beside=beside if any(map(any, beside)) else ())
+
+
+def _beside(cut: Cut, window: Bounds, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Up to so many pieces before and after some sentences, of the parts where these go on."""
+    first, last = window
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    if most and cut.sentences[first][0] in cut.inner:
+        before = _joined(cut, cut.sentences[first - 1])[-most:]
+    if last < len(cut.sentences) and cut.sentences[last][0] in cut.inner:
+        after = _joined(cut, cut.sentences[last])[:most]
+    return before, after
+
+
+def _joined(cut: Cut, part: Bounds) -> tuple[int, ...]:
+    return tuple(chain.from_iterable(cut.pieces[part[0] : part[1]]))
 
 
 def _groups(lengths: Sequence[int], limit: int, draw: Random | None) -> Iterator[tuple[int, int]]:
@@ -137,15 +192,3 @@ def _inside(start: int, end: int, words: Sequence[Bounds]) -> Bounds:
     """Bounds, in words, of those that lie inside some characters."""
     rows = [row for row, (a, b) in enumerate(words) if start <= a and b <= end]
     return (rows[0], rows[-1] + 1) if rows else (0, 0)
-
-
-def shorten(sentences: Sequence[Bounds], longest: int) -> list[Bounds]:
-    """Cut sentences of over ``longest`` words into parts of that many.
-
-    Training needs such a bound; the caller reports what it costs.
-    """
-    return [
-        (start, min(start + longest, end))
-        for first, end in sentences
-        for start in range(first, end, longest)
-    ]

@@ -7,11 +7,11 @@ from spanloom.errors import DocumentError
 from spanloom.formats._laid import Laid
 from spanloom.formats._making import Making
 from spanloom.formats._word_labels import XPOS, labels
-from spanloom.forms.trees import EMPTY, Bracket, Tree, flat, parse, tree
+from spanloom.forms.trees import EMPTY, TOP, Bracket, Tree, flat, parse, tree
 
 LAYER = "constituency"
 
-_LABEL = re.compile(r"[^\s()]*", re.ASCII)
+_LABEL = re.compile(r"[^\s()]+", re.ASCII)
 _TAG = re.compile(r"[^\s()]+", re.ASCII)
 _WRONG = re.compile(r"[\s()]", re.ASCII)
 _SPELT = {"(": "-LRB-", ")": "-RRB-"}
@@ -27,8 +27,8 @@ def trees(laid: Laid) -> Iterator[Tree]:
     """Yield the tree of each sentence; what has no place in one is left out.
 
     That are spans that are no whole words of a sentence or cross an earlier one, and labels that
-    no bracket can have. Several trees side by side get a root without a label, words without a
-    tag the tag ``_``, and words that hold brackets or blanks are spelt without (``-LRB-``).
+    no bracket can have. Several trees side by side get the root TOP, words without a tag the tag
+    ``_``, and words that hold brackets or blanks are spelt without (``-LRB-``).
     """
     tags = labels(laid, XPOS, lambda each: each != EMPTY and _TAG.fullmatch(each))
     bounds = laid.words.sentences
@@ -36,7 +36,7 @@ def trees(laid: Laid) -> Iterator[Tree]:
         words = tuple(_spelt(form) for form in laid.forms[first:end])
         brackets = _nested(spans)
         if _several(len(words), brackets):
-            brackets.insert(0, Bracket(0, len(words), ""))
+            brackets.insert(0, Bracket(0, len(words), TOP))
         yield _made(words, tagged, brackets)
 
 

@@ -6,14 +6,17 @@
 
 A file is a document, a tree a sentence. Leaves are the words, their tags the layer ``xpos`` (``_``:
 none); all other labels are spans of the layer ``constituency``, outermost first on the same words,
-a subtree without words a span of no width whose label is the subtree (``forms.trees``). A root may
-have no label. Words stay as they are, ``-LRB-`` too. (Marcus et al., 1993)
+a subtree without words a span of no width whose label is the subtree (``forms.trees``). Words stay
+as they are, ``-LRB-`` too. Brackets without a label are no spans where they hold one part, as those
+around each tree of the Penn Treebank; a root that holds several is called TOP, anything else X.
+(Marcus et al., 1993)
 
 How trees are laid out is ``layout`` in meta: ``line`` (if nothing is said; as above), ``spaced``
 (one line, ``( (S …) )``) or ``indented`` (parts that do not fit in 70 columns on lines of their
-own). A tree that stands otherwise is its sentence's attribute ``spelling``; what follows a tree, if
-it is not the usual line break (two where ``indented``, save at the end), is ``after``: blanks, and
-trees without words. What stands before all words is ``start`` in meta.
+own); ``wrapped`` says that trees stand in brackets without a label. A tree that stands otherwise is
+its sentence's attribute ``spelling``; what follows a tree, if it is not the usual line break (two
+where ``indented``, save at the end), is ``after``: blanks, and trees without words. What stands
+before all words is ``start`` in meta.
 """
 
 import re
@@ -38,14 +41,16 @@ from spanloom.forms.trees import (
     Tree,
     TreeError,
     flat,
+    named,
     parse_all,
     spelled,
     walk,
     without_empty,
     without_functions,
+    wrapped,
 )
 
-LAYOUT, START = "layout", "start"  # in meta
+LAYOUT, START, WRAPPED = "layout", "start", "wrapped"  # in meta
 SPELLING, AFTER = "spelling", "after"  # attributes of sentences
 
 _BLANKS = " \t\n\r\f\v"  # all that may part brackets
@@ -73,10 +78,15 @@ class TreeOptions(Options):
 
 
 class _Layout(NamedTuple):
-    """How trees are spelt, and what parts two of them."""
+    """How trees are spelt, whether in brackets without a label, and what parts two of them."""
 
     spell: Callable[[Tree], str]
     between: str
+    wrapped: bool = False
+
+    def __call__(self, tree: Tree) -> str:
+        """Return a tree's text."""
+        return self.spell(Tree("", (tree,)) if self.wrapped else tree)
 
 
 class _Spelt(NamedTuple):
@@ -104,16 +114,19 @@ def loads(
     file = _file(text.replace("\r\n", "\n"), path)
     longest = max(file.trees, key=lambda each: len(each.raw), default=None)
     name = _recognized(longest) if longest else LINE
+    layout = _LAYOUTS[name]._replace(wrapped=bool(longest and wrapped(longest.tree)))
     making = Making(numbered(1))
     if name != LINE:
         making.meta.append((LAYOUT, name))
+    if layout.wrapped:
+        making.meta.append((WRAPPED, "true"))
     if file.start and options.empty == "keep":
         making.meta.append((START, file.start))
     for layer in (WORDS, SENTENCES, _constituents.LAYER):
         making.layer(layer)
     for number, each in enumerate(file.trees, 1):
-        usual = _LAYOUTS[name].between if number < len(file.trees) else "\n"
-        _read(making, each, _LAYOUTS[name], usual, options)
+        usual = layout.between if number < len(file.trees) else "\n"
+        _read(making, each, layout, usual, options)
     yield making.done()
 
 
@@ -163,11 +176,12 @@ def _recognized(spelt: _Spelt) -> str:
 
 def _read(making: Making, spelt: _Spelt, layout: _Layout, usual: str, options: TreeOptions) -> None:
     """Add a sentence; what is not ``usual`` behind it, and how it is spelt if not as others."""
-    found = flat(_wanted(spelt.tree, options))
+    wanted = named(_wanted(spelt.tree, options))
+    found = flat(wanted)
     words = making.sentence(found.words)
     _constituents.annotate(making, words.start, found.brackets)
     label(making, XPOS, words.start, found.tags)
-    if options.all and layout.spell(spelt.tree) != spelt.raw:
+    if options.all and layout(wanted) != spelt.raw:
         making.attribute(SENTENCES, SPELLING, making.sentences[-1], spelt.raw)
     if spelt.after != usual and (options.empty == "keep" or not spelt.after.strip(_BLANKS)):
         making.attribute(SENTENCES, AFTER, making.sentences[-1], spelt.after)
@@ -185,13 +199,14 @@ def _written(document: Document) -> Iterator[str]:
     start = meta.get(START, "")
     yield start if _wordless(start) else ""
     layout = _LAYOUTS.get(meta.get(LAYOUT, ""), _LAYOUTS[LINE])
+    layout = layout._replace(wrapped=WRAPPED in meta)
     said = laid.values(SENTENCES)
     last = len(laid.words.sentences) - 1
     for number, tree in enumerate(_constituents.trees(laid)):
         values = {each.label: each.value or "" for each in reversed(said.get(number, ()))}
         raw, usual = values.get(SPELLING), layout.between if number < last else "\n"
         after = values.get(AFTER, usual)
-        yield layout.spell(tree) if raw is None or not _spells(raw, tree) else raw
+        yield layout(tree) if raw is None or not _spells(raw, tree) else raw
         yield after if _wordless(after) else usual
 
 
@@ -209,11 +224,11 @@ def _has_words(tree: Tree) -> bool:
 
 
 def _spells(raw: str, tree: Tree) -> bool:
-    """Whether a text is that tree, no blanks around it."""
+    """Whether a text is that tree with or without brackets that have no label, no blanks around."""
     if not raw.startswith("(") or not raw.endswith(")"):
         return False
     try:
-        return [each for _, each in parse_all(raw)] == [tree]
+        return [named(each) for _, each in parse_all(raw)] == [tree]
     except TreeError:
         return False
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from spanloom.document import Fragment, Layer, Span
+from spanloom.forms.trees import TOP
 
 JOINT = " "  # stands in no label of brat
 
@@ -24,3 +25,11 @@ def joined(layer: Layer) -> Layer:
 def parted(label: str) -> list[str]:
     """Return the labels of a chain, outermost first."""
     return label.split(JOINT)
+
+
+def named(label: str) -> str:
+    """Return a chain without what has no name in it; ``TOP`` where nothing has.
+
+    A recipe may have learnt such chains where a corpus has brackets without a label.
+    """
+    return JOINT.join(each for each in parted(label) if each) or TOP

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from spanloom.errors import DocumentError
 
 EMPTY = "-NONE-"  # the tag of a leaf that is no word of the text
+TOP, UNKNOWN = "TOP", "X"  # how brackets without a label are called: a root, any other
 
 _TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _ATOM = re.compile(r"[^\s()]+", re.ASCII)
@@ -219,6 +220,29 @@ def without_functions(tree: Tree) -> Tree:
         return node if node.word is not None else Tree(category(node.label), children)
 
     return _rebuilt(tree, plain) or tree
+
+
+def wrapped(tree: Tree) -> bool:
+    """Whether a tree stands in brackets without a label that hold nothing else: ``( (S …) )``."""
+    return not tree.label and len(tree.children) == 1 and bool(tree.children[0].children)
+
+
+def named(tree: Tree) -> Tree:
+    """Return the tree with a label at every node.
+
+    Brackets without one that hold one part are left out, as readers of the Penn Treebank do, and
+    other ones are called X; a root of several parts, or over a word alone, is called TOP.
+    """
+    while wrapped(tree):
+        (tree,) = tree.children
+
+    def called(node: Tree, children: tuple[Tree, ...]) -> Tree:
+        if node.word is not None or node.label:
+            return node if node.word is not None else Tree(node.label, children)
+        return children[0] if len(children) == 1 else Tree(UNKNOWN, children)
+
+    root = tree if tree.word is not None or tree.label else Tree(TOP, tree.children)
+    return _rebuilt(root, called) or root
 
 
 def category(label: str) -> str:

@@ -1,6 +1,6 @@
 """A trained model: text in, Document out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from spanloom.formats.brat.ids import FreshIds
 from spanloom.forms.parts import PARTS
 from spanloom.model.layers import output_layers
 from spanloom.model.network import Network
+from spanloom.model.notes import tell
 from spanloom.model.precision import Compute
 from spanloom.tasks._base import Fresh, Task
 from spanloom.words import Splitter
@@ -89,7 +90,9 @@ class Model:
         reads it from the document (``LayerError`` where it has none); nothing else of a document
         but its text and queries is looked at. Layers that were given and the parts of a text stay:
         what is written may refer to them. With ``cuts`` layers of words and sentences say how a
-        text was cut that gave none. Raises ``NameNotFound`` for an unknown task.
+        text was cut that gave none. Raises ``NameNotFound`` for an unknown task. What is not read
+        as it stands is logged (``model.notes``): of a sentence too long to be read at once, a span
+        or relation stays within a part.
         """
         yield from self._annotated(documents, self._chosen(names), self.layers, words, cuts=cuts)
 
@@ -129,12 +132,13 @@ class Model:
                 raise NameNotFound("task", name, able)
         return {name: able[name] for name in names}
 
-    def _open(self, stream: Iterator[Document], names: Iterable[str]) -> list[_Open]:
+    def _open(self, stream: Iterator[Document], names: Collection[str]) -> list[_Open]:
         """Read a stretch of documents."""
         under_way: list[_Open] = []
         ahead = 0
         while ahead < _STRETCH and (document := next(stream, None)) is not None:
             whole = self.cut(document)
+            tell(document, whole, (self.tasks[name].reading for name in names), self.recipe.window)
             ahead += len(whole.words) * max(1, len(whole.queries)) + _EMPTY
             under_way.append(_Open(document, whole, {name: [] for name in names}))
         return under_way
@@ -200,7 +204,7 @@ class Model:
 
 def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:
     """The words and sentences that a document was cut into, where it gives none."""
-    bounds, sentences = opened.cut.words, opened.cut.sentences
+    bounds, sentences = opened.cut.words, opened.cut.whole
     at = {
         WORDS: (WORD, bounds),
         SENTENCES: (SENTENCE, [(bounds[a][0], bounds[b - 1][1]) for a, b in sentences]),

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
-from spanloom.nn.spans import SpanLinear, pool
+from spanloom.nn.spans import SpanLinear, means, sums
 from spanloom.tensors import Told
 
 _EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # words between two spans: where a new bucket begins
@@ -88,7 +88,7 @@ class PairScorer(nn.Module):
         self,
         heads: Float[Tensor, "span size"],
         tails: Float[Tensor, "span size"],
-        between: Float[Tensor, "word size"] | None,
+        between: Float[Tensor, "place more"] | None,
         bounds: Int[Tensor, "span 2"],
         pairs: Int[Tensor, "pair 2"],
         told: Told | None = None,
@@ -98,7 +98,7 @@ class PairScorer(nn.Module):
         gap, distance = self._gap(bounds, pairs)
         first = head + tail + self.product(head * tail).float() + self.distance(distance)
         if between is not None:
-            first = first + pool(between, between.new_ones(len(between), 1), gap)
+            first = first + means(between, gap)
         if told is not None:
             first = first + self._known(told, bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0])
         scores: Tensor = self.readout(first).float()
@@ -115,9 +115,15 @@ class PairScorer(nn.Module):
             known = known + self.voices(kind)
         return known if self.genres is None else known + self.genres(told.genres[head])
 
-    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word size"] | None:
-        """Return what each word says when it stands between two spans, if it may say anything."""
-        return None if self.between is None else self.between(words).float()
+    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "place more"] | None:
+        """Return sums of what words say that stand between two spans, if they may say anything.
+
+        Made once a text, whatever the number of pairs.
+        """
+        if self.between is None:
+            return None
+        said = self.between(words).float()
+        return sums(said, said.new_ones(len(said), 1))
 
     def _gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]

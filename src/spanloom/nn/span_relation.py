@@ -161,7 +161,8 @@ class SpanRelation(nn.Module):
         """Score all ``candidates`` of the view's sentences, in their order.
 
         Behind a gate those are scored that its ``looks`` (made here, if not handed in) find
-        likeliest, and the rows of ``gold``; the others surely have no label.
+        likeliest, the rows of ``gold``, and whole sentences if it says so; the others surely have
+        no label.
         """
         if self.gate is not None:
             looks = self.look(view) if looks is None else looks
@@ -192,11 +193,14 @@ class SpanRelation(nn.Module):
         worth = highest(looks.detach(), run_of(bounds, view.sentences), budget)
         if gold is not None:
             worth[gold] = True
-        rows = worth.nonzero()[:, 0]
-        found = self.spans.some(view.words, view.weights, bounds[rows], view.beside)
+        if gate.whole:
+            whole = rows(view.sentences, view.sentences, self.width)
+            worth[whole[whole >= 0]] = True
+        kept = worth.nonzero()[:, 0]
+        found = self.spans.some(view.words, view.weights, bounds[kept], view.beside)
         never = found.new_full((found.shape[1],), _NEVER)
         never[0] = 0.0
-        return never.expand(len(bounds), -1).index_copy(0, rows, found)
+        return never.expand(len(bounds), -1).index_copy(0, kept, found)
 
     def pair_scorer(
         self, view: View, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]

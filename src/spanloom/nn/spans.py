@@ -151,13 +151,6 @@ def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
     return (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
 
 
-def pool(
-    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"], bounds: Int[Tensor, "n 2"]
-) -> Float[Tensor, "n dim"]:
-    """Weighted mean of ``values`` over each ``[start, end)``; zero where that is empty."""
-    return means(sums(values, weights), bounds)
-
-
 def sums(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
 ) -> Float[Tensor, "place more"]:
@@ -238,14 +231,15 @@ class Gate(nn.Module):
     """How likely anything stands at a span, by a linear layer over ``z`` alone: a cheap look.
 
     The ``ratio`` times n likeliest spans of a sentence are worth scoring in full (as mentions are
-    pruned by ends alone in Kirstain et al. 2021, section 3).
+    pruned by ends alone in Kirstain et al. 2021, section 3); with ``whole`` the sentence itself is,
+    however it looks.
     """
 
-    def __init__(self, dim: int, *, widths: int, ratio: float) -> None:
+    def __init__(self, dim: int, *, widths: int, ratio: float, whole: bool = False) -> None:
         """``widths`` is the widest span with a bias of its own."""
         super().__init__()
         self.linear = SpanLinear(dim, 1, widths)
-        self.ratio = ratio
+        self.ratio, self.whole = ratio, whole
 
     def forward(
         self,

@@ -88,13 +88,19 @@ class SpanRelationTask(LayerTask):
         if self.gated:
             assert self.options.gate is not None, "a gate without a ratio"
             widths = min(self.inventory.width, _WIDTHS)
-            made.gate = Gate(ground.dim, widths=widths, ratio=self.options.gate)
+            ratio, whole = self.options.gate, self.rooted
+            made.gate = Gate(ground.dim, widths=widths, ratio=ratio, whole=whole)
         return made
 
     @property
     def gated(self) -> bool:
         """Whether a gate stands before its spans: not where they are given, or all have labels."""
         return self.options.gate is not None and not self.given and self.options.negatives != 0
+
+    @property
+    def rooted(self) -> bool:
+        """Whether each sentence as a whole is a span, so that a gate may not leave it out."""
+        return False
 
     @property
     def pairing(self) -> Pairing:

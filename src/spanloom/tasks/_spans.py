@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 import torch
 from jaxtyping import Bool
@@ -158,6 +159,17 @@ def _marks(kept: Chosen | Linked, known: Values) -> Iterator[tuple[int, str, str
     for row, column in kept.values.nonzero().tolist():
         name = names[column]
         yield row, name, known[name][values[row][column] - 1], sure[row][column]
+
+
+def in_parts(found: Sequence[tuple[Unit, Any]]) -> list[list[Fragment]]:
+    """The characters of the parts of each long sentence, of a document's units in their order."""
+    every: list[list[Fragment]] = []
+    for unit, _ in found:
+        for first, end in unit.sentences:
+            if first not in unit.inner:
+                every.append([])
+            every[-1].append((unit.words[first][0], unit.words[end - 1][1]))
+    return [parts for parts in every if len(parts) > 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 Of several labels on the same words the first is the outermost: a unary chain.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -13,25 +14,26 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from spanloom.data.batches import shortened
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
-from spanloom.document import MAIN, Document, Layer
+from spanloom.document import MAIN, Document, Fragment, Layer, Span
 from spanloom.forms import chains
 from spanloom.forms.trees import category
+from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
+from spanloom.nn.candidates import neighbours
 from spanloom.nn.span_relation import SpanRelation, View, in_order
 from spanloom.structs import cky
 from spanloom.tasks._base import Figures, Fresh, Kind, Train
 from spanloom.tasks._inventory import collect_inventory, inventory
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import Found, Gold, labelled, spans_and_relations
+from spanloom.tasks._spans import Found, Gold, in_parts, labelled, spans_and_relations
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import Batch, SpanTargets, Vectors
+from spanloom.tensors import Chosen
 from spanloom.words import Bounds
 
 Decoder = Callable[[np.ndarray], list[Bounds]]
-LONGEST = 256  # words of a tree; a longer sentence is decoded in parts
+_CANDIDATES = 1 << 19  # scored at a time, of whole sentences
 
 _SAMPLE = Document(
     "She wrote long letters .\nBob slept .",
@@ -88,17 +90,22 @@ class ConstituencyTask(SpanRelationTask):
         trees = _chained(train, self.layer, functions=self.functions)
         return SpanRelationTask.remarks(self, trees, whole, gold)
 
-    def predict(
-        self,
-        head: SpanRelation,
-        vectors: Vectors,
-        batch: Batch,
-        units: Sequence[Unit],
-        given: SpanTargets | None,
-    ) -> Iterator[Found]:
-        """Choose the best tree of each sentence, of a long one a tree for each part."""
-        short = replace(batch, sentences=shortened(batch.sentences, LONGEST))
-        yield from SpanRelationTask.predict(self, head, vectors, short, units, given)
+    @property
+    def rooted(self) -> bool:
+        """A tree has a root."""
+        return True
+
+    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
+        """Choose the best tree of each sentence, some sentences at a time."""
+        made = [(first, SpanRelationTask.spans(self, head, some)) for first, some in _some(view)]
+        if len(made) == 1:
+            return made[0][1]
+        chosen = Chosen(
+            torch.cat([each.bounds + first for first, (each, _) in made]),
+            torch.cat([each.labels for _, (each, _) in made]),
+            torch.cat([each.scores for _, (each, _) in made]),
+        )
+        return chosen, torch.cat([types for _, (_, types) in made])
 
     def select(
         self,
@@ -142,8 +149,12 @@ class ConstituencyTask(SpanRelationTask):
         return {span.label for tree in trees for span in tree.spans} - known
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
-        """Make a layer of what was predicted, the outer of two spans first."""
+        """Make a layer of what was predicted, the outer of two spans first.
+
+        The trees of a long sentence's parts stand below one node, called as most of their roots.
+        """
         spans, _ = spans_and_relations(found, lambda letter: "")
+        spans += _over(spans, in_parts(found))
         spans.sort(key=lambda span: (span.start, -span.end))
         made = [
             replace(span, id=fresh("T"), label=label)
@@ -151,6 +162,34 @@ class ConstituencyTask(SpanRelationTask):
             for label in chains.parted(span.label)
         ]
         return Layer(self.layer, tuple(made))
+
+
+def _some(view: View) -> Iterator[tuple[int, View]]:
+    """Yield stretches of whole sentences of some ``_CANDIDATES`` spans, with their first word."""
+    lengths = view.sentences[:, 1] - view.sentences[:, 0]
+    stretch = ((lengths * (lengths + 1) // 2).cumsum(0) - 1) // _CANDIDATES
+    sizes = stretch.unique_consecutive(return_counts=True)[1].tolist()
+    if len(sizes) < 2:
+        yield 0, view
+        return
+    for sentences in view.sentences.split(sizes):
+        first, end = int(sentences[0, 0]), int(sentences[-1, 1])
+        runs = sentences - first
+        inside = view.words[first:end], view.weights[first:end]
+        yield first, View(*inside, runs, runs, neighbours(runs))
+
+
+def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
+    """The nodes above the trees of the parts of some sentences, given in characters."""
+    top: dict[Fragment, str] = {}
+    for span in spans:
+        top.setdefault((span.start, span.end), chains.parted(span.label)[0])
+    made = []
+    for parts in sentences:
+        names = Counter(top[part] for part in parts)
+        whole = parts[0][0], parts[-1][1]
+        made.append(Span("", names.most_common(1)[0][0], (whole,)))
+    return made
 
 
 def _chained(train: Train, layer: str, *, functions: bool) -> Train:
@@ -203,12 +242,14 @@ def _make(
     every = {"width": None, "nested": True, "negatives": "all"}
     own = {"around": options.around, "gate": options.gate}
     spans = options.spans().model_copy(update={**every, **own})
+    learnt = inventory(collected)
+    learnt = replace(learnt, spans=tuple(map(chains.named, learnt.spans)))
     return ConstituencyTask(
         name,
         layer,
         Reading(Sentences()),
         spans,
-        inventory(collected),
+        learnt,
         decode=_DECODERS[options.decoder],
         functions=options.functions,
     )

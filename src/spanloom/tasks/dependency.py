@@ -4,9 +4,10 @@ A layer has a span a word, and a relation from each head to its dependent; the r
 to itself.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -15,25 +16,33 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from spanloom.data.batches import shortened
 from spanloom.data.readings import Reading, Sentences
 from spanloom.data.units import Cut, Unit
-from spanloom.document import MAIN, Document, Layer, Relation
+from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
 from spanloom.metrics.dependencies import Report, score
 from spanloom.nn.arc_pairs import ArcPairs
 from spanloom.nn.arcs import UNKNOWN, ArcLabels, Arcs, Tree
 from spanloom.structs import mst
 from spanloom.tasks._across import remark
 from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train, labels_of
-from spanloom.tasks._spans import Found, Gold, Labels, labelled, placed, share, spans_and_relations
+from spanloom.tasks._spans import (
+    Found,
+    Gold,
+    Labels,
+    in_parts,
+    labelled,
+    placed,
+    share,
+    spans_and_relations,
+)
 from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, Chosen, Linked, Loss, Vectors
 from spanloom.words import Bounds
 
 Scorer = Tree | ArcPairs
 WORD = "word"  # the label of spans that only stand for words
+_BESIDE = ("parataxis", "dep")  # how treebanks call what is joined by nothing else
 _UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
-LONGEST = 256  # words of a tree; a longer sentence is decoded in parts
 
 _SAMPLE = Document(
     "She wrote letters .\nBob slept .",
@@ -155,9 +164,7 @@ class DependencyTask(LayerTask):
         self, head: Scorer, vectors: Vectors, batch: Batch, targets: TreeTargets
     ) -> dict[str, Loss]:
         """Return the losses of heads and labels."""
-        return head.loss(
-            vectors.words, shortened(batch.sentences, LONGEST), targets.heads, targets.labels
-        )
+        return head.loss(vectors.words, batch.sentences, targets.heads, targets.labels)
 
     def predict(
         self,
@@ -169,7 +176,7 @@ class DependencyTask(LayerTask):
     ) -> Iterator[Found]:
         """Choose the best tree of each sentence, then the label of each arc."""
         words = vectors.words
-        heads, sure = self._heads(head, words, shortened(batch.sentences, LONGEST))
+        heads, sure = self._heads(head, words, batch.sentences)
         row = torch.arange(len(words), device=words.device)
         arcs = torch.stack([heads.to(words.device), row], dim=1)
         scores = head.labels(words, arcs)
@@ -196,9 +203,23 @@ class DependencyTask(LayerTask):
         return heads, sure
 
     def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
-        """Make a layer of words and relations."""
+        """Make a layer of words and relations.
+
+        Of a long sentence in parts the first one's root heads the others', side by side.
+        """
         spans, relations = spans_and_relations(found, fresh)
-        return Layer(self.layer, tuple(spans), tuple(relations))
+        heads = _above(spans, relations, in_parts(found))
+        tree = (
+            replace(each, label=self._beside, head=heads[each.tail]) if each.tail in heads else each
+            for each in relations
+        )
+        return Layer(self.layer, tuple(spans), tuple(tree))
+
+    @property
+    def _beside(self) -> str:
+        """The label of an arc between two trees that stand side by side."""
+        known = {label.lower(): label for label in reversed(self.labels)}
+        return next((known[each] for each in _BESIDE if each in known), self.labels[0])
 
     def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score arcs, with labels and without."""
@@ -212,6 +233,25 @@ class DependencyTask(LayerTask):
         """Return labels of arcs that train did not have."""
         arcs = (each for document in documents for each in document[self.layer].relations)
         return {each.label for each in arcs} - set(self.labels)
+
+
+def _above(
+    spans: Sequence[Span], relations: Sequence[Relation], sentences: Sequence[Sequence[Fragment]]
+) -> dict[str, str]:
+    """What heads the root of each part of a long sentence but the first, by ids of words."""
+    if not sentences:
+        return {}
+    starts = [start for parts in sentences for start, _ in parts]
+    firsts = [row for parts in sentences for row in range(len(parts))]
+    ends = [end for parts in sentences for _, end in parts]
+    at = {span.id: span.start for span in spans}
+    roots: dict[int, str] = {}  # of parts that have one
+    for each in relations:
+        row = bisect_right(starts, at[each.tail]) - 1
+        if each.head == each.tail and row >= 0 and at[each.tail] < ends[row]:
+            roots.setdefault(row, each.tail)
+    tops = {row: roots.get(row - firsts[row]) for row in roots if firsts[row]}
+    return {roots[row]: top for row, top in tops.items() if top is not None}
 
 
 _DECODERS: dict[str, mst.Decoder] = {

@@ -12,7 +12,7 @@ from spanloom.corpora import folder
 from spanloom.corpora.documents import fingerprint, hold_out
 from spanloom.corpora.locate import locate
 from spanloom.data.pieces import Pieces
-from spanloom.data.units import Cut, cut, shorten
+from spanloom.data.units import Cut, cut
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model import sharing
@@ -21,7 +21,6 @@ from spanloom.tasks import load
 from spanloom.tasks._base import Task
 from spanloom.words import Bounds, Splitter
 
-LONGEST = 256  # words of a sentence in training; longer ones are cut, and counted
 _PIECES = "pieces"  # where the recipe collects the tokenizer's special pieces, beside tasks
 
 
@@ -138,10 +137,8 @@ def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) 
 def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
     """Train and dev, train cut into words."""
     train, dev, problems = _documents(path, seed)
-    cuts = [cut(each, split, pieces) for each in train]
-    short = [replace(each, sentences=tuple(shorten(each.sentences, LONGEST))) for each in cuts]
-    whole = tuple(each.sentences for each in cuts)
-    return _Corpus(train, dev, tuple(short), whole, problems)
+    cuts = tuple(cut(each, split, pieces) for each in train)
+    return _Corpus(train, dev, cuts, tuple(each.whole for each in cuts), problems)
 
 
 def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:

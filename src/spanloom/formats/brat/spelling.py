@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from spanloom.document import BLANKS
+
 _ESCAPE = re.compile(r"_x([0-9a-f]{0,6})_")
 _AFTER_UNDERSCORE = re.compile(r"x[0-9a-f]{0,6}_")
 _BORDER = re.compile(r"_x[0-9a-f]{0,6}_|__")
@@ -27,9 +29,9 @@ def write_type(label: str, layer: str | None = None) -> str:
 
 @lru_cache(maxsize=4096)
 def read_type(written: str) -> tuple[str | None, str]:
-    """Return layer (None where the type names none) and label of a brat type."""
+    """Return layer (None where the type names none) and label of a brat type, never a blank one."""
     layer, label = _divide(written)
-    if write_type(label, layer) == written:
+    if label.strip(BLANKS) and write_type(label, layer) == written:
         return layer, label
     return None, written
 

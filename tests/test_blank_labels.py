@@ -1,0 +1,24 @@
+"""Labels at the Document's door: a blank one is refused, whatever has it."""
+
+import pytest
+
+from spanloom.document import Attribute, Document, Event, Layer, Relation, Span
+from spanloom.errors import DocumentError
+
+T1 = Span("T1", "A", ((0, 1),))
+
+
+@pytest.mark.parametrize("label", ["", " ", "\t\n"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda label: Layer("main", (Span("X1", label, ((0, 1),)),)),
+        lambda label: Layer("main", (T1,), (Relation("X1", label, "T1", "T1"),)),
+        lambda label: Layer("main", (T1,), events=(Event("X1", label, "T1"),)),
+        lambda label: Layer("main", (T1,), attributes=(Attribute("X1", label, "T1"),)),
+    ],
+)
+def test_a_blank_label_is_refused(made, label):
+    with pytest.raises(DocumentError, match="d: annotation 'X1' needs a label, got"):
+        Document("a", (made(label),), "d")
+    assert Document("a", (made("a b"),), "d").has("main")
