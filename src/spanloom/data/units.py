@@ -86,13 +86,15 @@ def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cu
     forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))
-    return Cut(found.words, forms, tuple(pieces(forms)), found.sentences, prompts, halves)
+    ids = tuple(pieces.within(document.text, found.words))
+    return Cut(found.words, forms, ids, found.sentences, prompts, halves)
 
 
 def prompt(text: str, split: Callable[[str], Words], pieces: Pieces) -> Prompt:
     """Split a text that stands in no document into words and pieces."""
-    forms = tuple(text[a:b] for a, b in split(text).words)
-    return Prompt(forms, tuple(pieces(forms)))
+    words = split(text).words
+    forms = tuple(text[a:b] for a, b in words)
+    return Prompt(forms, tuple(pieces.within(text, words)))
 
 
 def units(document: int, cut: Cut, sizes: Sizes) -> Iterator[Unit]:

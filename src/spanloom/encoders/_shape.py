@@ -40,7 +40,7 @@ _DEEPEST, _LONGEST = 4, 10_000  # of values that are lists or mappings, and of t
 
 
 def dumps(config: Shape) -> str:
-    """Write what ``check`` lets through; raises ``ModelError`` for what it would not let through."""
+    """Write what ``check`` lets through; raises ``ModelError`` where nothing is."""
     data = config.plain() if isinstance(config, _bert.Config) else config.to_diff_dict()
     known = _keys(str(data.get("model_type")), "transformer") - {"architectures", "_name_or_path"}
     kept = {key: data[key] for key in sorted(data) if key in known}

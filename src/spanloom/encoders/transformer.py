@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -106,6 +106,7 @@ class Transformer(nn.Module):
         self.first = first
         self.dim = int(encoder.config.hidden_size)
         self.runtime: Callable[[Mapping[str, Tensor]], Tensor] | None = None
+        self._alone: bool | None = False if isinstance(encoder, _bert.Bert) else None
         self.spelling: nn.Embedding | None = None
         if spelling:
             self.spelling = nn.Embedding(casing.SHAPES + 1, self.table.shape[1], padding_idx=0)
@@ -124,7 +125,7 @@ class Transformer(nn.Module):
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
         shapes = None if self.spelling is None else _shapes(batch)
         parts, done = [], 0
-        for windows, longest in _alike(batch.mask.sum(1)):
+        for windows, longest in _alike(batch.mask.sum(1), equal=self._reads_padding()):
             mixed = self.mixed(self._read(batch, shapes, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
@@ -146,6 +147,15 @@ class Transformer(nn.Module):
             return self.runtime(read)
         mixed: Tensor = self.layers(self._states(read))
         return mixed
+
+    def _reads_padding(self) -> bool:
+        """Whether what fills windows up is read, too, so that they must not be filled up.
+
+        The convolutions of ConvBERT do, and MobileBERT, which reads a piece's neighbours.
+        """
+        if self._alone is None:
+            self._alone = _probe.reads_padding(self.encoder)
+        return self._alone
 
     def _states(self, read: Mapping[str, Tensor]) -> tuple[Float[Tensor, "some longest dim"], ...]:
         states: tuple[Tensor, ...] = self.encoder(output_hidden_states=True, **read).hidden_states
@@ -192,8 +202,10 @@ def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
     return torch.tensor(shapes, device=batch.ids.device)[batch.place_word + 1]
 
 
-def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
-    """Yield windows of like length, longest first, and the longest of each group.
+def _alike(
+    lengths: Int[Tensor, " window"], *, equal: bool = False
+) -> Iterator[tuple[Int[Tensor, " some"], int]]:
+    """Yield windows of like length (or ``equal``), longest first, and the longest of each group.
 
     Where no gradient is kept a group is one window or has a bounded number of pieces: on a CPU what
     its cache holds between two layers.
@@ -203,10 +215,10 @@ def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some
     most = _AT_ONCE if lengths.is_cuda else _CACHED
     if torch.is_grad_enabled():
         most = sum(said)
-    first = 0
+    first, full_enough = 0, 1.0 if equal else _FULL
     for row in range(1, len(said) + 1):
         full = row < len(said) and (row + 1 - first) * said[first] > max(most, said[first])
-        if row == len(said) or full or said[row] < _FULL * said[first]:
+        if row == len(said) or full or said[row] < full_enough * said[first]:
             yield order[first:row], said[first]
             first = row
 
@@ -242,9 +254,7 @@ def pretrained(folder: str, options: Options) -> Encoder:
     shape = _hub.shape(folder)
     said = json.loads(_shape.dumps(shape))
     ours = _bert.fits(shape.to_dict())
-    loaded, missing = _hub.pretrained(
-        folder, _rates(shape if ours else _hub.parsed(said), options)
-    )
+    loaded, missing = _hub.pretrained(folder, _rates(shape if ours else _hub.parsed(said), options))
     made: Encoder = _bert.Bert(_bert.config(loaded.config.to_dict())) if ours else _prepare(loaded)
     weights = loaded.state_dict()
     needed = made.state_dict().keys()  # no pooler's
@@ -284,7 +294,9 @@ def _fresh(options: Options, sources: Sources, where: Where) -> Transformer:
         if options.start == "pretrained":
             encoder = pretrained(folder, options)
         else:
-            encoder = untrained(_shape.parsed(json.loads(_shape.dumps(_hub.shape(folder)))), options)
+            encoder = untrained(
+                _shape.parsed(json.loads(_shape.dumps(_hub.shape(folder)))), options
+            )
         _probe.check(encoder, every=options.layers == "mix")
     except ModelError as error:
         raise at.error(str(error)) from error
@@ -309,10 +321,17 @@ def _rates(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
 
 
 def _prepare(encoder: "PreTrainedModel") -> "PreTrainedModel":
-    """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
+    """Eager attention is the fastest to train on a CPU; pooler and cache are never used."""
     encoder.set_attn_implementation("eager")
+    if hasattr(encoder, "set_attention_type"):
+        # BigBird: else the first window's length decides
+        cast(Any, encoder).set_attention_type("original_full")
+    if hasattr(encoder.config, "use_cache"):
+        encoder.config.use_cache = False
     if getattr(encoder, "pooler", None) is not None:
-        encoder.register_module("pooler", None)
+        encoder.register_module(
+            "pooler", nn.Identity()
+        )  # no weights; SqueezeBERT calls it in any case
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):

@@ -8,6 +8,7 @@ from torch import nn
 
 from spanloom.config.options import options
 from spanloom.config.recipe import PIECES, TRUNK, Recipe
+from spanloom.data import tokenizer_file
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape, load, transformer
 from spanloom.encoders._base import Embedder, Kind
@@ -71,6 +72,7 @@ def cutter(folder: str) -> Pieces:
     inner = getattr(loaded, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelError(f"{folder}: needs a fast tokenizer (tokenizer.json), got a slow one")
+    tokenizer_file.read(inner.to_str().encode(), folder)  # as when what is saved is loaded
     padding = loaded.pad_token_id if loaded.pad_token_id is not None else 0
     unknown = loaded.unk_token_id if loaded.unk_token_id is not None else padding
     mask = loaded.mask_token_id if loaded.mask_token_id is not None else unknown

@@ -19,10 +19,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from safetensors.torch import save as serialized
-from tokenizers import Tokenizer
 from torch import nn
 
 from spanloom.config import recipe as recipes
+from spanloom.data import tokenizer_file
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape
 from spanloom.encoders._base import Embedder, Kind
@@ -302,10 +302,7 @@ def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:
 
     ``known`` is how many pieces an encoder has, None without one.
     """
-    try:
-        made = Tokenizer.from_buffer(path.read_bytes())  # from_file raises bare exceptions
-    except ValueError as error:
-        raise ModelError(f"{path}: {str(error).splitlines()[0]}") from error
+    made = tokenizer_file.read(path.read_bytes(), path)
     largest = max(made.get_vocab(with_added_tokens=True).values(), default=-1)
     rows = largest + 1 if known is None else known
     if not 0 <= largest < rows:
@@ -319,4 +316,10 @@ def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:
                 f"{path.parent / RECIPE}: collected.pieces.{name}: expected a number from 0 to "
                 f"{rows - 1}, got {special.get(name)!r:.60}"
             )
-    return pieces(made, **{name: special[name] for name in ("padding", "unknown", "mask")})
+    cut = pieces(made, **{name: special[name] for name in ("padding", "unknown", "mask")})
+    around = max((*cut.prefix, *cut.suffix), default=0)
+    if around >= rows:
+        raise ModelError(
+            f"{path}: expected pieces from 0 to {rows - 1} around a text, got {around}"
+        )
+    return cut
