@@ -15,10 +15,15 @@ Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Words that are read before a text and stand in no document: a question, a task's name."""
+    """Words that are read before a text and stand in no document: a question, a task's token.
+
+    ``token`` is the number of the task whose token the first word is: it has no form, and its piece
+    is never looked up.
+    """
 
     forms: tuple[str, ...] = ()
     pieces: Ids = ()
+    token: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,11 @@ class Sizes:
     unit: int
     draw: Random | None = None
     apart: bool = False
+
+
+def task_token(number: int) -> Prompt:
+    """Return the word that stands for a task: one piece, in no vocabulary and in no text."""
+    return Prompt(("",), ((0,),), number)
 
 
 def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:

@@ -3,7 +3,7 @@
 import importlib.util
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -119,14 +119,19 @@ class Transformer(nn.Module):
         assert isinstance(table, nn.Embedding), "an encoder of text has a table of its pieces"
         return table.weight
 
-    def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word; windows of like length go through the encoder together."""
+    def forward(
+        self, batch: Batch, tokens: Float[Tensor, "task width"] | None = None
+    ) -> Float[Tensor, "word dim"]:
+        """Return one vector a word; windows of like length go through the encoder together.
+
+        ``tokens`` are vectors that stand below all layers where a piece of a task's token stands.
+        """
         width = batch.ids.shape[1]
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
-        shapes = None if self.spelling is None else _shapes(batch)
+        added = self._added(batch, tokens)
         parts, done = [], 0
         for windows, longest in _alike(batch.mask.sum(1), equal=self._reads_padding()):
-            mixed = self.mixed(self._read(batch, shapes, windows, longest)).flatten(0, 1)
+            mixed = self.mixed(self._read(batch, added, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
             done += len(mixed)
@@ -164,7 +169,7 @@ class Transformer(nn.Module):
     def _read(
         self,
         batch: Batch,
-        shapes: Int[Tensor, "window seq"] | None,
+        added: "_Added | None",
         windows: Int[Tensor, " some"],
         longest: int,
     ) -> dict[str, Tensor]:
@@ -174,12 +179,24 @@ class Transformer(nn.Module):
         ids = batch.ids[windows, :longest]
         if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
             read["token_type_ids"] = batch.segments[windows, :longest]
-        if self.spelling is None or shapes is None:
+        if added is None:
             read["input_ids"] = ids
         else:
-            spelt = self.spelling(shapes[windows, :longest])
-            read["inputs_embeds"] = self.encoder.get_input_embeddings()(ids) + spelt
+            vectors = self.encoder.get_input_embeddings()(ids)
+            read["inputs_embeds"] = added(vectors, windows, longest)
         return read
+
+    def _added(self, batch: Batch, tokens: Float[Tensor, "task width"] | None) -> "_Added | None":
+        """What the vectors of pieces are changed by before the first layer, if anything."""
+        if self.spelling is None and batch.tokens is None:
+            return None
+        shapes = None if self.spelling is None else _shapes(batch)
+        numbers = None
+        if batch.tokens is not None:
+            assert tokens is not None, "tokens of tasks have vectors"
+            none = batch.tokens.new_full((1,), -1)
+            numbers = torch.cat([none, batch.tokens])[batch.place_word + 1]
+        return _Added(self.spelling, shapes, tokens, numbers)
 
     def files(self) -> dict[str, str]:
         """Return the shape of the encoder, as it is written beside the weights."""
@@ -194,6 +211,31 @@ class Transformer(nn.Module):
         if self.first:
             return take(pieces, rows[starts])
         return F.embedding_bag(rows, pieces, starts, mode="mean")
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Vectors of spelling, by how words are spelled; those of tasks' tokens, by their numbers."""
+
+    spelling: nn.Embedding | None
+    shapes: Int[Tensor, "window seq"] | None
+    tokens: Float[Tensor, "task width"] | None
+    numbers: Int[Tensor, "window seq"] | None
+
+    def __call__(
+        self,
+        pieces: Float[Tensor, "some longest width"],
+        windows: Int[Tensor, " some"],
+        longest: int,
+    ) -> Float[Tensor, "some longest width"]:
+        """Return vectors of pieces with those of spelling added, and tokens in their places."""
+        if self.tokens is not None and self.numbers is not None:
+            numbers = self.numbers[windows, :longest, None]
+            own = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
+            pieces = torch.where(numbers < 0, pieces, own)
+        if self.spelling is not None and self.shapes is not None:
+            pieces = pieces + self.spelling(self.shapes[windows, :longest])
+        return pieces
 
 
 def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:

@@ -14,7 +14,7 @@ from spanloom.encoders import _shape, load, transformer
 from spanloom.encoders._base import Embedder, Kind
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.model import sharing
-from spanloom.model.network import Network, Place
+from spanloom.model.network import Apart, Network, Place
 from spanloom.nn import recurrent
 from spanloom.tasks._base import Ground, Task
 
@@ -43,6 +43,7 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
     vectors = None
     if recipe.sharing == sharing.EMBEDDED:
         vectors = nn.Embedding(len(recipe.tasks), recipe.task_vector)
+    tokens = _tokens(recipe, trunk) if recipe.sharing == sharing.TOKEN else None
     beside = 0 if vectors is None else recipe.task_vector
     heads: dict[str, nn.Module] = {}
     grounds: dict[str, Ground] = {}
@@ -53,7 +54,22 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
         if place.head not in heads:
             grounds[place.head] = Ground(dims[place.level] + beside, *table)
             heads[place.head] = task.head(grounds[place.head])
-    return Network(trunk, levels, recipe.levels, heads, places, grounds, vectors, recipe.dropout)
+    return Network(
+        trunk, levels, recipe.levels, heads, places, grounds, Apart(vectors, tokens), recipe.dropout
+    )
+
+
+def _tokens(recipe: Recipe, trunk: Sequence[nn.Module]) -> list[nn.Embedding]:
+    """Each embedder's vectors of the words that stand for tasks: of an encoder below all layers."""
+    made = []
+    for part in trunk:
+        width, spread = cast(Embedder, part).dim, 1.0
+        if isinstance(part, transformer.Transformer):
+            width = part.table.shape[1]
+            spread = float(getattr(part.encoder.config, "initializer_range", None) or 0.02)
+        made.append(nn.Embedding(len(recipe.tasks), width))
+        nn.init.normal_(made[-1].weight, std=spread)
+    return made
 
 
 def transformer_options(recipe: Recipe) -> transformer.Options | None:
