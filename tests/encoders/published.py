@@ -44,7 +44,9 @@ def _template(open_, close, twice="", types=1):
 def _framed(made, open_, close, twice="", types=1):
     single, pair = _template(open_, close, twice, types)
     ids = [(each, made.token_to_id(each)) for each in (open_, close)]
-    made.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=ids)
+    made.post_processor = processors.TemplateProcessing(
+        single=single, pair=pair, special_tokens=ids
+    )
     return made
 
 
@@ -222,7 +224,12 @@ def flaubert():
 
 # -- configurations
 
-SMALL = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+SMALL = {
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 _BERT = {
     "attention_probs_dropout_prob": 0.1, "gradient_checkpointing": False, "hidden_act": "gelu",
     "hidden_dropout_prob": 0.1, "initializer_range": 0.02, "layer_norm_eps": 1e-12,
@@ -424,12 +431,6 @@ PUBLISHED = {
         albert,
     ),
     "data2vec-text-base": ({"model_type": "data2vec-text", **_ROBERTA}, roberta),
-    "ibert-roberta-base": (
-        {
-            "model_type": "ibert", **_ROBERTA, "force_dequant": "none", "quant_mode": False,
-        },
-        roberta,
-    ),
     "xmod-base": (
         {
             "model_type": "xmod", **_ROBERTA, "adapter_layer_norm": False, "adapter_reduction_factor": 2,

@@ -55,7 +55,9 @@ def vectors(model, text=TEXT):
 def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch):
     models = []
     real = start.verify
-    monkeypatch.setattr(start, "verify", lambda model, out: (real(model, out), models.append(model)))
+    monkeypatch.setattr(
+        start, "verify", lambda model, out: (real(model, out), models.append(model))
+    )
     saved = trained(name, tmp_path)
     loaded = folder.load(saved, device="cpu", precision="fp32")
     (mine, cut), (theirs, again) = vectors(models[0]), vectors(loaded)
@@ -110,15 +112,22 @@ def test_keys_that_encoders_read_by_getattr_are_known(kind):
     place = Path(importlib.util.find_spec(package).origin).parent
     heads = {  # of heads, pooling and export, which no encoder of ours has
         *("cls_dropout", "num_labels", "summary_activation", "summary_type", "summary_use_proj"),
-        *("onnx_export", "summary_last_dropout", "summary_first_dropout", "classifier_dropout_rate"),
+        *(
+            "onnx_export",
+            "summary_last_dropout",
+            "summary_first_dropout",
+            "classifier_dropout_rate",
+        ),
         *("max_relative_positions", "pad_token_id", "relative_attention"),  # classes have these
     }
     read = set()
-    for path in place.glob("modeling_*.py"):
+    for path in place.glob(f"modeling_{kind.replace(chr(45), chr(95))}.py"):
         for each in ast.walk(ast.parse(path.read_text())):
             if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "getattr":
                 asked, key = each.args[:2]
-                if ast.unparse(asked) in ("config", "self.config") and isinstance(key, ast.Constant):
+                if ast.unparse(asked) in ("config", "self.config") and isinstance(
+                    key, ast.Constant
+                ):
                     read.add(key.value)
     assert read <= _hub.keys(kind) | heads
 
@@ -157,7 +166,9 @@ def test_a_model_of_ours_is_no_encoder(tmp_path):
     model, _ = start.fresh(recipes.load(tmp_path / "recipe.yaml"), tmp_path, "cpu")
     folder.save(model, tmp_path / "mine", figures={})
     recipe = recipes.load(tmp_path / "recipe.yaml", ["trunk=[{transformer: mine}]"])
-    with pytest.raises(RecipeError, match="is a model of spanloom, no encoder; .*start: ") as caught:
+    with pytest.raises(
+        RecipeError, match="is a model of spanloom, no encoder; .*start: "
+    ) as caught:
         start.fresh(recipe, tmp_path, "cpu")
     assert "\n" not in str(caught.value)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from spanloom.encoders._shape import Encoder
 from spanloom.errors import ModelError
@@ -29,6 +29,8 @@ def check(encoder: Encoder, *, every: bool) -> None:
     It gives a vector a piece, in all layers (``every``) or the last, and reads each piece with
     those behind it, too.
     """
+    if not isinstance(encoder.get_input_embeddings(), nn.Embedding):  # I-BERT's counts in integers
+        raise ModelError(f"{_name(encoder)} has no plain table of its pieces")
     with _in_use(encoder):
         ids = _pieces(encoder, 5)
         one = _states(encoder, ids[None, :4], every)
