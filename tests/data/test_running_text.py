@@ -40,7 +40,7 @@ def expected(tokenizer, text, bounds):
             found.append(None)
             continue
         runs = {run for _, _, run in over}
-        blank = a > 0 and text[a - 1] == " "
+        blank = a == 0 or text[a - 1] == " "
         found.append(
             tuple(
                 piece

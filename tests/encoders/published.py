@@ -20,7 +20,7 @@ from tokenizers import (
 
 TEXT = (
     "Add 5 ml of the cold buffer to the tube, mix it and spin. Don't warm the buffer (pH 7.4)!",
-    "The cells were washed twice; Ada's élan isn't lost. It's 50ml... and it can't be 中文 or größer.",
+    "The cells were washed twice; Ada's élan isn't lost. It's 50ml... and can't be 中文, größer.",
     "add mix warm cold buffer water cells tube 5 10 ml for spin wash the and",
 )
 ROOM = 400  # pieces at most
@@ -106,8 +106,8 @@ def llama3():
     """Byte-level BPE behind the pattern of Llama 3, as EuroBERT has it."""
     made = _bytes(("<|begin_of_text|>", "<|end_of_text|>", "<|mask|>", "<|pad|>"))
     pattern = (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     )
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -333,8 +333,10 @@ PUBLISHED = {
             "classifier_activation": "gelu", "classifier_bias": False, "classifier_dropout": 0.0,
             "classifier_pooling": "mean", "cls_token_id": 1, "decoder_bias": True,
             "deterministic_flash_attn": False, "embedding_dropout": 0.0, "eos_token_id": 2,
-            "global_attn_every_n_layers": 3, "global_rope_theta": 160000.0, "gradient_checkpointing": False,
-            "hidden_activation": "gelu", "initializer_cutoff_factor": 2.0, "initializer_range": 0.02,
+            "global_attn_every_n_layers": 3, "global_rope_theta": 160000.0,
+            "gradient_checkpointing": False,
+            "hidden_activation": "gelu", "initializer_cutoff_factor": 2.0,
+            "initializer_range": 0.02,
             "layer_norm_eps": 1e-05, "local_attention": 128, "local_rope_theta": 10000.0,
             "max_position_embeddings": 8192, "mlp_bias": False, "mlp_dropout": 0.0,
             "model_type": "modernbert", "norm_bias": False, "norm_eps": 1e-05, "pad_token_id": 3,
@@ -359,7 +361,8 @@ PUBLISHED = {
     "rembert": (
         {
             "attention_probs_dropout_prob": 0, "bos_token_id": 2, "classifier_dropout_prob": 0.1,
-            "embedding_size": None, "eos_token_id": 3, "hidden_act": "gelu", "hidden_dropout_prob": 0,
+            "embedding_size": None, "eos_token_id": 3, "hidden_act": "gelu",
+            "hidden_dropout_prob": 0,
             "initializer_range": 0.02, "input_embedding_size": 12, "layer_norm_eps": 1e-12,
             "max_position_embeddings": 512, "model_type": "rembert", "output_embedding_size": 32,
             "pad_token_id": 0, "tie_word_embeddings": False, "type_vocab_size": 2, **SMALL,
@@ -368,7 +371,8 @@ PUBLISHED = {
     ),
     "nomic-bert-2048": (
         {
-            "model_type": "nomic_bert", **{k: v for k, v in _BERT.items() if k != "type_vocab_size"},
+            "model_type": "nomic_bert", **{k: v for k,
+            v in _BERT.items() if k != "type_vocab_size"},
             "type_vocab_size": 2, "max_position_embeddings": 2048, "head_dim": 12,
             "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
         },
@@ -376,7 +380,8 @@ PUBLISHED = {
     ),
     "mobilebert-uncased": (
         {
-            "model_type": "mobilebert", **_BERT, "hidden_act": "relu", "normalization_type": "no_norm",
+            "model_type": "mobilebert", **_BERT, "hidden_act": "relu",
+            "normalization_type": "no_norm",
             "embedding_size": 12, "hidden_dropout_prob": 0.0, "intra_bottleneck_size": 12,
             "key_query_shared_bottleneck": True, "num_feedforward_networks": 2,
             "trigram_input": True, "true_hidden_size": 12, "use_bottleneck": True,
@@ -395,7 +400,8 @@ PUBLISHED = {
     ),
     "squeezebert-uncased": (
         {
-            "model_type": "squeezebert", **_BERT, "embedding_size": 24, "k_groups": 4, "q_groups": 4,
+            "model_type": "squeezebert", **_BERT, "embedding_size": 24, "k_groups": 4,
+            "q_groups": 4,
             "v_groups": 4, "intermediate_groups": 4, "output_groups": 4, "post_attention_groups": 1,
             "num_attention_heads": 4,
         },
@@ -433,8 +439,10 @@ PUBLISHED = {
     "data2vec-text-base": ({"model_type": "data2vec-text", **_ROBERTA}, roberta),
     "xmod-base": (
         {
-            "model_type": "xmod", **_ROBERTA, "adapter_layer_norm": False, "adapter_reduction_factor": 2,
-            "adapter_reuse_layer_norm": True, "default_language": "en_XX", "languages": ["en_XX", "de_DE"],
+            "model_type": "xmod", **_ROBERTA, "adapter_layer_norm": False,
+            "adapter_reduction_factor": 2,
+            "adapter_reuse_layer_norm": True, "default_language": "en_XX", "languages": ["en_XX",
+            "de_DE"],
             "ln_before_adapter": True, "pre_norm": False,
         },
         xlm_roberta,
@@ -475,15 +483,18 @@ PUBLISHED = {
     ),
     "t5-small": ({"model_type": "t5", **_T5}, t5),
     "t5-v1_1-small": (
-        {"model_type": "t5", **_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        {"model_type": "t5", **_T5, "feed_forward_proj": "gated-gelu",
+         "tie_word_embeddings": False},
         t5,
     ),
     "mt5-small": (
-        {"model_type": "mt5", **_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        {"model_type": "mt5", **_T5, "feed_forward_proj": "gated-gelu",
+         "tie_word_embeddings": False},
         t5,
     ),
     "umt5-small": (
-        {"model_type": "umt5", **_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        {"model_type": "umt5", **_T5, "feed_forward_proj": "gated-gelu",
+         "tie_word_embeddings": False},
         t5,
     ),
     "EuroBERT-210m": (
@@ -492,7 +503,8 @@ PUBLISHED = {
             "head_dim": 12, "hidden_act": "silu", "hidden_dropout": 0.0, "initializer_range": 0.02,
             "mask_token_id": 2, "max_position_embeddings": 8192, "mlp_bias": False,
             "model_type": "eurobert", "num_key_value_heads": 2, "pad_token_id": 3,
-            "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": None, "rope_theta": 250000.0,
+            "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": None,
+            "rope_theta": 250000.0,
             "tie_word_embeddings": False, "use_cache": False, **SMALL,
         },
         llama3,
