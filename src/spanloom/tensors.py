@@ -48,7 +48,8 @@ class Batch:
     ``ids.flatten()``: the window in which it has most context. ``piece_word`` names the word it
     belongs to, in ascending order. ``segments`` is 0 in prompts and 1 in texts that follow one.
     ``place_word`` names the word whose piece stands at each place, -1 where none does: where
-    windows overlap, a word's pieces stand in several.
+    windows overlap, a word's pieces stand in several. ``tokens`` says which words stand for a task,
+    by its number, -1 for all others; None where there is no such word.
     """
 
     words: tuple[str, ...]
@@ -62,6 +63,7 @@ class Batch:
     place_word: Int[Tensor, "window seq"]
     segments: Int[Tensor, "window seq"] | None = None
     aside: Aside | None = None
+    tokens: Int[Tensor, " word"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on another device."""
@@ -77,6 +79,7 @@ class Batch:
             self.place_word.to(device),
             None if self.segments is None else self.segments.to(device),
             None if self.aside is None else self.aside.to(device),
+            None if self.tokens is None else self.tokens.to(device),
         )
 
 

@@ -179,7 +179,7 @@ def test_segments_are_one_behind_a_prompt(drawn, limit):
         assert segments[: len(window)] == expected
 
 
-def _units(shape, document, limit, *, token="", pages=1):
+def _units(shape, document, limit, *, token=None, pages=1):
     whole = cut(document, SPLIT, LETTERS)
     reading = Reading(shape, token, pages)
     return whole, list(reading.units(7, whole, Sizes(limit, limit * pages), cutter))
@@ -287,11 +287,11 @@ def test_a_token_stands_before_each_sentence_and_takes_nothing_away(shape):
     text = "the cat\na b c\nabc"
     document = Document(text, queries=(Query("Q1", "a cat"), Query("Q2", "the")))
     _, plain = _units(shape, document, 40)
-    whole, made = _units(shape, document, 40, token="<<names>>")
-    token = cutter("<<names>>").forms
-    assert token
-    assert all(each.prompt.forms[: len(token)] == token for each in made)
-    assert _joined_up(made, len(token)) == _joined_up(plain, 0)
+    whole, made = _units(shape, document, 40, token=3)
+    assert all(each.prompt.forms[0] == "" for each in made)
+    assert all(len(each.prompt.pieces[0]) == 1 for each in made)
+    assert all(each.prompt.token == 3 for each in made)
+    assert _joined_up(made, 1) == _joined_up(plain, 0)
     if not isinstance(shape, Choosing):
         alone = [(each.first + a, each.first + b) for each in made for a, b in each.contexts]
         assert alone == list(whole.sentences) * (2 if isinstance(shape, Asking) else 1)

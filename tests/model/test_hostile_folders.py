@@ -1,17 +1,24 @@
 """Folders that lie, leak or bite: each is refused in one line, and nothing in it is run."""
 
+import copy
+import dataclasses
 import hashlib
 import json
 import os
 import pickle
+import re
 import resource
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
+from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import folder
+from spanloom.model.bounded import bounded
+from spanloom.model.unfilled import Unfilled
 
 
 class Bite:
@@ -200,7 +207,7 @@ def test_a_configuration_that_lies(victim, keys):
 )
 def test_no_encoder_of_text(victim, kind):
     configure(victim, model_type=kind)
-    refused(victim, "known: albert, bert")
+    refused(victim, "config.json: (model_type .* is no encoder of text|unknown key)")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000, '{"a":' * 100_000, "\0"])
@@ -286,3 +293,60 @@ def test_a_recipe_as_deep_as_it_is_long(victim):
     (victim / "recipe.yaml").write_text("[" * 10_000)
     seal(victim)
     refused(victim, "deeper", RecipeError)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 1e30, -1e30])
+@pytest.mark.parametrize("where", ["trunk.", "heads."])
+def test_weights_that_are_no_numbers_or_out_of_all_proportion(victim, where, number):
+    weights = load_file(victim / "model.safetensors")
+    name = max(key for key in weights if key.startswith(where) and weights[key].ndim > 1)
+    weights[name][-1, -1] = number
+    save_file(weights, victim / "model.safetensors")
+    seal(victim)
+    refused(victim, f"{re.escape(name)}: expected numbers up to 1e.08")
+
+
+def test_numbers_that_overflow_when_they_are_computed_with(model):
+    made = copy.deepcopy(model.network)
+    with torch.no_grad():
+        for each in made.trunk.parameters():
+            each.fill_(3e38)
+    broken = dataclasses.replace(model, network=made)
+    with pytest.raises(ModelError, match="vectors are nan or inf") as caught:
+        next(broken.annotate([Document("add warm buffer")], ["steps"]))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "albert", "longformer", "xlm"])
+def test_no_more_is_made_than_weights_fill(kind):
+    """Whatever an architecture calls its sizes."""
+    weights = {f"w{row}": (40, 40) for row in range(30)}
+    config = transformers.CONFIG_MAPPING[kind]()  # as large as it is published
+    with pytest.raises(ModelError, match="more is asked for"):
+        with bounded(weights), torch.device("meta"), Unfilled():
+            transformers.AutoModel.from_config(config)
+    with bounded(weights):
+        torch.nn.Linear(9, 9)
+    torch.nn.Linear(500, 500)  # the bound is gone
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"normalizer": {"type": "Prepend", "prepend": "a" * 1_000_000}},
+        {
+            "pre_tokenizer": {
+                "type": "Split",
+                "pattern": {"Regex": "(a+)+$"},
+                "behavior": "Isolated",
+            }
+        },
+        {"post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 10**6], "cls": ["a", 2]}},
+    ],
+    ids=["prepend", "split", "processing"],
+)
+def test_a_tokenizer_that_bites(victim, keys):
+    path = victim / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+    seal(victim)
+    refused(victim, r"tokenizer\.json: ")

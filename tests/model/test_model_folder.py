@@ -1,6 +1,5 @@
 """A model on disk: what is saved is what is loaded, from a folder or from the hub's cache."""
 
-import json
 import os
 import re
 import shutil
@@ -9,12 +8,10 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from transformers import CONFIG_MAPPING, AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel
 
 from spanloom.config import recipe as recipes
 from spanloom.document import Document
-from spanloom.encoders import _shape as shape
-from spanloom.encoders import transformer
 from spanloom.errors import ModelError, RecipeError, StorageError
 from spanloom.model import build, folder
 from spanloom.storage import verify_folder
@@ -141,27 +138,6 @@ def test_what_is_nowhere_is_an_error_of_one_line(hub, name):
 def test_a_path_is_never_looked_up_on_the_hub(tmp_path):
     with pytest.raises(ModelError, match="expected a model folder"):
         folder.load(tmp_path / "nothing")
-
-
-@pytest.mark.parametrize("kind", shape.ENCODERS)
-def test_every_kind_of_encoder_is_built_and_its_configuration_let_through(kind, tmp_path):
-    known = CONFIG_MAPPING[kind]().to_dict()
-    small = {"vocab_size": 40, "max_position_embeddings": 60, "pad_token_id": 1}
-    small |= {key: 8 for key in known if key.endswith(("hidden_size", "intermediate_size", "dim"))}
-    small |= {"embedding_size": 8, "output_embedding_size": 8, "input_embedding_size": 8}
-    small |= {key: 2 for key in ("num_hidden_layers", "n_layers", "num_attention_heads", "n_heads")}
-    small |= {"layer_types": None, "cls_token_id": 2, "sep_token_id": 3}
-    small |= {"bos_token_id": 2, "eos_token_id": 3}
-    config = CONFIG_MAPPING[kind](**{key: small[key] for key in known if key in small})
-    (tmp_path / "config.json").write_text(shape.dumps(config))
-    read = shape.parsed(json.loads((tmp_path / "config.json").read_text()))
-    made = transformer.untrained(read, transformer.Options())
-    weights = {name: tuple(each.shape) for name, each in made.state_dict().items()}
-    shape.check(tmp_path / "config.json", weights)
-    again = AutoModel.from_config(config).state_dict()
-    assert {k for k in again if "pooler" not in k} == {k for k in weights if "pooler" not in k}
-    whole = transformer.build(transformer.Options(), made)
-    assert whole.dim == 8
 
 
 def test_a_window_over_the_encoders_positions_is_refused_with_its_line(home):

@@ -43,6 +43,7 @@ def collate(units: Sequence[Unit], pieces: Pieces, limit: int) -> Batch:
         place_word=windows.words_read(ids.shape[1]),
         segments=windows.segments(ids.shape[1]),
         aside=_aside(units),
+        tokens=_tokens(units),
     )
 
 
@@ -146,6 +147,19 @@ def _owners(first: int, pieces: Ids) -> Owners:
 def _read(unit: Unit) -> tuple[str, ...]:
     """All words that are read; an opening has no form."""
     return (*([""] * unit.opening), *unit.prompt.forms, *unit.forms)
+
+
+def _tokens(units: Sequence[Unit]) -> Tensor | None:
+    """Say for each word that is read whose token it is, -1 for those that are none."""
+    if all(unit.prompt.token is None for unit in units):
+        return None
+    found: list[int] = []
+    for unit in units:
+        rest = len(unit.prompt.forms) + len(unit.forms)
+        found += [-1] * (unit.opening + rest)
+        if unit.prompt.token is not None:
+            found[-rest] = unit.prompt.token
+    return torch.tensor(found)
 
 
 def _aside(units: Sequence[Unit]) -> Aside | None:

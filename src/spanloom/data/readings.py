@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Protocol, runtime_checkable
 
-from spanloom.data.units import Cut, Ids, Prompt, Sizes, Unit, unit, units
+from spanloom.data.units import Cut, Ids, Prompt, Sizes, Unit, task_token, unit, units
 from spanloom.data.windows import pack
 from spanloom.words import Bounds
 
@@ -29,27 +29,29 @@ class Shape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a task reads. ``token`` stands before each sentence, which is then read alone (TE⊕Enc).
+    """What a task reads.
 
+    The token of the task of number ``token`` stands before each sentence, which is then read alone
+    (TE⊕Enc): a word with learnt vectors of its own.
     ``pages`` is how many windows make a unit in training; in use a unit is what memory allows.
     """
 
     shape: Shape
-    token: str = ""
+    token: int | None = None
     pages: int = 1
 
     @property
-    def key(self) -> tuple[Shape, str]:
+    def key(self) -> tuple[Shape, int | None]:
         """What decides the vectors: one encoder pass for each different key."""
         return self.shape, self.token
 
     def units(self, document: int, cut: Cut, sizes: Sizes, cutter: Cutter) -> Iterator[Unit]:
         """Yield the units of a document; ``document`` is its row."""
-        if not self.token:
+        if self.token is None:
             yield from self.shape.units(document, cut, sizes, cutter)
             return
-        token = cutter(self.token)
-        left = max(1, sizes.window - sum(map(len, token.pieces)))
+        token = task_token(self.token)
+        left = max(1, sizes.window - sum(map(len, token.pieces)) - _BETWEEN)
         alone = replace(sizes, window=left, unit=left, apart=True)
         for each in self.shape.units(document, cut, alone, cutter):
             yield replace(each, prompt=_joined(token, each.prompt))
@@ -169,4 +171,4 @@ def _fits(pieces: Ids, window: int) -> bool:
 
 
 def _joined(first: Prompt, second: Prompt) -> Prompt:
-    return Prompt(first.forms + second.forms, first.pieces + second.pieces)
+    return Prompt(first.forms + second.forms, first.pieces + second.pieces, first.token)

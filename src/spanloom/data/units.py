@@ -21,10 +21,15 @@ _SHARE = 4  # of a window, what is read beside it at either end
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Words that are read before a text and stand in no document: a question, a task's name."""
+    """Words that are read before a text and stand in no document: a question, a task's token.
+
+    ``token`` is the number of the task whose token the first word is: it has no form, and its piece
+    is never looked up.
+    """
 
     forms: tuple[str, ...] = ()
     pieces: Ids = ()
+    token: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,11 @@ class Sizes:
     apart: bool = False
 
 
+def task_token(number: int) -> Prompt:
+    """Return the word that stands for a task: one piece, in no vocabulary and in no text."""
+    return Prompt(("",), ((0,),), number)
+
+
 def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cut:
     """Cut a text and its queries into words, given ones if there are any, sentences and pieces."""
     checkpoint()
@@ -108,24 +118,22 @@ def cut(document: Document, split: Callable[[str], Words], pieces: Pieces) -> Cu
     prompts = tuple(prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in parts(document))
     sentences, inner = long_sentences.parts(document.text, found.words, found.sentences)
-    ids, clipped = _pieces(forms, pieces)
+    ids, clipped = _pieces(document.text, found.words, pieces)
     return Cut(found.words, forms, ids, sentences, prompts, halves, inner, clipped)
 
 
 def prompt(text: str, split: Callable[[str], Words], pieces: Pieces) -> Prompt:
     """Split a text that stands in no document into words and pieces."""
-    forms = tuple(text[a:b] for a, b in split(text).words)
-    return Prompt(forms, _pieces(forms, pieces)[0])
+    words = split(text).words
+    return Prompt(tuple(text[a:b] for a, b in words), _pieces(text, words, pieces)[0])
 
 
-def _pieces(forms: Sequence[str], pieces: Pieces) -> tuple[Ids, int]:
-    """The pieces of some words, and how many of these have more than are read."""
-    if max(map(len, forms), default=0) > LONGEST_WORD:
-        long = {row for row, form in enumerate(forms) if len(form) > LONGEST_WORD}
-        forms = [form[:LONGEST_WORD] for form in forms]
-    else:
-        long = set()
-    found = tuple(pieces(forms))
+def _pieces(text: str, words: Sequence[Bounds], pieces: Pieces) -> tuple[Ids, int]:
+    """The pieces of a text's words, and how many of these have more than are read."""
+    long = {row for row, (start, end) in enumerate(words) if end - start > LONGEST_WORD}
+    if long:
+        words = [(start, min(end, start + LONGEST_WORD)) for start, end in words]
+    found = tuple(pieces.within(text, words))
     if max(map(len, found), default=0) > MOST_PIECES:
         long.update(row for row, ids in enumerate(found) if len(ids) > MOST_PIECES)
         found = tuple(ids[:MOST_PIECES] for ids in found)

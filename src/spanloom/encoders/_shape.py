@@ -1,8 +1,8 @@
 """What an encoder's ``config.json`` may say: the shape of a text encoder, and nothing else.
 
 transformers acts on many keys of that file: it fetches attention kernels, imports quantizers, runs
-code of the model's own. So the kinds of encoder, the keys and the sizes are checked before it sees
-the file.
+code of the model's own. So the kind of encoder, the keys and the sizes are checked before it makes
+anything of the file. Which kinds and keys there are, it says itself (``_hub.keys``).
 """
 
 import json
@@ -21,24 +21,6 @@ if TYPE_CHECKING:
 Shape: TypeAlias = "_bert.Config | PretrainedConfig"
 Encoder: TypeAlias = "_bert.Bert | PreTrainedModel"
 
-ENCODERS = (
-    "albert",
-    "bert",
-    "camembert",
-    "deberta",
-    "deberta-v2",
-    "distilbert",
-    "electra",
-    "ernie",
-    "megatron-bert",
-    "modernbert",
-    "mpnet",
-    "rembert",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-)
 _FIXED: Mapping[str, tuple[object, ...]] = {  # what else would change how a text is read
     "add_cross_attention": (False,),
     "dtype": (None, "float32"),
@@ -48,26 +30,22 @@ _FIXED: Mapping[str, tuple[object, ...]] = {  # what else would change how a tex
     "return_dict": (True,),
     "sinusoidal_pos_embds": (False,),  # made number by number, whatever their size
 }
-_SHIFTED = {  # their positions start behind that of padding
-    "camembert",
-    "mpnet",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-}
 _INERT = frozenset(  # old files have them; never read
     {"gradient_checkpointing", "position_embedding_type"}
 )
-_REPEATED = re.compile("layers|group")  # keys that say how many modules are made
+_REPEATED = re.compile("layer|group|block_sizes|num_blocks|networks")  # how many modules are made
+_AT_ONCE = re.compile("window|chunk|block_size$")  # pieces that are read together, filled up if few
+_WIDEST = 1 << 16
 _DEEPEST, _LONGEST = 4, 10_000  # of values that are lists or mappings, and of texts
 
 
 def dumps(config: Shape) -> str:
-    """Write what ``check`` lets through; raises ``ModelError`` for a kind of encoder not known."""
+    """Write what ``check`` lets through; raises ``ModelError`` where nothing is."""
     data = config.plain() if isinstance(config, _bert.Config) else config.to_diff_dict()
-    known = _keys(str(data.get("model_type")), "this encoder") - {"architectures", "_name_or_path"}
-    return json.dumps({key: data[key] for key in sorted(data) if key in known}, indent=1)
+    known = _keys(str(data.get("model_type")), "transformer") - {"architectures", "_name_or_path"}
+    kept = {key: data[key] for key in sorted(data) if key in known}
+    _check_fixed(kept, "transformer")
+    return json.dumps(kept, indent=1)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -91,20 +69,24 @@ def check(path: Path, weights: Mapping[str, tuple[int, ...]]) -> None:
     for key in ("auto_map", "quantization_config"):
         if key in config:
             raise ModelError(f"{path}: {key!r} names code to import; that is never run")
+    _check_fixed(config, path)
     largest = sum(math.prod(shape) for shape in weights.values())
     for key, value in config.items():
         if key not in known:
             raise ModelError(f"{path}: unknown key {key[:80]!r} for {config['model_type']}")
-        if key in _FIXED and value not in _FIXED[key]:
-            allowed = " or ".join(map(repr, _FIXED[key]))
-            raise ModelError(f"{path}: {key}: expected {allowed}, got {value!r:.60}")
-        _bounded(f"{path}: {key}", value, len(weights) if _REPEATED.search(key) else largest)
+        _bounded(f"{path}: {key}", value, _most(key, len(weights), largest))
 
 
-def positions(config: Shape) -> int:
-    """Return how many pieces, special ones counted, an encoder can read at once."""
-    unused = (config.pad_token_id or 0) + 1 if config.model_type in _SHIFTED else 0
-    return int(config.max_position_embeddings) - unused
+def positions(encoder: Encoder) -> int | None:
+    """Return how many pieces, special ones counted, an encoder can read at once; None: any."""
+    most = getattr(encoder.config, "max_position_embeddings", None)
+    if type(most) is not int or most < 0:
+        return None
+    for name, part in encoder.named_modules():
+        if name.endswith("position_embeddings"):  # RoBERTa's start behind that of padding
+            padding = getattr(part, "padding_idx", None)
+            return most if padding is None else most - padding - 1
+    return most
 
 
 def parsed(said: Mapping[str, Any]) -> Shape:
@@ -118,14 +100,28 @@ def parsed(said: Mapping[str, Any]) -> Shape:
 
 def _keys(kind: object, where: object) -> frozenset[str]:
     """The keys that are known for a kind of encoder."""
-    if kind not in ENCODERS:
-        known = ", ".join(ENCODERS)
-        raise ModelError(f"{where}: no encoder of model_type {kind!r:.60} (known: {known})")
     if kind == _bert.KIND:
         return _INERT | _bert.KNOWN
     from spanloom.encoders import _hub
 
-    return _INERT | _hub.keys(str(kind))
+    known = _hub.keys(kind) if isinstance(kind, str) else None
+    if known is None:
+        raise ModelError(f"{where}: model_type {kind!r:.60} is no encoder of text in transformers")
+    return _INERT | known
+
+
+def _check_fixed(config: Mapping[str, Any], where: object) -> None:
+    for key, allowed in _FIXED.items():
+        if key in config and config[key] not in allowed:
+            said = " or ".join(map(repr, allowed))
+            raise ModelError(f"{where}: {key}: expected {said}, got {config[key]!r:.60}")
+
+
+def _most(key: str, modules: int, largest: int) -> int:
+    """The largest number that a key may have, for weights of so many tensors and numbers."""
+    if _AT_ONCE.search(key):
+        return _WIDEST
+    return modules if _REPEATED.search(key) else largest
 
 
 def _bounded(where: str, value: object, largest: int, depth: int = 0) -> None:

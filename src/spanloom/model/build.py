@@ -8,12 +8,13 @@ from torch import nn
 
 from spanloom.config.options import options
 from spanloom.config.recipe import PIECES, TRUNK, Recipe
+from spanloom.data import tokenizer_file
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape, load, transformer
 from spanloom.encoders._base import Embedder, Kind
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.model import sharing
-from spanloom.model.network import Network, Place
+from spanloom.model.network import Apart, Network, Place
 from spanloom.nn import recurrent
 from spanloom.tasks._base import Ground, Task
 
@@ -42,6 +43,7 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
     vectors = None
     if recipe.sharing == sharing.EMBEDDED:
         vectors = nn.Embedding(len(recipe.tasks), recipe.task_vector)
+    tokens = _tokens(recipe, trunk) if recipe.sharing == sharing.TOKEN else None
     beside = 0 if vectors is None else recipe.task_vector
     heads: dict[str, nn.Module] = {}
     grounds: dict[str, Ground] = {}
@@ -52,7 +54,22 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
         if place.head not in heads:
             grounds[place.head] = Ground(dims[place.level] + beside, *table)
             heads[place.head] = task.head(grounds[place.head])
-    return Network(trunk, levels, recipe.levels, heads, places, grounds, vectors, recipe.dropout)
+    return Network(
+        trunk, levels, recipe.levels, heads, places, grounds, Apart(vectors, tokens), recipe.dropout
+    )
+
+
+def _tokens(recipe: Recipe, trunk: Sequence[nn.Module]) -> list[nn.Embedding]:
+    """Each embedder's vectors of the words that stand for tasks: of an encoder below all layers."""
+    made = []
+    for part in trunk:
+        width, spread = cast(Embedder, part).dim, 1.0
+        if isinstance(part, transformer.Transformer):
+            width = part.table.shape[1]
+            spread = float(getattr(part.encoder.config, "initializer_range", None) or 0.02)
+        made.append(nn.Embedding(len(recipe.tasks), width))
+        nn.init.normal_(made[-1].weight, std=spread)
+    return made
 
 
 def transformer_options(recipe: Recipe) -> transformer.Options | None:
@@ -71,6 +88,7 @@ def cutter(folder: str) -> Pieces:
     inner = getattr(loaded, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelError(f"{folder}: needs a fast tokenizer (tokenizer.json), got a slow one")
+    tokenizer_file.read(inner.to_str().encode(), folder)  # as when what is saved is loaded
     padding = loaded.pad_token_id if loaded.pad_token_id is not None else 0
     unknown = loaded.unk_token_id if loaded.unk_token_id is not None else padding
     mask = loaded.mask_token_id if loaded.mask_token_id is not None else unknown
@@ -91,7 +109,8 @@ def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
     if network.transformer is None:
         return
     around = len(pieces.prefix) + len(pieces.suffix)
-    most = _shape.positions(network.transformer.encoder.config) - around
+    places = _shape.positions(network.transformer.encoder)
+    most = recipe.window if places is None else places - around
     if recipe.window > most:
         raise recipe.at("window").error(
             f"expected at most {most} (pieces the encoder can read at once), got {recipe.window}"

@@ -19,16 +19,17 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from safetensors.torch import save as serialized
-from tokenizers import Tokenizer
 from torch import nn
 
 from spanloom.config import recipe as recipes
+from spanloom.data import tokenizer_file
 from spanloom.data.pieces import Pieces, pieces
 from spanloom.encoders import _shape
 from spanloom.encoders._base import Embedder, Kind
 from spanloom.encoders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
 from spanloom.model import build, card, sharing
+from spanloom.model.bounded import bounded
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
@@ -59,6 +60,7 @@ _UNBUILDABLE = (  # what is raised for a shape that makes no sense, by torch, to
     TypeError,
     ValueError,
 )
+_LARGEST = 1e8  # of a weight: no training gets near, and products of two sum up to a number
 _LARGEST_TEXT = 64_000_000  # bytes; a larger recipe, tokenizer or configuration is refused
 
 
@@ -113,7 +115,7 @@ def load(
         _shape.check(files[CONFIG], weights)
     recipe = recipes.load(files[RECIPE])
     tasks = _tasks(recipe, files[RECIPE])
-    with torch.device("meta"):
+    with torch.device("meta"), bounded(weights):
         planned = _network(recipe, tasks, files, folder)
     _check_shapes(files[WEIGHTS], weights, planned)
     encoder = planned.transformer
@@ -194,12 +196,15 @@ def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
 def load_weights(folder: Path, network: nn.Module) -> None:
     """Load the weights of a model folder into a network of the same shape.
 
-    Raises ``ModelError`` for a weight that is no number.
+    Raises ``ModelError`` for a weight that is no number, or too large to be computed with.
     """
     weights = unpack(load_file(folder / WEIGHTS))
     for name, each in weights.items():
-        if not bool(each.isfinite().all()):
-            raise ModelError(f"{folder / WEIGHTS}: {name}: expected numbers, got nan or inf")
+        if each.is_floating_point() and each.numel():
+            least, most = map(float, each.aminmax())  # nan where any number is
+            if not -_LARGEST <= least <= most <= _LARGEST:
+                problem = f"expected numbers up to {_LARGEST:g}, got {least} to {most}"
+                raise ModelError(f"{folder / WEIGHTS}: {name}: {problem}")
     network.load_state_dict(weights)
 
 
@@ -302,10 +307,7 @@ def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:
 
     ``known`` is how many pieces an encoder has, None without one.
     """
-    try:
-        made = Tokenizer.from_buffer(path.read_bytes())  # from_file raises bare exceptions
-    except ValueError as error:
-        raise ModelError(f"{path}: {str(error).splitlines()[0]}") from error
+    made = tokenizer_file.read(path.read_bytes(), path)
     largest = max(made.get_vocab(with_added_tokens=True).values(), default=-1)
     rows = largest + 1 if known is None else known
     if not 0 <= largest < rows:
@@ -319,4 +321,10 @@ def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> Pieces:
                 f"{path.parent / RECIPE}: collected.pieces.{name}: expected a number from 0 to "
                 f"{rows - 1}, got {special.get(name)!r:.60}"
             )
-    return pieces(made, **{name: special[name] for name in ("padding", "unknown", "mask")})
+    cut = pieces(made, **{name: special[name] for name in ("padding", "unknown", "mask")})
+    around = max((*cut.prefix, *cut.suffix), default=0)
+    if around >= rows:
+        raise ModelError(
+            f"{path}: expected pieces from 0 to {rows - 1} around a text, got {around}"
+        )
+    return cut

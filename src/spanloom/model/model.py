@@ -12,7 +12,7 @@ from spanloom.data.batches import by_length, collate
 from spanloom.data.pieces import Pieces
 from spanloom.data.units import Cut, Prompt, Sizes, Unit, cut, prompt
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer, Span
-from spanloom.errors import NameNotFound
+from spanloom.errors import ModelError, NameNotFound
 from spanloom.formats.brat.ids import FreshIds
 from spanloom.forms.parts import PARTS
 from spanloom.model.layers import output_layers
@@ -20,6 +20,7 @@ from spanloom.model.network import Network
 from spanloom.model.notes import tell
 from spanloom.model.precision import Compute
 from spanloom.tasks._base import Fresh, Task
+from spanloom.tensors import Vectors
 from spanloom.words import Splitter
 
 BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
@@ -169,6 +170,7 @@ class Model:
             batch = collate(group, self.pieces, window).to(self.compute.device)
             with torch.inference_mode(), self.compute.autocast():
                 vectors = self.network.read(batch, tasks)
+                _check(vectors)
                 for name, task in tasks.items():
                     checkpoint()
                     given = None
@@ -200,6 +202,15 @@ class Model:
             # Last, so that annotations have the same ids whether or not cuts are wanted.
             bounds = _cut_layers(each, fresh) if cuts else ()
             yield replace(document, layers=(*document.layers, *bounds, *written))
+
+
+def _check(vectors: Mapping[str, Vectors]) -> None:
+    """Raise ``ModelError`` where what heads read are no numbers."""
+    for name, each in vectors.items():
+        if not bool(each.words.isfinite().all()):
+            raise ModelError(
+                f"task {name!r}: the network's vectors are nan or inf; its weights are broken"
+            )
 
 
 def _cut_layers(opened: _Open, fresh: Fresh) -> Iterator[Layer]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -28,6 +29,18 @@ class Place:
     row: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What tells apart tasks that share heads.
+
+    ``vectors`` are put beside the words that a task's head reads (TE⊕Dec); ``tokens`` are each
+    embedder's vectors of the words that stand for tasks (TE⊕Enc).
+    """
+
+    vectors: nn.Embedding | None = None
+    tokens: Sequence[nn.Embedding] | None = None
+
+
 class Network(nn.Module):
     """The trunk's vectors side by side, the levels above them, heads that tasks own or share.
 
@@ -42,19 +55,19 @@ class Network(nn.Module):
         heads: Mapping[str, nn.Module],
         places: Mapping[str, Place],
         grounds: Mapping[str, Ground],
-        task_vectors: nn.Embedding | None,
+        apart: Apart,
         dropout: float,
     ) -> None:
         """``levels`` stand bottom to top; ``specs`` say what each of them reads, and how far.
 
         ``places`` are tasks', ``grounds`` heads'.
-        ``task_vectors`` are put beside the words that a task's head reads (TE⊕Dec).
         """
         super().__init__()
         self.trunk = nn.ModuleList(trunk)
         self.levels = nn.ModuleDict(levels)
         self.heads = nn.ModuleDict(heads)
-        self.task_vectors = task_vectors
+        self.task_vectors = apart.vectors
+        self.task_tokens = None if apart.tokens is None else nn.ModuleList(apart.tokens)
         self.specs = {spec.name: spec for spec in specs}
         self.places = dict(places)
         self.grounds = dict(grounds)
@@ -83,12 +96,32 @@ class Network(nn.Module):
         needed = self._below(wanted)
         aside = batch.aside
         runs = (batch.sentences, batch.contexts) if aside is None else aside.runs
-        done = {TRUNK: self.dropout(torch.cat([part(batch) for part in self.trunk], dim=-1))}
+        words = torch.cat([self._words(row, batch) for row in range(len(self.trunk))], dim=-1)
+        done = {TRUNK: self.dropout(words)}
         for name, level in self.levels.items():
             if name in needed:
                 below = torch.cat([done[read] for read in self.specs[name].reads], dim=-1)
                 done[name] = level(below, runs[self.specs[name].scope == "window"])
         return {name: _of_text(vectors, batch) for name, vectors in done.items()}
+
+    def _words(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
+        """The vectors that an embedder makes of words; those that stand for tasks have their own.
+
+        An encoder reads them with the other words.
+        """
+        part = self.trunk[row]
+        words: Tensor
+        if batch.tokens is None:
+            words = part(batch)
+            return words
+        assert self.task_tokens is not None, "a batch has tokens where tasks share by them"
+        own = cast(nn.Embedding, self.task_tokens[row])
+        if isinstance(part, Transformer):
+            words = part(batch, own.weight)
+            return words
+        words = part(batch)
+        mine = own(batch.tokens.clamp(min=0)).to(words.dtype)
+        return torch.where(batch.tokens[:, None] < 0, words, mine)
 
     def _pieces(self, batch: Batch) -> Vectors:
         """The encoder's last states, row by row of the windows, and its table of pieces."""

@@ -35,13 +35,13 @@ def tasks(recipe: Recipe) -> dict[str, Task]:
         for name, kind in kinds.items()
     }
     united = _united(recipe, kinds, chosen)
-    made = {}
+    made, numbers = {}, {name: row for row, name in enumerate(recipe.tasks)}
     for name in recipe.kept:
         kind, layer = kinds[name], recipe.tasks[name].layer
         own: dict[str, Any] = recipe.collected[name]
         made[name] = kind.make(name, layer, chosen[name], own, united.get(kind.family, own))
         if recipe.sharing == TOKEN:
-            made[name] = made[name].led_by(f"<<{name}>>")
+            made[name] = made[name].led_by(numbers[name])
     return made
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 _STARTS = frozenset({"normal_", "uniform_", "trunc_normal_", "kaiming_uniform_"})
@@ -24,6 +25,11 @@ class Unfilled(TorchFunctionMode):
     ) -> Any:
         """Call ``func``, unless it is one of those; they return their tensor."""
         given = dict(kwargs or {})
+        if func is Tensor.normal_:
+            # a cut-off normal distribution draws until all numbers lie within: for ever from what
+            # memory holds by chance, which is how ModernBERT starts
+            tensor: Tensor = args[0] if args else given["self"]
+            return tensor.zero_()
         if getattr(func, "__name__", "") in _STARTS:
             return args[0] if args else given["tensor"]
         return func(*args, **given)

@@ -109,8 +109,8 @@ class Task(Protocol):
     def bared(self, document: Document) -> Document:
         """Return the document bare of all that the task is to find: what may be annotated."""
 
-    def led_by(self, token: str) -> "Task":
-        """Return the task with a word before each sentence that it reads."""
+    def led_by(self, token: int) -> "Task":
+        """Return the task with the token of its number before each sentence that it reads."""
 
     def annotated(self, document: Document) -> bool:
         """Whether there is anything to learn from a document, or to score in it."""
@@ -200,8 +200,8 @@ class LayerTask:
             return bare
         return bare.with_layer(Layer(self.layer, bare[self.layer].spans))
 
-    def led_by(self, token: str) -> Any:
-        """Return the task with a word before each sentence that it reads."""
+    def led_by(self, token: int) -> Any:
+        """Return the task with the token of its number before each sentence that it reads."""
         return replace(self, reading=replace(self.reading, token=token))
 
     def annotated(self, document: Document) -> bool:

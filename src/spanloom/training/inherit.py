@@ -40,7 +40,7 @@ def trunk(recipe: Recipe, earlier: Model) -> list[nn.Module]:
 
 
 def inherit(model: Model, earlier: Model) -> list[str]:
-    """Give ``model`` the levels, heads and task vectors of an earlier model; say what began anew.
+    """Give ``model`` levels, heads and what is a task's own of an earlier one; say what began anew.
 
     Levels are taken by name, heads by the names of their tasks where these are of the same kind and
     collected the same labels and limits; each is taken whole or, where its shape differs, not at
@@ -56,6 +56,7 @@ def inherit(model: Model, earlier: Model) -> list[str]:
         if name in others or not _taken(head, theirs.heads, name):
             anew.append(name)
     anew += _take_vectors(model, earlier)
+    anew += _take_tokens(model, earlier)
     return anew
 
 
@@ -89,6 +90,21 @@ def _take_vectors(model: Model, earlier: Model) -> Iterable[str]:
             yield f"vector of {task}"
         else:
             mine.weight.data[place.row] = theirs.weight.data[before.row]
+
+
+def _take_tokens(model: Model, earlier: Model) -> Iterable[str]:
+    """Give each task the vectors of its own token; return the tasks that had none."""
+    mine, theirs = model.network.task_tokens, earlier.network.task_tokens
+    if mine is None:
+        return
+    numbers = {name: row for row, name in enumerate(earlier.recipe.tasks)}
+    for row, task in enumerate(model.recipe.tasks):
+        if theirs is None or task not in numbers:
+            yield f"token of {task}"
+            continue
+        for part, before in zip(mine, theirs, strict=True):  # the embedders are the same
+            table, known = cast(nn.Embedding, part).weight, cast(nn.Embedding, before).weight
+            table.data[row] = known.data[numbers[task]]
 
 
 def _check(part: nn.Module, again: nn.Module, what: str, recipe: Recipe, row: int) -> None:

@@ -20,6 +20,7 @@ from spanloom.training.journal import Journal, Say
 from spanloom.training.loop import BEST, METRICS, Pace, Run
 from spanloom.training.prepare import Prepared, prepare
 from spanloom.training.processes import Processes
+from spanloom.training.verify import verify
 from spanloom.words import splitter
 
 
@@ -88,8 +89,10 @@ def train(
     journal = Journal(place / METRICS, say, active=processes.first)
     for line in (f"computing on {model.compute}, {processes.ranks} process(es)", *prepared.remarks):
         journal.say(line)
-    progress = Run(model, prepared, place, processes, journal).train(pace, resume=resume)
+    run = Run(model, prepared, place, processes, journal)
+    progress = run.train(pace, resume=resume)
     if processes.first:
         folder.copy(place / BEST, out)
+        verify(run.model, out)  # before anybody is told that it is done
     processes.end()
     return progress

@@ -1,0 +1,109 @@
+"""Every architecture, as published but small: trained, saved, loaded; does it read a text equally?
+
+    python benchmarks/architectures.py [--only NAME ...] [--json FILE]
+
+Configurations and tokenizers are those of ``tests/encoders/published.py``: keys and values as the
+published files have them, sizes and vocabularies smaller. Each encoder gets random weights, a
+recipe trains for an epoch with it, the model is saved, and loaded from its folder. "Equal" is: the
+vectors of a text with odd words, computed by the network that was trained and by the loaded one,
+differ in no bit, and its words are cut into the same pieces.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from spanloom.config import recipe as recipes
+from spanloom.data.batches import collate
+from spanloom.data.units import Sizes
+from spanloom.document import Document
+from spanloom.errors import SpanloomError
+from spanloom.model import folder
+from spanloom.model.model import Model
+from spanloom.training import start
+
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path += [str(TESTS), str(TESTS / "encoders")]
+published, tiny = map(importlib.import_module, ("published", "tiny"))
+
+TEXT = "Add the cold buffer.\nDon't  mix 5ml (warm), or élan 中文 is lost."
+
+
+def read(model: Model) -> tuple[torch.Tensor, Any]:
+    """The vectors of the text's words, and their pieces."""
+    cut = model.cut(Document(TEXT))
+    units = list(model.tasks["steps"].reading.units(0, cut, Sizes(64, 64), model.prompt))
+    with torch.inference_mode():
+        batch = collate(units, model.pieces, 64)
+        return model.network.eval().encode(batch, ["trunk"])["trunk"].words, cut.pieces
+
+
+def tried(name: str, place: Path) -> dict[str, Any]:
+    """Train, save and load one architecture."""
+    published.save(name, place / "encoder")
+    tiny.recipe(place)
+    recipe = recipes.load(place / "recipe.yaml")
+    models: list[Model] = []
+    verify = start.verify
+
+    def kept(model: Model, saved: Path) -> None:
+        verify(model, saved)
+        models.append(model)
+
+    start.verify = kept
+    began = time.perf_counter()
+    try:
+        start.train(recipe, place, place / "model", lambda line: None, device="cpu")
+        loaded = folder.load(place / "model", device="cpu", precision="fp32")
+    except SpanloomError as error:
+        return {"equal": False, "problem": str(error)}
+    finally:
+        start.verify = verify
+    (mine, cut), (theirs, again) = read(models[0]), read(loaded)
+    return {
+        "type": published.PUBLISHED[name][0]["model_type"],
+        "seconds": time.perf_counter() - began,
+        "largest_difference": float((mine - theirs).abs().max()),
+        "equal": bool(mine.equal(theirs)) and cut == again,
+    }
+
+
+def processor() -> str:
+    """The name of the processor, as Linux has it."""
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        return next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
+
+
+def main() -> None:
+    """Try them all and write what came of it."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--only", nargs="+", choices=list(published.PUBLISHED))
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    found = {}
+    for name in chosen.only or published.PUBLISHED:
+        with tempfile.TemporaryDirectory() as place:
+            found[name] = tried(name, Path(place))
+        said = "equal" if found[name]["equal"] else f"NOT EQUAL {found[name].get('problem', '')}"
+        print(f"{name:45} {found[name].get('seconds', 0):6.1f} s  {said}", flush=True)
+    equal = sum(each["equal"] for each in found.values())
+    print(f"{equal} of {len(found)} equal")
+    if chosen.json:
+        result = {"processor": processor(), "equal": equal, "of": len(found), "encoders": found}
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if equal < len(found):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
