@@ -58,7 +58,7 @@ def train(
 def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
     """Return the recipe and the folder that its paths start from."""
     from spanloom.config import recipe as recipes
-    from spanloom.corpora.folder import is_file
+    from spanloom.corpora.files import is_file
 
     if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
         return recipes.load(source, settings), source.parent
