@@ -147,7 +147,7 @@ class _Stage:
         last, progress = math.ceil(self.spec.epochs), self.progress
         while progress.epoch < last and not self._impatient():
             updates = self._draw()
-            progress.length = end = len(updates)
+            end = len(updates)
             if progress.epoch == last - 1:
                 end = max(1, round(end * (self.spec.epochs - last + 1)))
             if progress.due:  # it was stopped between an update and the scoring of dev
@@ -190,7 +190,11 @@ class _Stage:
         seed = f"{recipe.seed}/{self.progress.stage}"
         number, data = self.progress.epoch, self.run_.prepared.data
         window, cutter = recipe.window, self.model.prompt
-        return plan.epoch(self.spec, data, seed=seed, number=number, window=window, cutter=cutter)
+        updates = plan.epoch(
+            self.spec, data, seed=seed, number=number, window=window, cutter=cutter
+        )
+        self.progress.length = len(updates)
+        return updates
 
     def _update(self, update: plan.Update, pace: Pace) -> bool:
         """Sum the gradients of some batches, then move the weights once.

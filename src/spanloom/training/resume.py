@@ -60,9 +60,8 @@ def _changes(
     folder: Path, stage: int, before: dict[str, Any], now: dict[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield what changed, by key; raises ``TrainingError`` for what must not."""
-    stages, ours = before.pop("stages"), now["stages"]
-    rest = {key: value for key, value in now.items() if key != "stages"}
-    found = list(differences(before, rest))
+    stages, ours = before["stages"], now["stages"]
+    found = list(differences(before | {"stages": []}, now | {"stages": []}))
     if len(ours) <= stage:
         found.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
     for row, (old, new) in enumerate(zip(stages[: stage + 1], ours, strict=False)):
