@@ -144,7 +144,7 @@ def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):
     assert not isinstance(stop.value, Stopped)
     said = bench.train(out, resume=True, stages=[one | {"epochs": 3}])
     (line,) = [line for line in said if "of their highest" in line]
-    assert "to 0 over the 1." in line
+    assert "to 0 over the 2.00 epochs left" in line
     resumed = rates[8:]
     assert resumed[0] == pytest.approx(rates[7])
     steps = [one - two for one, two in zip(resumed, resumed[1:], strict=False)]
