@@ -48,6 +48,7 @@ TINY = HERE.parent / "fixtures" / "tiny"
 FILES = ("model.safetensors", "recipe.yaml", "config.json", "tokenizer.json", "README.md")
 SHIM = "SPANLOOM_FAILING_DISK"  # set in the process that has it preloaded
 TOLD, UNTIDY = 3, 4  # exit codes of a forked run: an error of ours, any other
+GONE = "process of this run is gone"
 ASIDE, MANIFEST, SECONDS = ".state.old-*", "manifest.json", 300.0
 
 
@@ -325,8 +326,10 @@ def told(folder: Path, path: Path, wanted: int, number: int, chance: random.Rand
             said = "".join(lines)
             if code:
                 tally.hits += 1
-                clean = said.count("spanloom: interrupted; ") == 1 and "gloo" not in said.lower()
+                clean = said.count("spanloom: interrupted; ") == 1 and GONE not in said
                 tally.untidy += not clean
+                if not clean:
+                    print(said[-3000:], file=sys.stderr)
                 before = _look(out, before, tally, ahead=0)
                 tally.lost += "dev never scored" in said and not (out / MANIFEST).exists()
             elif hit:
