@@ -61,7 +61,8 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 
     If the block raises, the staging folder is removed and ``target`` is untouched. An empty
     ``target`` counts as none; any other needs ``replace``, and must itself have a manifest, so that
-    no folder of another origin is ever deleted. Raises ``StorageError``.
+    no folder of another origin is ever deleted. Raises ``StorageError``, also for an ``OSError``
+    of the block.
     """
     staging = _beside(target, f"staging-{_unique()}")
     _sweep(target)
@@ -73,8 +74,8 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
         with _reported(target):
             undo.enter_context(_made_alone(staging))
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
-        yield staging
-        with _reported(target):
+        with _reported(target):  # a full disk mostly shows while the folder is filled
+            yield staging
             write_file(staging / MANIFEST, _manifest(staging))
             _flush_tree(staging)
             _swap(staging, target, replace=replace)

@@ -42,9 +42,9 @@ def test_splits(evaluate, fails, home):
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_each_look_at_a_test_set_is_noted(evaluate, home, tmp_path, inside):
-    shutil.copytree(home / "corpus/dev", tmp_path / "c/test")
+    shutil.copytree(home / "corpus/dev", tmp_path / "c/Test")
     log = tmp_path / "log.jsonl"
-    line = [tmp_path / "c", "--split", "test"] if inside else [tmp_path / "c/test"]
+    line = [tmp_path / "c", "--split", "test"] if inside else [tmp_path / "c/Test"]
     for _ in range(2):
         result = evaluate(*line, "--log", log)
         assert "this is the TEST set" in result.stderr
@@ -52,7 +52,7 @@ def test_each_look_at_a_test_set_is_noted(evaluate, home, tmp_path, inside):
     manifest = (home / "model/manifest.json").read_bytes()
     assert first["model"] == sha256(manifest).hexdigest()
     assert first["date"].endswith("+00:00")
-    assert first["data"] == ("c" if inside else "test")
+    assert first["data"] == ("c" if inside else "Test")
     assert first["figures"].keys() == {"steps"}
     assert {k: v for k, v in first.items() if k != "date"} == {
         k: v for k, v in second.items() if k != "date"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 import tiny
 
 from spanloom.config import recipe as recipes
+from spanloom.training.interrupt import Stopped
 
 
 @pytest.fixture
@@ -104,13 +106,68 @@ def test_mistakes(fails, home, tmp_path):
     assert "no device 'abacus'" in fails("train", recipe, *out, "--device", "abacus", code=1)
 
 
+@pytest.mark.parametrize(
+    ("environment", "start"),
+    [
+        ({}, "spanloom train "),
+        (
+            {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "RANK": "0"},
+            "torchrun --nproc-per-node 2 -m spanloom train ",
+        ),
+    ],
+)
+def test_the_command_to_go_on_says_all_that_was_asked_for(
+    fails, home, tmp_path, monkeypatch, environment, start
+):
+    """As a shell reads it, odd names and all; what it says is read by the same command line."""
+
+    def stopped(recipe, near, out, say, *, resume, device):
+        raise Stopped("the model as it stands: there")
+
+    monkeypatch.setattr("spanloom.training.start.train", stopped)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["/bin/spanloom"])
+    out = tmp_path / "it's mine"
+    settings = ["--set", "stages.0.epochs=2", "--set", f"trunk.0.transformer={home / 'encoder'}"]
+    asked = ["train", home / "corpus", "-o", out, *settings, "--device", "cpu"]
+    told = fails(*asked, code=1)
+    said, _, again = told.partition("; to go on: ")
+    assert said == "spanloom: interrupted; the model as it stands: there"
+    assert again.startswith(start)
+    words = shlex.split(again.removeprefix(start.removesuffix("train ")))
+    assert words == [*map(str, asked), "--resume"]
+
+
+def test_over_several_machines_it_says_what_it_cannot_know(
+    fails, spanloom, home, tmp_path, monkeypatch
+):
+    def stopped(*args, **options):
+        raise Stopped("")
+
+    monkeypatch.setattr("spanloom.training.start.train", stopped)
+    for name, value in {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    asked = "train", home / "recipe.yaml", "-o", tmp_path / "m"
+    assert fails(*asked, code=1).endswith("--resume, under torchrun on each machine as before")
+    monkeypatch.setenv("RANK", "1")
+    quiet = spanloom(*asked)
+    assert (quiet.exit_code, quiet.stderr) == (1, "")
+
+
 @pytest.mark.slow
-def test_interrupted_and_gone_on_is_the_same_model(small, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_and_gone_on_is_the_same_model(small, spanloom, tmp_path, number):
+    """What it says to go on is pasted as it stands."""
+
     def start(out, *more):
         command = [sys.executable, "-m", "spanloom", "train", small, "-o", tmp_path / out, *more]
         setting = ["--set", "stages.0.epochs=20", "--device", "cpu"]
+        return run([*command, *setting])
+
+    def run(command, **how):
         one = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([*command, *setting], stderr=subprocess.PIPE, text=True, env=one)
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=one, **how)
 
     whole = start("whole")
     whole.communicate()
@@ -119,13 +176,19 @@ def test_interrupted_and_gone_on_is_the_same_model(small, tmp_path):
     for line in first.stderr:
         if line.startswith("epoch 3."):
             break
-    first.send_signal(signal.SIGINT)
+    first.send_signal(signal.SIGSTOP)  # so that it lasts until the other has asked
+    beside = start("parts").communicate()[1].splitlines()
+    first.send_signal(signal.SIGCONT)
+    assert f"parts.run: process {first.pid} on " in beside[-1]
+    first.send_signal(number)
     told = first.communicate()[1].splitlines()
     assert first.returncode == 1
-    assert told[-1].startswith("spanloom: interrupted; to go on: spanloom train")
-    assert told[-1].endswith("--resume")
-    assert not (tmp_path / "parts").exists()
-    second = start("parts", "--resume")
+    said, _, again = told[-1].partition("; to go on: ")
+    assert said.startswith("spanloom: interrupted; the best model so far, of epoch ")
+    assert said.endswith(str(tmp_path / "parts"))
+    made = spanloom("annotate", "Add water.", "-m", tmp_path / "parts", "--to", "json")
+    assert made.exit_code == 0
+    second = run(again, shell=True)
     assert "epoch 2." not in second.communicate()[1]
     assert second.returncode == 0
     weights = [(tmp_path / out / "model.safetensors").read_bytes() for out in ("whole", "parts")]

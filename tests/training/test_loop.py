@@ -70,7 +70,7 @@ def test_patience_counts_epochs_without_a_better_score(
     bench, tmp_path, monkeypatch, values, patience, stopped, best
 ):
     scripted(monkeypatch, values)
-    monkeypatch.setattr(_Stage, "_update", lambda self, update, length, pace: None)
+    monkeypatch.setattr(_Stage, "_update", lambda self, update, pace: None)
     run = bench.run(tmp_path, **one(patience=patience))
     progress = run.train(Pace(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (stopped, best)

@@ -189,7 +189,7 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
         before = weights(run.model.network, "heads.names.")
         steps = _Stage(run, run.recipe.stages[0])
         for update in steps._draw():
-            steps._update(update, 9, SimpleNamespace(log=10**9, checkpoint=1e9))
+            steps._update(update, SimpleNamespace(log=10**9, checkpoint=1e9))
         after = weights(run.model.network, "heads.names.")
         moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))
     assert moved[1] < moved[0] / 10

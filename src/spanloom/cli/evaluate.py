@@ -74,9 +74,12 @@ def _usual(splits: Iterable[str]) -> str:
 
 def _is_test(data: Path, split: str) -> bool:
     """Whether this is a test set, by its own name too where it was given by itself."""
-    from spanloom.corpora.folder import ALL, SPLITS
+    from spanloom.corpora.folder import ALL
+    from spanloom.corpora.splits import SPLITS, named
 
-    return split == "test" or (split == ALL and data.resolve().stem in SPLITS["test"])
+    own = data.resolve()
+    by_name = own.stem.lower() in SPLITS["test"] or (own.is_file() and "test" in named(own.name))
+    return split == "test" or (split == ALL and by_name)
 
 
 def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_json: bool) -> None:

@@ -1,6 +1,8 @@
 """``spanloom train``: a recipe, or bare data, becomes a model."""
 
 import os
+import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,16 +51,39 @@ def train(
     start.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
     try:
         progress = start.train(recipe, near, out, say, resume=resume, device=device)
-    except KeyboardInterrupt:
-        again = f"spanloom train {source} -o {out} --resume"
-        raise TrainingError(f"interrupted; to go on: {again}") from None
+    except KeyboardInterrupt as interrupt:
+        if int(os.environ.get("RANK", "0")):  # the first of several processes tells it
+            raise typer.Exit(1) from None
+        left = f"{interrupt}; " if str(interrupt) else ""
+        again = _again(source, out, settings or [], device)
+        raise TrainingError(f"interrupted; {left}to go on: {again}") from None
     _tell_end(progress, out, time.monotonic() - began)
+
+
+def _again(source: Path, out: Path, settings: list[str], device: str | None) -> str:
+    """The command that goes on where this one stopped, as a shell reads it."""
+    made = [part for each in settings for part in ("--set", each)]
+    made += [] if device is None else ["--device", device]
+    rest = ["train", str(source), "-o", str(out), *made, "--resume"]
+    world, here = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if world == 1:
+        return shlex.join([*_program(), *rest])
+    torchrun = ["torchrun", "--nproc-per-node", str(here), "-m", "spanloom"]
+    if world > here:
+        return f"{shlex.join(['spanloom', *rest])}, under torchrun on each machine as before"
+    return shlex.join([*torchrun, *rest])
+
+
+def _program() -> list[str]:
+    """How this program was called."""
+    as_module = Path(sys.argv[0]).name == "__main__.py"
+    return [sys.executable, "-m", "spanloom"] if as_module else ["spanloom"]
 
 
 def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
     """Return the recipe and the folder that its paths start from."""
     from spanloom.config import recipe as recipes
-    from spanloom.corpora.folder import is_file
+    from spanloom.corpora.files import is_file
 
     if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
         return recipes.load(source, settings), source.parent

@@ -2,6 +2,7 @@
 
 corpus/train/… dev/… test/…            brat collections, nested as they like
 corpus/train.jsonl dev.jsonl …         or files of any other format that its looks tell
+                                       (``splits`` knows the names)
 corpus/…                               documents without splits: the split "all"
 corpus.jsonl                           the split "all"
 """
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from spanloom.corpora import files
+from spanloom.corpora.splits import SPLITS, find
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.formats import _files, jsonl
@@ -21,12 +24,6 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
-_LINES = "jsonl"
-SPLITS = {
-    "train": ("train", "training"),
-    "dev": ("dev", "valid", "validation", "development", "val"),
-    "test": ("test",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,81 +60,25 @@ def splits(path: Path) -> dict[str, Path]:
     """Return the folder or file of each split, in the order train, dev, test.
 
     Documents without splits are the split "all". Raises ``DataError`` where the path is missing or
-    holds no documents, where a split has two names, and where annotated documents lie beside the
-    split folders, because none of them may be left out silently.
+    holds no documents, and what ``splits.find`` raises.
     """
-    if is_file(path):
+    if files.is_file(path):
         return {ALL: path}
     if not path.is_dir():
         raise DataError(f"{path}: expected a corpus folder or a file of documents, found none")
-    found = {name: _only(path, spellings) for name, spellings in SPLITS.items()}
-    present = {name: place for name, place in found.items() if place is not None}
-    if not present:
-        if not _has_documents(path):
-            looked = ", ".join(f"{name}/" for name in SPLITS)
-            raise DataError(f"{path}: no documents; looked for {looked} and *.txt, *.ann, *.jsonl")
-        return {ALL: path}
-    beside = sorted(path.glob("*.ann"))
-    if beside:
-        raise DataError(
-            f"{beside[0]}: lies beside the splits {', '.join(present)}; "
-            f"move it into one of them, or all documents into one folder"
-        )
-    return present
-
-
-def _only(path: Path, spellings: Iterable[str]) -> Path | None:
-    """The one folder or file that spells a split."""
-    folders = [path / name for name in spellings if (path / name).is_dir()]
-    files = [place for name in spellings for place in sorted(path.glob(f"{name}.*"))]
-    found = folders + [place for place in files if is_file(place)]
-    if len(found) > 1:
-        raise DataError(f"{path}: expected one of {found[0].name}, {found[1].name}; got both")
-    return found[0] if found else None
-
-
-def is_file(path: Path) -> bool:
-    """Whether this is a file with documents of a format that is not brat's, by name or looks."""
-    if not path.is_file():
-        return False
-    if path.suffix in {".txt", ".ann"}:
-        return path.suffix == ".txt" and _form(path) is not None
-    return path.suffix == ".jsonl" or (path.suffix in _files.suffixes() and bool(_form(path)))
-
-
-def _form(path: Path) -> str | None:
-    """The format of a file that is not brat's; a text with annotation beside it is brat's."""
-    if path.suffix == ".txt" and path.with_suffix(".ann").exists():
-        return None
-    return _files.guess(path)
-
-
-def _known_form(path: Path) -> str:
-    """The format of a file of documents; what ends in .jsonl has a reader that tells what is wrong.
-
-    Raises ``DataError`` where none is known.
-    """
-    found = _form(path) or (_LINES if path.suffix == f".{_LINES}" else None)
-    if found is None:
-        problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
-        raise DataError(f"{path}: {problem}")
-    return found
-
-
-def _has_documents(path: Path) -> bool:
-    """Whether a document lies anywhere below, hidden ones apart."""
-    endings = {".txt", ".ann", ".jsonl", *_files.suffixes()}
-    return any(
-        each.suffix in endings and each.is_file()
-        for each in path.rglob("*")
-        if not any(part.startswith(".") for part in each.relative_to(path).parts)
-    )
+    found = find(path)
+    if found:
+        return found
+    if not files.holds_documents(path):
+        looked = ", ".join(f"{name}/" for name in SPLITS)
+        raise DataError(f"{path}: no documents; looked for {looked} and *.txt, *.ann, *.jsonl")
+    return {ALL: path}
 
 
 def _lines(path: Path) -> Iterable[Document]:
     """The documents of one file, each named."""
-    name = _known_form(path)
-    if name == _LINES:
+    name = files.known_form(path)
+    if name == files.LINES:
         return jsonl.read(path)  # line by line
     form = _files.load(name)
     return _files.named(_files.read(path, form, _files.suited(path, form)), path)
@@ -160,14 +101,14 @@ def read(path: Path, split: str) -> Corpus:
     """
     root = place(path, split)
     if root.is_file():
-        return _corpus(_lines(root), (), root, [_known_form(root)])
+        return _corpus(_lines(root), (), root, [files.known_form(root)])
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
     forms = [_files.BRAT] * bool(documents)
-    files = _beside(root, documents)
-    for path in files:
-        documents += _lines(path) if len(files) == 1 else _apart(_lines(path), path)
-        forms.append(_known_form(path))
+    others = _beside(root, documents)
+    for path in others:
+        documents += _lines(path) if len(others) == 1 else _apart(_lines(path), path)
+        forms.append(files.known_form(path))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, forms)
@@ -179,12 +120,12 @@ def _beside(root: Path, texts: Sequence[Document]) -> list[Path]:
     Beside annotated ones only JSON lines are meant; beside others (a licence) what is recognized,
     and without any texts all that end as if they held documents.
     """
-    files = sorted(each for each in root.iterdir() if each.is_file())
+    there = sorted(each for each in root.iterdir() if each.is_file())
     if any(each.layers or each.queries for each in texts):
-        return [each for each in files if each.suffix == f".{_LINES}"]
+        return [e for e in there if e.suffix.lower() == f".{files.LINES}" and files.is_file(e)]
     endings = _files.suffixes()
-    known = [each for each in files if each.suffix in endings]
-    return [each for each in known if is_file(each)] if texts else known
+    known = [each for each in there if each.suffix.lower() in endings]
+    return [each for each in known if files.is_file(each)] if texts else known
 
 
 def _apart(documents: Iterable[Document], path: Path) -> Iterator[Document]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.config.differences import differences
 from spanloom.config.recipe import Recipe
-from spanloom.config.yaml import Keys
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder, prepare
 from spanloom.corpora.locate import locate
@@ -79,7 +79,7 @@ def run(
 
 def train(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> None:
     """Train a recipe, unless its model is there already; raises ``DataError`` for another one."""
-    if not out.exists():
+    if not out.exists() or start.unfinished(out):
         start.train(asked, data, out, say, resume=resume)
     _check_same(asked, recipes.load(out / RECIPE), out)
 
@@ -138,7 +138,7 @@ def scored(
 
 def _check_same(asked: Recipe, saved: Recipe, out: Path) -> None:
     """Raise ``DataError`` that names the first key in which a model's recipe is another one."""
-    for keys, mine, other in _differences(_plain(asked), _plain(saved)):
+    for keys, mine, other in differences(_plain(asked), _plain(saved)):
         raise DataError(
             f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {other!r:.40}, "
             f"asked for is {mine!r:.40}; ask for the same (--set), or choose another -o"
@@ -149,19 +149,6 @@ def _plain(recipe: Recipe) -> dict[str, Any]:
     """A recipe as it is saved, without what training notes in it."""
     whole = yaml.loads(recipes.dumps(recipe), "recipe").data
     return {key: value for key, value in whole.items() if key not in NOTED}
-
-
-def _differences(mine: Any, other: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any, Any]]:
-    """Yield where two plain values differ, and what each says there, None for nothing."""
-    if isinstance(mine, dict) and isinstance(other, dict):
-        for key in dict.fromkeys((*mine, *other)):
-            pair = mine.get(key, _Nothing()), other.get(key, _Nothing())
-            yield from _differences(*pair, (*above, key))
-    elif isinstance(mine, list) and isinstance(other, list) and len(mine) == len(other):
-        for row, pair in enumerate(zip(mine, other, strict=True)):
-            yield from _differences(*pair, (*above, row))
-    elif mine != other:
-        yield above, mine, other
 
 
 def _training(took: Trained | None) -> dict[str, Any]:
@@ -184,15 +171,6 @@ def _rounded(value: float | None, digits: int) -> float | None:
 def said(settings: Sequence[str]) -> list[str]:
     """Return the options of a command that make settings."""
     return [part for each in settings for part in ("--set", each)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Nothing:
-    """What a recipe without a key says of it."""
-
-    def __repr__(self) -> str:
-        """Read well in an error."""
-        return "nothing"
 
 
 def read_tests(

@@ -7,15 +7,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from spanloom.config.recipe import Recipe, SourceSpec
+from spanloom.corpora import files
 from spanloom.corpora.documents import fingerprint
-from spanloom.corpora.folder import SPLITS
+from spanloom.corpora.splits import named
 from spanloom.document import Document
 from spanloom.forms.looked_for import relabelled
 from spanloom.model.model import Model
 from spanloom.storage import MANIFEST
 from spanloom.tasks._base import Figures, Report
 
-LOG = Path("test-evaluations.jsonl")  # where each look at a test set is noted, if no one says else
+LOG = Path(files.LOG)  # where each look at a test set is noted, if no one says else
 
 
 def scored(
@@ -45,7 +46,7 @@ def source(recipe: Recipe, task: str, data: Path) -> SourceSpec | None:
     """Return which part of a task's joined corpus a folder is, by its name; None for none of it."""
     parts = recipe.corpora.get(recipe.tasks[task].data, ())
     place = data.resolve()
-    names = {place.name, place.parent.name if place.name in SPLITS else place.name}
+    names = {place.name, place.parent.name if named(place.name) else place.name}
     return next((each for each in parts if Path(each.data).name in names), None)
 
 

@@ -25,9 +25,11 @@ from spanloom.training.optimise import Average
 class Progress:
     """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the run.
 
-    ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in it,
-    ``own`` what each task scored at its own best in any stage, ``halvings`` how often a plateau
-    halved the rates, ``seconds`` the training time so far on the clock.
+    ``length`` is how many updates the epoch has, ``due`` whether dev is to be scored before the
+    next. ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in
+    it, ``own`` what each task scored at its own best in any stage, ``halvings`` how often a plateau
+    halved the rates, ``warmup`` (if not the recipe's) and ``scale`` what a change of epochs made of
+    the schedule, ``seconds`` the training time so far on the clock. ``recipe`` is its text.
     """
 
     recipe: str
@@ -35,12 +37,16 @@ class Progress:
     stage: int = 0
     epoch: int = 0
     batch: int = 0
+    length: int = 0
+    due: bool = False
     updates: int = 0
     entered: int = 0
     best: float | None = None
     best_epoch: float = 0.0
     own: dict[str, float] = field(default_factory=dict)
     halvings: int = 0
+    warmup: float | None = None
+    scale: float = 1.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
@@ -70,10 +76,10 @@ def there(folder: Path) -> bool:
     return (folder / "progress.json").is_file()
 
 
-def read_progress(folder: Path, recipe: str, data: str) -> Progress:
+def read_progress(folder: Path, data: str) -> Progress:
     """Check a checkpoint and say where it stands.
 
-    Raises ``ModelError`` where it was altered, ``TrainingError`` where it is another run's.
+    Raises ``ModelError`` where it was altered, ``TrainingError`` where it is of other data.
     """
     verify_folder(folder)
     text = (folder / "progress.json").read_text(encoding="utf-8")
@@ -83,12 +89,11 @@ def read_progress(folder: Path, recipe: str, data: str) -> Progress:
         raise TrainingError(
             f"{folder}: written by another version ({error}); train anew without --resume"
         ) from error
-    for what, mine, theirs in (("recipe", recipe, progress.recipe), ("data", data, progress.data)):
-        if mine != theirs:
-            raise TrainingError(
-                f"{folder}: the {what} changed since this checkpoint was written; "
-                f"undo the change, or train anew without --resume"
-            )
+    if progress.data != data:
+        raise TrainingError(
+            f"{folder}: the data changed since this checkpoint was written; "
+            f"undo the change, or train anew without --resume"
+        )
     return progress
 
 

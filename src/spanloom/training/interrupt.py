@@ -1,11 +1,23 @@
-"""Ctrl-C while training: the update under way is finished and kept; a second one ends at once."""
+"""Ctrl-C or SIGTERM while training: the update under way is finished and kept, then it ends.
+
+One process ends at once when told a second time. Several are told again by what started them, so
+there only the first time counts: they agree on the update after which they stop.
+"""
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any, NoReturn
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
+
+
+class Stopped(KeyboardInterrupt):
+    """Training ended where it was asked to, with a checkpoint; its text says what it leaves."""
 
 
 @dataclass(slots=True)
@@ -13,23 +25,70 @@ class Interrupt:
     """Whether someone asked to stop."""
 
     asked: bool = False
+    waiting: bool = True
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let an interrupt end the block by ``KeyboardInterrupt``, one from before it too."""
+        self.waiting = False
+        try:
+            if self.asked:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.waiting = True
 
 
 @contextmanager
-def held() -> Iterator[Interrupt]:
-    """Hold the first interrupt back and note it; outside the main thread nothing is held."""
+def held(*, patient: bool = False) -> Iterator[Interrupt]:
+    """Hold the first interrupt back and note it, all of them if ``patient``.
+
+    Outside the main thread nothing is held.
+    """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {each: signal.getsignal(each) or signal.SIG_DFL for each in SIGNALS}
 
     def note(_number: int, _frame: FrameType | None) -> None:
         interrupt.asked = True
-        signal.signal(signal.SIGINT, before)
+        if not patient:
+            _set(before)
+        if not interrupt.waiting:
+            raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, note)
+    _set(dict.fromkeys(SIGNALS, note))
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, before)
+        _set(before)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Have SIGTERM raise ``KeyboardInterrupt``, as Ctrl-C does, where nobody else handles it."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _raise)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def deaf() -> None:
+    """Heed no more signals: this process is about to end by itself."""
+    if threading.current_thread() is threading.main_thread():
+        _set(dict.fromkeys(SIGNALS, signal.SIG_IGN))
+
+
+def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _set(handlers: Mapping[signal.Signals, _Handler]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -1,11 +1,14 @@
 """The processes of a run: one by itself, or several under ``torchrun``, through accelerate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
+
+from spanloom.errors import TrainingError
 
 
 class Processes:
@@ -29,36 +32,44 @@ class Processes:
         """Return the sum of a tensor over all processes."""
         if self.ranks == 1:
             return tensor
-        summed: Tensor = self._accelerator.reduce(tensor, "sum")
+        with _together():
+            summed: Tensor = self._accelerator.reduce(tensor, "sum")
         return summed
 
-    def sum_gradients(self, network: nn.Module) -> None:
-        """Add up the gradients; a parameter that no process touched keeps none."""
+    def sum_gradients(self, network: nn.Module, *, stop: bool = False) -> bool:
+        """Add up the gradients; a parameter that no process touched keeps none.
+
+        Returns whether any process asks to ``stop``, the same on all of them.
+        """
         if self.ranks == 1:
-            return
+            return stop
         learnt = [each for each in network.parameters() if each.requires_grad]
-        touched = self.sum(_touched(learnt).to(self.device)).tolist()
+        said = torch.cat([_touched(learnt), torch.tensor([int(stop)])])
+        *touched, stops = self.sum(said.to(self.device)).tolist()
         mine = [each for each, times in zip(learnt, touched, strict=True) if times]
         if not mine:
-            return
+            return bool(stops)
         grads = [torch.zeros_like(each) if each.grad is None else each.grad for each in mine]
         flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
         for each, part in zip(
             mine, torch.split(flat, [each.numel() for each in mine]), strict=True
         ):
             each.grad = part.view_as(each).clone()
+        return bool(stops)
 
     def agree(self, value: object) -> object:
         """Return the first process's value on all of them."""
         if self.ranks == 1:
             return value
         values = [value]
-        broadcast_object_list(values)
+        with _together():
+            broadcast_object_list(values)
         return values[0]
 
     def wait(self) -> None:
         """Go on when all are here."""
-        self._accelerator.wait_for_everyone()
+        with _together():
+            self._accelerator.wait_for_everyone()
 
     def end(self) -> None:
         """Leave the group, if there is one."""
@@ -66,4 +77,14 @@ class Processes:
 
 
 def _touched(parameters: Iterable[nn.Parameter]) -> Tensor:
-    return torch.tensor([0 if each.grad is None else 1 for each in parameters])
+    return torch.tensor([int(each.grad is not None) for each in parameters], dtype=torch.int64)
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """Say in one line that another process is gone, which its own line tells more of."""
+    try:
+        yield
+    except RuntimeError as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise TrainingError(f"another process of this run is gone ({first:.80})") from error

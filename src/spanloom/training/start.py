@@ -1,5 +1,7 @@
 """A recipe put to work: build the model, train it, leave it in its folder."""
 
+import hashlib
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -10,18 +12,24 @@ from torch import nn
 from spanloom.config.recipe import Recipe
 from spanloom.encoders import transformer
 from spanloom.encoders._base import Embedder, Kind, Sources
+from spanloom.errors import StorageError
 from spanloom.model import build, folder
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
+from spanloom.storage import MANIFEST, write_file
 from spanloom.training.checkpoint import Progress
 from spanloom.training.inherit import after, inherit
 from spanloom.training.inherit import trunk as inherited
+from spanloom.training.interrupt import Stopped, deaf, terminable
 from spanloom.training.journal import Journal, Say
+from spanloom.training.lock import locked
 from spanloom.training.loop import BEST, METRICS, Pace, Run
 from spanloom.training.prepare import Prepared, prepare
 from spanloom.training.processes import Processes
 from spanloom.training.verify import verify
 from spanloom.words import splitter
+
+_LEFT = "left"  # says which model a stopped run left at ``out``
 
 
 def home(out: Path) -> Path:
@@ -79,20 +87,59 @@ def train(
 ) -> Progress:
     """Train a recipe and write the best model to ``out``; ``near`` is the recipe's folder.
 
-    Checkpoints and metrics lie in ``home(out)``. Raises ``DataError``, ``FormatError``,
-    ``ModelError``, ``RecipeError``, ``StorageError`` and ``TrainingError``.
+    Checkpoints and metrics lie in ``home(out)``, which no other run can use meanwhile. Raises
+    ``DataError``, ``FormatError``, ``ModelError``, ``RecipeError``, ``StorageError`` and
+    ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
     """
     processes = Processes(device)
-    model, prepared = fresh(recipe, near, device or processes.device.type)
     place = home(out)
     place.mkdir(parents=True, exist_ok=True)
-    journal = Journal(place / METRICS, say, active=processes.first)
-    for line in (f"computing on {model.compute}, {processes.ranks} process(es)", *prepared.remarks):
-        journal.say(line)
-    run = Run(model, prepared, place, processes, journal)
-    progress = run.train(pace, resume=resume)
-    if processes.first:
-        folder.copy(place / BEST, out)
-        verify(run.model, out)  # before anybody is told that it is done
-    processes.end()
+    with terminable(), locked(place, processes):
+        model, prepared = fresh(recipe, near, device or processes.device.type)
+        journal = Journal(place / METRICS, say, active=processes.first)
+        journal.say(f"computing on {model.compute}, {processes.ranks} process(es)")
+        for line in prepared.remarks:
+            journal.say(line)
+        run = Run(model, prepared, place, processes, journal)
+        try:
+            progress = run.train(pace, resume=resume)
+        except Stopped as stopped:
+            if processes.ranks > 1:
+                deaf()  # who started them may tell each of them again
+            raise Stopped(_leave(out, str(stopped), first=processes.first)) from None
+        if processes.first:
+            folder.copy(place / BEST, out)
+            verify(run.model, out)  # before anybody is told that it is done
+            (place / _LEFT).unlink(missing_ok=True)
+        processes.end()
     return progress
+
+
+def unfinished(out: Path) -> bool:
+    """Whether the model at ``out`` is what a run left there that was stopped before its end."""
+    try:
+        return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
+    except OSError:
+        return False
+
+
+def _leave(out: Path, what: str, *, first: bool) -> str:
+    """Put the model of a stopped run to ``out`` unless one stands there; returns where it is.
+
+    That of an earlier stop is replaced.
+    """
+    best = home(out) / BEST
+    taken = os.path.lexists(out) and any(out.iterdir()) and not unfinished(out)
+    if taken:
+        return f"{what}: {best}"
+    if first:
+        try:
+            write_file(home(out) / _LEFT, _identity(best).encode())
+            folder.copy(best, out)
+        except StorageError as error:  # what matters is kept: the checkpoint
+            return f"{what}: {best} ({error})"
+    return f"{what}: {out}"
+
+
+def _identity(model: Path) -> str:
+    return hashlib.sha256((model / MANIFEST).read_bytes()).hexdigest()

@@ -1,0 +1,120 @@
+"""What a run may have changed when it goes on: nothing that was learnt by, all that comes later.
+
+Of the stage in which the checkpoint stands ``CHANGING`` may change, of later stages all. Where it
+has other epochs the rates stay what they are at this point: while they still rise (warmup) they go
+on rising to the same height by the same epoch; once they fall they fall on from where they stand,
+in a line, to 0 at the new end.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from spanloom.config import yaml
+from spanloom.config.differences import differences
+from spanloom.config.recipe import Recipe, StageSpec, dumps
+from spanloom.errors import TrainingError
+from spanloom.training.checkpoint import Progress
+from spanloom.training.optimise import SCHEDULES
+
+CHANGING = ("epochs", "patience", "evaluate_every")
+_NO_RATE = 1e-6  # of the highest; with less nothing is learnt
+
+
+def take_up(folder: Path, progress: Progress, recipe: Recipe) -> list[str]:
+    """Let ``progress`` go on by ``recipe``; returns what changed since, a line each.
+
+    ``folder`` is the checkpoint's. Raises ``TrainingError`` where something changed by which was
+    learnt so far, and where the new epochs are over already.
+    """
+    text = dumps(recipe)
+    if progress.recipe in (text, hashlib.sha256(text.encode()).hexdigest()):  # once only its sum
+        progress.recipe = text
+        return []
+    before, now = _plain(folder, progress.recipe), _plain(folder, text)
+    remarks = []
+    for key, old, new in _changes(folder, progress.stage, before, now):
+        remarks.append(f"{key} was {old!r:.60} when this run began, from here on {new!r:.60}")
+    spec = recipe.stages[progress.stage]
+    epochs = float(before["stages"][progress.stage]["epochs"])
+    if epochs != spec.epochs:
+        where = f"stages.{progress.stage}.epochs"
+        remarks.append(_lay_anew(where, progress, epochs, spec))
+    progress.recipe = text
+    return remarks
+
+
+def _plain(folder: Path, text: str) -> dict[str, Any]:
+    """A recipe as plain values; ``TrainingError`` for a checkpoint that holds none."""
+    found = yaml.loads(text, "recipe").data
+    if not isinstance(found, dict):
+        raise TrainingError(
+            f"{folder}: written by another version, and the recipe changed since; "
+            f"undo the change, or train anew without --resume"
+        )
+    return found
+
+
+def _changes(
+    folder: Path, stage: int, before: dict[str, Any], now: dict[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what changed, by key; raises ``TrainingError`` for what must not."""
+    stages, ours = before["stages"], now["stages"]
+    found = list(differences(before | {"stages": []}, now | {"stages": []}))
+    if len(ours) <= stage:
+        found.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
+    for row, (old, new) in enumerate(zip(stages[: stage + 1], ours, strict=False)):
+        for keys, *values in differences(old, new):
+            if row == stage and keys[0] in CHANGING:
+                yield _dotted(("stages", row, *keys)), *values
+            else:
+                found.append((("stages", row, *keys), *values))
+    if found:
+        keys, mine, theirs = found[0]
+        raise TrainingError(
+            f"{folder}: {_dotted(keys)} was {mine!r:.60} when this checkpoint was written, now it "
+            f"is {theirs!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
+            f"it is in (stages.{stage}) and all of later ones: undo that, or train anew without "
+            f"--resume"
+        )
+    for row in range(stage + 1, max(len(stages), len(ours))):
+        pair = (stages[row : row + 1], ours[row : row + 1])
+        for keys, *values in differences(*pair):
+            yield _dotted(("stages", row, *keys[1:])), *values
+
+
+def _dotted(keys: Sequence[str | int]) -> str:
+    return ".".join(map(str, keys))
+
+
+def _lay_anew(where: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
+    """Lay the schedule anew over what is left, from the rate reached; returns what was done."""
+    at = progress.epoch + progress.batch / max(1, progress.length)
+    if at >= spec.epochs:
+        raise TrainingError(
+            f"{where}: this run stands at epoch {at:.2f}; expected more, got {spec.epochs:g}"
+        )
+    if at == 0:
+        return f"{where}: nothing was learnt by the old ones yet"
+    schedule = SCHEDULES[spec.schedule]
+    warmup = spec.warmup if progress.warmup is None else progress.warmup
+    reached = schedule(at / epochs, warmup, progress.halvings) * progress.scale
+    if reached < _NO_RATE:
+        raise TrainingError(
+            f"{where}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
+            f"more can be learnt with them; name its model as start: in a recipe instead"
+        )
+    ahead = warmup * epochs / spec.epochs  # the same place, told in the new epochs
+    progress.warmup = ahead if ahead < 1 else at / spec.epochs
+    progress.scale = 1.0
+    progress.scale = reached / schedule(at / spec.epochs, progress.warmup, progress.halvings)
+    if spec.schedule == "plateau":
+        return f"{where}: rates go on from {100 * reached:.0f} % of their highest"
+    if at / spec.epochs < progress.warmup:
+        over = spec.epochs * (1 - progress.warmup)
+        return f"{where}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
+    return (
+        f"{where}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
+        f"over the {spec.epochs - at:.2f} epochs left"
+    )

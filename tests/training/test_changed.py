@@ -1,0 +1,153 @@
+"""What may change when a run goes on, what not, and what becomes of the rates."""
+
+import pytest
+from workbench import FIRST, SECOND
+
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe import dumps
+from spanloom.errors import TrainingError
+from spanloom.training import loop
+from spanloom.training.checkpoint import Progress
+from spanloom.training.interrupt import Stopped
+from spanloom.training.optimise import SCHEDULES
+from spanloom.training.resume import take_up
+
+LINEAR = FIRST | {"schedule": "linear", "epochs": 4, "warmup": 0.25}
+
+
+def rate(progress, spec, at):
+    warmup = spec.warmup if progress.warmup is None else progress.warmup
+    return SCHEDULES[spec.schedule](at / spec.epochs, warmup, progress.halvings) * progress.scale
+
+
+@pytest.fixture
+def taken(bench, tmp_path):
+    """Take up a run of these stages that stands at an epoch of one, by other stages."""
+
+    def take(before, now, *, at=0.0, stage=0, **changes):
+        old = bench.recipe(stages=before)
+        progress = Progress(dumps(old), "data", stage=stage, length=100)
+        progress.epoch, progress.batch = int(at), round(100 * (at - int(at)))
+        new = bench.recipe(stages=now, **changes)
+        return progress, new, take_up(tmp_path, progress, new)
+
+    return take
+
+
+@pytest.mark.parametrize("epochs", [2.6, 3, 5, 8.5, 100])
+@pytest.mark.parametrize("at", [1.0, 1.75, 2.5])
+def test_rates_fall_from_where_they_stand_in_a_line_to_0(taken, at, epochs):
+    progress, recipe, said = taken([LINEAR], [LINEAR | {"epochs": epochs}], at=at)
+    spec, reached = recipe.stages[0], (4 - at) / 3
+    left = epochs - at
+    for part in (0, 0.25, 0.5, 0.9, 1):
+        expected = reached * (1 - part)
+        assert rate(progress, spec, at + part * left) == pytest.approx(expected, abs=1e-9)
+    assert (
+        said[0]
+        == f"stages.0.epochs was 4.0 when this run began, from here on {epochs!r}.0"[
+            : None if isinstance(epochs, int) else -2
+        ]
+    )
+    assert f"stand at {100 * reached:.0f} % of their highest and fall from there to 0" in said[1]
+    assert f"over the {left:.2f} epochs left" in said[1]
+
+
+@pytest.mark.parametrize("epochs", [2, 3, 8, 50])
+def test_rates_that_still_rise_rise_on_and_then_fall_to_0(taken, epochs):
+    progress, recipe, said = taken([LINEAR], [LINEAR | {"epochs": epochs}], at=0.5)
+    rates = [rate(progress, recipe.stages[0], at) for at in (0.5, 0.75, 1, (1 + epochs) / 2)]
+    assert rates == pytest.approx([0.5, 0.75, 1, 0.5])
+    assert rate(progress, recipe.stages[0], epochs) == 0
+    assert f"then fall to 0 over the {epochs - 1:.2f} epochs left" in said[1]
+
+
+def test_rates_changed_twice_never_jump(taken):
+    progress, recipe, _ = taken([LINEAR], [LINEAR | {"epochs": 7}], at=2.5)
+    progress.epoch, progress.batch = 4, 0
+    before = rate(progress, recipe.stages[0], 4)
+    assert before == pytest.approx(0.5 * 3 / 4.5)
+    again = recipe.model_copy(
+        update={"stages": (recipe.stages[0].model_copy(update={"epochs": 10.0}),)}
+    )
+    take_up(None, progress, again)
+    assert rate(progress, again.stages[0], 4) == pytest.approx(before)
+    assert rate(progress, again.stages[0], 7) == pytest.approx(before / 2)
+
+
+def test_fewer_epochs_than_the_rise_takes(taken):
+    progress, recipe, _ = taken([LINEAR], [LINEAR | {"epochs": 0.8}], at=0.5)
+    assert rate(progress, recipe.stages[0], 0.5) == pytest.approx(0.5)
+    assert rate(progress, recipe.stages[0], 0.65) == pytest.approx(0.25)
+
+
+def test_a_plateau_keeps_its_halvings(taken):
+    plateau = LINEAR | {"schedule": "plateau"}
+    progress, recipe, said = taken([plateau], [plateau | {"epochs": 9}], at=2)
+    assert rate(progress, recipe.stages[0], 2) == rate(progress, recipe.stages[0], 8.9) == 1
+    assert "go on from 100 %" in said[1]
+
+
+def test_nothing_changed_nothing_said(taken):
+    progress, _, said = taken([LINEAR], [LINEAR], at=2)
+    assert (said, progress.warmup, progress.scale) == ([], None, 1.0)
+
+
+def test_later_stages_and_what_looks_at_dev_may_change(taken):
+    ours = LINEAR | {"patience": 3, "evaluate_every": 0.25}
+    *_, said = taken([LINEAR, SECOND], [ours, SECOND | {"batch": 7}, SECOND], at=2)
+    assert [line.split(" ")[0] for line in said] == [
+        "stages.0.patience",
+        "stages.0.evaluate_every",
+        "stages.1.batch",
+        "stages.2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "stage", "changes", "told"),
+    [
+        ([LINEAR | {"batch": 7}, SECOND], 0, {}, "stages.0.batch was 24 when .* now it is 7;"),
+        ([LINEAR | {"epochs": 5}, SECOND], 1, {}, "stages.0.epochs was 4.0 when .* is 5.0"),
+        ([LINEAR], 1, {}, "stages was '2 stages' when .* now it is '1'"),
+        ([LINEAR, SECOND], 0, {"seed": 6}, "seed was 5 when .* now it is 6"),
+        ([LINEAR, SECOND], 1, {"dropout": 0.1}, "dropout was 0.3 when"),
+    ],
+)
+def test_what_was_learnt_by_may_not_change(taken, now, stage, changes, told):
+    with pytest.raises(TrainingError, match=told) as error:
+        taken([LINEAR, SECOND], now, stage=stage, at=0.5, **changes)
+    assert "may change epochs, patience, evaluate_every of the stage it is in" in str(error.value)
+
+
+def test_epochs_that_are_over_already(taken):
+    with pytest.raises(TrainingError, match=r"stands at epoch 2.50; expected more, got 2$"):
+        taken([LINEAR], [LINEAR | {"epochs": 2}], at=2.5)
+    with pytest.raises(TrainingError, match=r"came to their end at 4 epochs.*start: in a recipe"):
+        taken([LINEAR], [LINEAR | {"epochs": 9}], at=4)
+
+
+def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):
+    """It is stopped, and goes on with more epochs: no rate jumps, the recipe saved is the last."""
+    out, one = tmp_path / "model", {"tasks": ["names"], "batch": 24, "precision": "fp32"}
+    rates, real = [], loop.set_rates
+
+    def setting(chosen, factor):
+        rates.append(factor)
+        if len(rates) == 8:
+            raise KeyboardInterrupt
+        real(chosen, factor)
+
+    monkeypatch.setattr(loop, "set_rates", setting)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        bench.train(out, stages=[one | {"epochs": 2}])
+    assert not isinstance(stop.value, Stopped)
+    said = bench.train(out, resume=True, stages=[one | {"epochs": 3}])
+    (line,) = [line for line in said if "of their highest" in line]
+    assert "to 0 over the 2.00 epochs left" in line
+    resumed = rates[8:]
+    assert resumed[0] == pytest.approx(rates[7])
+    steps = [one - two for one, two in zip(resumed, resumed[1:], strict=False)]
+    # in a line, to 0; epochs are of nearly as many updates
+    assert steps == pytest.approx([resumed[-1]] * len(steps), rel=0.3)
+    assert recipes.load(out / "recipe.yaml").stages[0].epochs == 3

@@ -1,0 +1,176 @@
+"""Ctrl-C and SIGTERM: the update is finished and kept, and what is left can be used."""
+
+import os
+import signal
+import threading
+
+import pytest
+from test_processes import Twin
+from test_resume import each_update_once, same
+from torch import nn
+from workbench import events
+
+from spanloom.document import Document
+from spanloom.model import folder
+from spanloom.training import checkpoint, scores
+from spanloom.training.interrupt import Stopped, held, terminable
+from spanloom.training.loop import BEST, _Stage
+from spanloom.training.start import home, unfinished
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def told(number):
+    os.kill(os.getpid(), number)
+
+
+def at_call(monkeypatch, owner, name, call, number):
+    """Send this process a signal at the so-manyth call of a function."""
+    real, calls = getattr(owner, name), []
+
+    def telling(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == call:
+            told(number)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, telling)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_first_is_noted_the_second_ends(number):
+    with terminable(), held() as interrupt:
+        told(number)
+        assert interrupt.asked
+        with pytest.raises(KeyboardInterrupt):
+            told(number)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_of_several_processes_holds_all_of_them():
+    with held(patient=True) as interrupt:
+        for number in SIGNALS * 2:
+            told(number)
+        assert interrupt.asked
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_at_once_ends_a_block(before):
+    reached = []
+
+    def block(interrupt):
+        with interrupt.at_once():
+            reached.append(1)
+            told(signal.SIGTERM)
+
+    with held() as interrupt:
+        if before:
+            told(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            block(interrupt)
+        assert interrupt.asked
+        assert bool(reached) is not before
+
+
+def test_sigterm_is_as_ctrl_c_and_the_handler_of_others_stays():
+    with pytest.raises(KeyboardInterrupt), terminable():
+        told(signal.SIGTERM)
+    heard = []
+    signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
+    try:
+        with terminable():
+            told(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert heard == [1]
+
+
+@pytest.mark.parametrize("asks", [(0,), (1,), (0, 1), ()])
+def test_processes_agree_on_whether_to_stop(asks):
+    table, barrier, agreed = [None, None], threading.Barrier(2), {}
+
+    def summed(rank):
+        twin = Twin(rank, table, barrier)
+        agreed[rank] = twin.sum_gradients(nn.Linear(2, 2), stop=rank in asks)
+
+    threads = [threading.Thread(target=summed, args=[rank]) for rank in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert agreed == {0: bool(asks), 1: bool(asks)}
+
+
+def stopped(bench, out, pace=1e9, **changes):
+    with pytest.raises(Stopped) as stop:
+        bench.train(out, pace=pace, **changes)
+    return str(stop.value)
+
+
+def annotates(model):
+    (made,) = folder.load(model, device="cpu").annotate([Document("add warm buffer .")], ["names"])
+    return bool({"main", "names"} & {each.name for each in made.layers})
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_stopped_before_dev_was_scored_a_model_is_left(
+    bench, undisturbed, tmp_path, monkeypatch, number
+):
+    out = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        at_call(patch, _Stage, "_backward", 1, number)
+        said = stopped(bench, out, pace=0.0)
+    assert said == f"the model as it stands after 1 updates, dev never scored: {out}"
+    assert annotates(out)
+    assert unfinished(out)
+    assert checkpoint.read_progress(home(out) / "state", bench.fresh()[1].fingerprint).updates == 1
+    bench.train(out, resume=True)
+    same(out, undisturbed)
+    assert not unfinished(out)
+    assert each_update_once(out) == each_update_once(undisturbed)
+
+
+def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_path, monkeypatch):
+    out = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        at_call(patch, scores, "figures", 2, signal.SIGTERM)
+        said = stopped(bench, out)
+    assert said.startswith("the best model so far, of epoch 0.")
+    assert said.endswith(f": {out}")
+    assert (out / "model.safetensors").read_bytes() == (
+        home(out) / BEST / "model.safetensors"
+    ).read_bytes()
+    with monkeypatch.context() as patch:  # once more, right after that scoring
+        at_call(patch, _Stage, "_tell", 1, signal.SIGINT)
+        stopped(bench, out, resume=True)
+    bench.train(out, resume=True)
+    same(out, undisturbed)
+    looks = [each["update"] for each in events(out) if "dev" in each]
+    assert looks == [each["update"] for each in events(undisturbed) if "dev" in each]
+
+
+def test_stopped_in_a_later_stage_the_best_of_the_one_before_is_left(
+    bench, undisturbed, tmp_path, monkeypatch
+):
+    out = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        at_call(patch, checkpoint, "save", 2, signal.SIGTERM)  # as the second stage begins
+        said = stopped(bench, out)
+    assert said == f"the best model of stage 0: {out}"
+    bench.train(out, resume=True)
+    same(out, undisturbed)
+
+
+def test_a_model_that_stands_there_is_not_replaced(bench, undisturbed, tmp_path, monkeypatch):
+    out, one = tmp_path / "model", [{"tasks": ["names"], "epochs": 0.2, "precision": "fp32"}]
+    bench.train(out, stages=one)
+    before = (out / "manifest.json").read_bytes()
+    with monkeypatch.context() as patch:
+        at_call(patch, _Stage, "_backward", 1, signal.SIGTERM)
+        said = stopped(bench, out)
+    assert said.endswith(f": {home(out) / BEST}")
+    assert (out / "manifest.json").read_bytes() == before
+    assert annotates(home(out) / BEST)
+    bench.train(out, resume=True)
+    same(out, undisturbed)
