@@ -101,20 +101,30 @@ def write(
 
 def save_collection(documents: Iterable[Document], out: Path) -> None:
     """Save documents as brat files below ``out``, with an annotation.conf where there is none."""
-    from spanloom.formats.brat import conf
     from spanloom.formats.brat.save import save
+
+    def saved() -> Iterator[Document]:
+        for document in documents:
+            save(document, out)
+            yield document
+
+    configure(saved(), out)
+
+
+def configure(documents: Iterable[Document], out: Path) -> None:
+    """Write the annotation.conf of the documents that stand below ``out``, unless it has one."""
+    from spanloom.formats.brat import conf
     from spanloom.storage import write_file
 
     count = 0
 
-    def saved() -> Iterator[Document]:
+    def counted() -> Iterator[Document]:
         nonlocal count
         for document in documents:
-            save(document, out)
             count += 1
             yield document
 
-    config = conf.dumps(conf.from_documents(saved()))
+    config = conf.dumps(conf.from_documents(counted()))
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
         say(f"{out / conf.NAME}: kept as it was")
