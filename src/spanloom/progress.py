@@ -108,10 +108,10 @@ class Work:
     def resume(self, work: Mapping[str, str], raw: bytes) -> None:
         """Go on behind the last unit that the log proves; ``StorageError`` for other work."""
         lines = _whole(raw)
-        if not lines:
+        self.done, end = self._proved(lines)
+        if not self.done.units:
             self.begin(work)
             return
-        self.done, end = self._proved(lines)
         _check_same(lines[0][0], work, self.path)
         self._bytes = self.done.bytes
         os.ftruncate(self.results, self.done.bytes)
@@ -129,7 +129,7 @@ class Work:
 
     def _proved(self, lines: list[tuple[dict[str, Any], int]]) -> tuple[Done, int]:
         """Return how much is done and where its line ends; its results have been read."""
-        done, end = Done(), lines[0][1]
+        done, end = Done(), 0
         for said, stop in lines[1:]:
             if "process" in said:
                 continue

@@ -135,8 +135,9 @@ def _tell_begun(under_way: Work, wanted: Wanted) -> None:
 
 def _tell_kept(under_way: Work, wanted: Wanted) -> None:
     """Say what is there still."""
-    if under_way.done.inputs:
-        say(f"{under_way.path}: {under_way.done.inputs} documents are kept; {wanted.again} goes on")
+    count = under_way.done.inputs
+    if count:
+        say(f"{under_way.path}: {count} documents are kept; to go on: {wanted.again}")
 
 
 @contextmanager
