@@ -133,15 +133,24 @@ def configure(documents: Iterable[Document], out: Path) -> None:
     say(f"written to {out}/: {count} documents")
 
 
-def save_file(stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
-    """Write one file of a format, and say what that has no place for."""
+def save_file(
+    stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]
+) -> Counter[str]:
+    """Write one file of a format; say and return what that has no place for."""
     from spanloom.formats import _files
 
     form, options = _asked(name, said)
+    if not said:
+        stream = list(stream)
+        held = form.holding(stream)
+        options = form.options(**held)
+        for key, value in held.items():
+            say(f"{out}: {key} {value}, by what there is (--write {key}=… says another)")
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
     tell(name, lost)
     say(f"written to {', '.join(map(str, written))}")
+    return lost
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
