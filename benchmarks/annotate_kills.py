@@ -4,14 +4,16 @@
         [--forms jsonl brat] [--seed 1] [--json FILE]
 
 Documents are drawn from the sentences of ``fixtures/wlp``. One run is left alone. Another gets
-SIGKILL at a random moment, from its start until some time after the model is there, and goes on
-with ``--resume``, until it was killed so often; one that ends before that begins anew. Each that
-ends is compared with the one that was left alone, byte by byte; so is what lies beside it.
+SIGKILL at a random moment, up to some seconds after it began or after one or two more stretches
+were acknowledged, and goes on with ``--resume``, until it was killed so often; one that ends before
+that begins anew. Each that ends is compared with the one that was left alone, byte by byte; so is
+what lies beside it.
 """
 
 import argparse
 import json
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,28 +65,50 @@ class Trial:
         place.mkdir()
         return place
 
-    def run(self, place: Path, patience: float | None) -> bool:
-        """Go on in a place, killed after some seconds; returns whether it ended before that."""
+    def run(self, place: Path, moment: tuple[int, float] | None) -> bool:
+        """Go on in a place, killed at a moment; returns whether it ended before that.
+
+        The moment is so many seconds after so many more stretches were acknowledged, or none.
+        """
         line = ["annotate", self.folder / "in.jsonl", "--tasks", self.chosen.tasks, "--resume"]
         line += ["-o", place / OUT[self.form]]
         line += ["-m", self.chosen.model] if self.chosen.model else []
         command = [sys.executable, "-m", "spanloom", *map(str, line)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                told = process.communicate(timeout=patience)[1]
-            except subprocess.TimeoutExpired:
+        with (place.with_suffix(".told")).open("w+") as told:
+            process = subprocess.Popen(command, stderr=told)
+            if moment is not None and self.came(place, process, moment[0]):
+                time.sleep(moment[1])
+            if moment is not None:
                 process.kill()
-                process.communicate()
+            if process.wait() == -signal.SIGKILL:
                 return False
-        if process.returncode:
-            raise SystemExit(f"the run failed by itself: {told}")
+            told.seek(0)
+            if process.returncode:
+                raise SystemExit(f"the run failed by itself: {told.read()}")
         return True
+
+    def came(self, place: Path, process: "subprocess.Popen[bytes]", stretches: int) -> bool:
+        """Wait until a run has begun, and acknowledged so many stretches; not if it ends before."""
+        while process.poll() is None:
+            said = self.said(place)
+            mine = [at for at, each in enumerate(said) if each.get("process") == process.pid]
+            if mine and len(said) - mine[-1] > stretches:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def said(self, place: Path) -> list[dict[str, object]]:
+        """What the log says."""
+        log = next(iter(place.rglob("*.part.log")), None)
+        try:
+            lines = log.read_bytes().split(b"\n")[:-1] if log else []
+        except FileNotFoundError:  # the run has just ended
+            lines = []
+        return [json.loads(each) for each in lines]
 
     def done(self, place: Path) -> int:
         """How many documents are kept."""
-        log = next(iter(place.rglob("*.part.log")), None)
-        lines = log.read_bytes().split(b"\n")[:-1] if log else []
-        return max((json.loads(each).get("inputs", 0) for each in lines), default=0)
+        return max((int(str(each.get("inputs", 0))) for each in self.said(place)), default=0)
 
     def trial(self, chance: random.Random) -> dict[str, object]:
         """Kill, go on, compare."""
@@ -92,7 +116,7 @@ class Trial:
         kept: list[int] = []
         torn = same = ended = 0
         while len(kept) < self.chosen.kills:
-            if self.run(place, chance.uniform(0, self.chosen.patience)):
+            if self.run(place, (chance.randint(0, 2), chance.uniform(0, self.chosen.seconds))):
                 ended += 1
                 same += held(place) == self.expected
                 place = self.fresh()
@@ -129,7 +153,7 @@ def main() -> None:
     arguments.add_argument("--tasks", default="upos")
     arguments.add_argument("--documents", type=int, default=2000)
     arguments.add_argument("--kills", type=int, default=20)
-    arguments.add_argument("--patience", type=float, default=15.0, help="seconds, at most")
+    arguments.add_argument("--seconds", type=float, default=3.0, help="after the moment, at most")
     arguments.add_argument("--forms", nargs="+", choices=OUT, default=list(OUT))
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path)
