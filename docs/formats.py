@@ -15,8 +15,11 @@ HEAD = """# Formats
 `spanloom convert IN OUT` reads and writes all of them; `spanloom check`, `train` and `init` read
 them too. A format is guessed from the file, and said; `--from` and `--to` name one, `--read
 KEY=VALUE` and `--write KEY=VALUE` set its options (lists: `"columns=[word, entities]"`). What a
-format has no place for is counted and said. brat (folders of `.txt` and `.ann`) is the format of
-corpora: it holds everything but scores, and parts spans where a line ends.
+format has no place for is counted and said; with `--strict` it makes the exit code 1. brat (folders
+of `.txt` and `.ann`) is the format of corpora: it holds everything but scores, and parts spans
+where a line ends. `--read encoding=latin-1` reads brat files that are not UTF-8. Formats of words
+get the splitter `fine` and sentences by rules where a document gives none, and `columns` a column
+for each layer that there is.
 In Python each is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 
 Given words stand in the layer `words`, sentences in `sentences`; every layer of annotation has

@@ -187,3 +187,11 @@ def test_signs_without_blanks_do_not_stall_the_sentence_splitter():
     started = time.process_time()
     assert len(splitter("spacy", "rule")(text).sentences) == 2
     assert time.process_time() - started < 2
+
+
+def test_half_a_character_is_a_word_like_any_other_sign():
+    text = "add \ud800 wat\udfffer"
+    for split in SPLITTERS.values():
+        bounds = split(text)
+        assert "".join(text[a:b] for a, b in bounds) == "".join(text.split())
+    assert SENTENCE_SPLITTERS["rule"](text) == [(0, len(text))]

@@ -283,11 +283,13 @@ class Document:
 
     # Two short cuts upwards, imported when they are called: readers look for them here.
 
-    def to_spacy(self, *, entities: str | None = None, vocab: "Vocab | None" = None) -> "Doc":
+    def to_spacy(
+        self, *, entities: str | None = None, vocab: "Vocab | None" = None, strict: bool = False
+    ) -> "Doc":
         """Return the document as spaCy's ``Doc``; see ``interchange.spacy.to_spacy``."""
         from spanloom.interchange.spacy import to_spacy
 
-        return to_spacy(self, entities=entities, vocab=vocab)
+        return to_spacy(self, entities=entities, vocab=vocab, strict=strict)
 
     def to_pandas(self) -> "DataFrame":
         """Return a row an annotation; see ``interchange.pandas.to_pandas``."""

@@ -12,6 +12,8 @@
   + PackageMissing          what was asked for needs an extra that is not installed; says which
   + TrainingError           training cannot start or go on (a diverged loss, a foreign checkpoint)
 
+What had no place somewhere, and is told rather than refused, is a ``LossWarning``.
+
 A message says where, what was expected, what came, and the choices.
 """
 
@@ -94,3 +96,7 @@ class PackageMissing(SpanloomError):
 
 class TrainingError(SpanloomError):
     """Training cannot start or go on."""
+
+
+class LossWarning(UserWarning):
+    """Some annotation has no place in what was made of a document."""

@@ -39,9 +39,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
     """Write what ``chunks`` yields, one held at a time, otherwise as ``write_file`` does."""
-    _check_replaceable(path)
     staging = _beside(path, "staging")
-    with _reported(path), _opened_alone(staging) as handle:
+    check_replaceable(path)
+    with reported(path), _opened_alone(staging) as handle:
         with ExitStack() as undo:
             undo.callback(_unlink, staging)
             os.ftruncate(handle, 0)
@@ -52,7 +52,7 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
             os.fsync(handle)
             os.replace(staging, path)
             undo.pop_all()
-        _flush(path.parent)
+        flush(path.parent)
 
 
 @contextmanager
@@ -66,15 +66,15 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     """
     staging = _beside(target, f"staging-{_unique()}")
     _sweep(target)
-    with _reported(target):
+    with reported(target):
         recover(target)
         with _locked(target.parent):  # between the two renames of another writer it looks broken
             _check_target(target, replace=replace)
     with ExitStack() as undo:
-        with _reported(target):
+        with reported(target):
             undo.enter_context(_made_alone(staging))
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
-        with _reported(target):  # a full disk mostly shows while the folder is filled
+        with reported(target):  # a full disk mostly shows while the folder is filled
             yield staging
             write_file(staging / MANIFEST, _manifest(staging))
             _flush_tree(staging)
@@ -89,12 +89,12 @@ def recover(target: Path) -> None:
     """
     if os.path.lexists(target) or not target.parent.is_dir():
         return
-    with _reported(target), _locked(target.parent):
+    with reported(target), _locked(target.parent):
         aside = _leftovers(target, "old")
         # under the lock: a living writer may have ended its replacement meanwhile
         if aside and not os.path.lexists(target):
             os.rename(max(aside, key=lambda each: each.stat().st_mtime_ns), target)
-            _flush(target.parent)
+            flush(target.parent)
 
 
 def verify_folder(
@@ -246,7 +246,7 @@ def _swap(staging: Path, target: Path, *, replace: bool) -> None:
                 undo.callback(os.rename, aside, target)
             os.rename(staging, target)
             undo.pop_all()
-        _flush(target.parent)
+        flush(target.parent)
 
 
 def _sweep(target: Path) -> None:
@@ -281,9 +281,11 @@ def _unique() -> str:
     return f"{os.getpid()}-{secrets.token_hex(4)}"
 
 
-def _check_replaceable(path: Path) -> None:
-    """Refuse pipes, devices and links to open files (/dev/stdout), which a rename would destroy."""
-    with _reported(path):
+def check_replaceable(path: Path) -> None:
+    """Refuse folders, and pipes, devices and links to open files, which a rename would destroy."""
+    with reported(path):
+        if path.is_dir() and not path.is_symlink():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         opened = path.is_symlink() and path.readlink().is_relative_to("/proc")
         if opened or (path.exists() and not path.is_file() and not path.is_dir()):
             problem = "could not be written: expected a file or a new name, got a pipe or device"
@@ -291,7 +293,7 @@ def _check_replaceable(path: Path) -> None:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def reported(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` into a ``StorageError`` of one line about ``path``."""
     try:
         yield
@@ -327,7 +329,7 @@ def _opened_alone(path: Path) -> Iterator[int]:
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
         handle = os.open(path, flags, 0o666)
         _lock(handle, wait=True)
-        if _is_at(handle, path):
+        if is_at(handle, path):
             break
         os.close(handle)  # while we waited, its writer renamed it away
     try:
@@ -344,7 +346,7 @@ def _made_alone(path: Path) -> Iterator[None]:
         with suppress(FileNotFoundError):  # a sweep may come between any two of these lines
             handle = os.open(path, os.O_RDONLY)
             _lock(handle, wait=True)
-            if _is_at(handle, path):
+            if is_at(handle, path):
                 break
             os.close(handle)
     try:
@@ -353,7 +355,7 @@ def _made_alone(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _is_at(handle: int, path: Path) -> bool:
+def is_at(handle: int, path: Path) -> bool:
     """Whether the open file is still the one at ``path``."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(handle), os.lstat(path))
@@ -376,11 +378,11 @@ def _flush_tree(folder: Path) -> None:
     """Have the disk hold every file and folder under ``folder``."""
     for place, _, names in os.walk(folder):
         for name in names:
-            _flush(Path(place, name))
-        _flush(Path(place))
+            flush(Path(place, name))
+        flush(Path(place))
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the disk hold a file, or the names in a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:

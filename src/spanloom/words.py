@@ -22,6 +22,7 @@ Bounds = tuple[int, int]
 _FINE = regex.compile(
     r"[\p{L}\p{M}]+|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X"
 )
+_HALF = regex.compile("[\\ud800-\\udfff]")
 _RUN = regex.compile(r"[^\s\x1C-\x1F]+")
 _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
@@ -200,7 +201,7 @@ def _group(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]
 def _spacy_piece(text: str, start: int, end: int) -> list[Bounds]:
     if start == end:
         return []
-    doc = _tokenizer()(text[start:end])
+    doc = _tokenizer()(_HALF.sub("?", text[start:end]))  # half a character has no UTF-8
     return [
         (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
     ]

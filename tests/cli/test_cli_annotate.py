@@ -210,7 +210,7 @@ def test_a_full_disk(fails, home, tmp_path, monkeypatch):
     model = home / "model"
     told = fails("annotate", TEXT, "-m", model, "-o", tmp_path / "out.jsonl", code=1)
     monkeypatch.undo()
-    assert told.endswith("out.jsonl: could not be written: No space left on device")
+    assert told.endswith("out.jsonl.part: could not be written: No space left on device")
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["before"]
 
 

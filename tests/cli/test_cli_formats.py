@@ -142,3 +142,62 @@ def test_options_may_be_lists_and_mappings(spanloom, fails, file, tmp_path):
     assert "--read" in fails("convert", source, out, *broken, code=1)
     beside = ("--from", "compression", "--read", "compression=[a]")  # the name of a file
     assert "[a]: cannot be read: No such file" in fails("convert", source, out, *beside, code=1)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "brat"
+    place.mkdir()
+    (place / "a.txt").write_bytes("Add 5ml caf\u00e9. Mix it!\n".encode("latin-1"))
+    ann = "T1\tAmount 4 7\t5ml\nT2\tDrink 8 12\tcaf\u00e9\nT3\tIt 18 20\tit\nT4\tBit 5 6\tm\n"
+    (place / "a.ann").write_bytes(ann.encode("latin-1"))
+    return place
+
+
+def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folder, tmp_path):
+    out = tmp_path / "a.conll"
+    said = ("--to", "columns", "--read", "encoding=latin-1")
+    told = spanloom("convert", folder, out, *said)
+    assert told.exit_code == 0, told.stderr
+    rows = "Add O|5 B-Amount|ml I-Amount|caf\u00e9 B-Drink|. O||Mix O|it B-It|! O||"
+    expected = rows.replace(" ", "\t").replace("|", "\n")
+    assert out.read_text(encoding="utf-8") == "-DOCSTART-\tO\n\n" + expected
+    assert "columns has no place for 1 spans of layer main" in told.stderr
+    assert "columns ('word', 'main'), by what there is" in told.stderr
+    strict = fails("convert", folder, out, *said, "--strict", code=1)
+    assert "a.conll: columns has no place for " in strict
+    assert strict.endswith(" things (--strict)")
+    every = spanloom("convert", folder, tmp_path / "b.jsonl", *said[2:], "--strict")
+    assert every.exit_code == 0
+    assert "encoding" not in every.stderr
+
+
+def test_options_of_brat_are_heard(fails, folder, tmp_path):
+    out = tmp_path / "o.jsonl"
+    assert "is not utf-8; if it is another, name the" in fails("convert", folder, out, code=1)
+    known = "unknown key; did you mean 'encoding'? (known: encoding)"
+    assert known in fails("convert", folder, out, "--read", "encodin=latin-1", code=1)
+    wrong = fails("convert", folder, out, "--read", "encoding=latin-0", code=1)
+    assert "unknown encoding 'latin-0'" in wrong
+    said = ("--read", "encoding=latin-1", "--write", "encoding=utf-16")
+    assert "--write: encoding: unknown key" in fails(
+        "convert", folder, tmp_path / "x", *said, code=1
+    )
+    assert not (tmp_path / "x").exists()
+    fine = _files.load("conllu").sample
+    (tmp_path / "a.conllu").write_text(fine, encoding="utf-8")
+    told = fails("convert", tmp_path / "a.conllu", out, *said[:2], code=1)
+    assert "--read: encoding: unknown key (known: complete, contractions, entities)" in told
+
+
+def test_half_a_character_costs_no_other_line(spanloom, fails, home, file, tmp_path):
+    lines = [{"name": "a", "text": "add water"}, {"name": "b", "text": "add \ud800 water"}]
+    source = file("s.jsonl", "\n".join(map(json.dumps, [*lines, lines[0]])))
+    told = spanloom("annotate", source, "-m", home / "model", "--to", "json")
+    assert told.exit_code == 0, told.stderr
+    assert [each.text for each in jsonl.loads(told.stdout)] == [
+        *("add water", "add \ud800 water", "add water")
+    ]
+    out = ("-m", home / "model", "-o", tmp_path / "out", "--to", "brat")
+    assert "b.txt: cannot be written as utf-8" in fails("annotate", source, *out, code=1)
+    assert (tmp_path / "out" / "a.txt").exists()

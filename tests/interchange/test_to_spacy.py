@@ -1,11 +1,13 @@
 """What spaCy reads of a document, and what comes back."""
 
+from dataclasses import replace
+
 import pytest
 import spacy
 from spacy import displacy
 
 from spanloom import Document, Layer, Relation, Span
-from spanloom.errors import LayerError
+from spanloom.errors import DocumentError, LayerError, LossWarning
 from spanloom.interchange.displacy import arcs, entities
 from spanloom.interchange.spacy import from_spacy, to_spacy
 
@@ -13,6 +15,7 @@ TEXT = "Ada met  Bob.\n\nHe left. "
 WORDS = [(0, 3), (4, 7), (9, 12), (12, 13), (15, 17), (18, 22), (22, 23)]
 HEADS = [1, 1, 1, 1, 5, 5, 5]
 LABELS = ["nsubj", "root", "obj", "punct", "nsubj", "root", "punct"]
+HALF = [(0, 3), (5, 6)]  # the second inside a word
 TAGS = ["PROPN", "VERB", "PROPN", "PUNCT", "PRON", "VERB", "PUNCT"]
 
 
@@ -109,3 +112,40 @@ def test_displacy_draws_entities_and_arcs(document):
     assert "person" in displacy.render(entities(document, "ner"), style="ent", manual=True)
     with pytest.raises(LayerError):
         entities(document, "nobody")
+
+
+def told_of(document, **options):
+    with pytest.warns(LossWarning) as told:
+        doc = document.to_spacy(**options)
+    assert len(told) == 1
+    return doc, str(told[0].message)
+
+
+def test_a_span_inside_a_token_is_told(document):
+    inside = replace(document, layers=(document["words"], Layer("ner", spans("N", "ab", HALF))))
+    doc, told = told_of(inside)
+    assert told == (
+        "meeting: 1 spans are no whole tokens and have no place in a spaCy Doc, "
+        "as N1 'b' of layer 'ner': 'e'; they stand in doc._.spanloom"
+    )
+    assert [each.text for each in doc.spans["ner" if "ner" in doc.spans else "entities"]] == ["Ada"]
+    assert doc._.spanloom is inside
+    with pytest.raises(DocumentError, match="1 spans are no whole tokens"):
+        inside.to_spacy(strict=True)
+
+
+def test_a_span_with_a_gap_is_told(document):
+    gap = Layer("ner", (Span("N0", "x", ((0, 3), (9, 12))),))
+    assert "N0 'x' of layer 'ner': 'Ada Bob'" in told_of(document.with_layer(gap))[1]
+
+
+def test_without_words_tokens_are_those_of_spacy_or_of_the_tags():
+    bare = Document("Ada met Bob. Don't!", (Layer("ner", spans("N", "pp", [(0, 3), (8, 11)])),))
+    doc = bare.to_spacy(strict=True)
+    assert [each.text for each in doc.ents] == ["Ada", "Bob"]
+    assert [each.text for each in doc] == ["Ada", "met", "Bob", ".", "Do", "n't", "!"]
+    bounds = [(0, 3), (4, 7), (8, 12), (13, 18), (18, 19)]
+    tagged = bare.with_layer(Layer("upos", spans("U", ["NOUN"] * 5, bounds)))
+    doc, told = told_of(tagged)
+    assert [each.text for each in doc] == ["Ada", "met", "Bob.", "Don't", "!"]
+    assert "1 spans" in told

@@ -4,6 +4,7 @@ import copy
 import random
 import resource
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 import tiny
@@ -12,6 +13,7 @@ import torch
 from spanloom.corpora import folder as corpora
 from spanloom.document import Document, Layer, Relation, Span, content
 from spanloom.errors import LayerError, NameNotFound
+from spanloom.formats import jsonl
 from spanloom.model.layers import output_layers
 
 FREE = ["steps", "names"]  # tasks that need no gold
@@ -59,6 +61,32 @@ def test_stretches_change_nothing(model, monkeypatch):
     monkeypatch.setattr("spanloom.model.model._STRETCH", 50)
     for one, two in zip(usual, model.annotate(iter(documents), ["steps"]), strict=True):
         close(one, two)
+
+
+def test_stretches_grow_and_who_goes_on_behind_one_has_the_same_numbers(model, monkeypatch):
+    monkeypatch.setattr("spanloom.model.model._STRETCH", 700)
+    documents = [Document(text, name=str(row)) for row, text in enumerate(texts(40, seed=2))]
+    whole = [list(each) for each in model.stretches(documents, ["steps"], words=100)]
+    sizes = [sum(len(model.cut(each).words) + 16 for each in stretch) for stretch in whole]
+    assert len(sizes) >= 5
+    for number, size in enumerate(sizes[:-1]):
+        assert min(700, 100 << number) <= size < min(700, 100 << number) + 120
+    for done in range(1, len(whole)):
+        left = documents[sum(map(len, whole[:done])) :]
+        again = model.stretches(left, ["steps"], words=100, done=done)
+        assert jsonl.dumps(chain(*again)) == jsonl.dumps(chain(*whole[done:]))
+
+
+def test_the_first_document_comes_when_a_batch_is_read(model):
+    read = []
+
+    def documents():
+        for row, text in enumerate(texts(200, seed=2)):
+            read.append(row)
+            yield Document(text)
+
+    next(model.annotate(documents(), ["steps"], words=100))
+    assert len(read) < 10
 
 
 def test_documents_come_out_in_order_with_names_texts_and_layers(model):

@@ -1,6 +1,7 @@
 """``spanloom annotate``: text in, annotation out."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.inputs import documents, given
+from spanloom.cli.options import line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
+from spanloom.cli.resumable import Wanted, annotate_into, check
 from spanloom.cli.say import WrongUse, listed, say
 from spanloom.document import Document
 
@@ -19,59 +22,94 @@ if TYPE_CHECKING:
 _WHOLE = {"conllu": {"complete": "true"}}
 
 
-def annotate(
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What ``annotate`` is asked for."""
+
     source: Annotated[
         str | None,
         typer.Argument(metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"),
-    ] = None,
+    ] = None
     model: Annotated[
         str | None,
         typer.Option("-m", "--model", help="model folder or hub id; else the one that comes along"),
-    ] = None,
-    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None,
+    ] = None
+    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None
     to: Annotated[
         str | None,
         typer.Option(metavar="FORM", help="text | json | html | brat | conllu | trees …"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None,
+    ] = None
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None
     in_place: Annotated[
         bool, typer.Option("--in-place", help="add to the brat files of DIR, changing no byte")
-    ] = False,
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest",
-) -> None:
+    ] = False
+    resume: Annotated[
+        bool, typer.Option("--resume", help="go on with a run into OUT that was not finished")
+    ] = False
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
+    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest"
+
+
+@options_of(Asked)
+def annotate(asked: Asked) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
 
-    FORM is by OUT's name, else text; it may be any format that convert writes.
+    FORM is by OUT's name, else text; it may be any format that convert writes. Finished documents
+    are kept in OUT.part until all are, so that --resume goes on after a crash.
 
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
     """
-    found = given(source)
+    found = given(asked.source)
     is_folder = isinstance(found, Path) and found.is_dir()
-    chosen = _chosen(to, out, in_place=in_place, folder=is_folder)
-    if chosen == BRAT and out is None and not in_place and isinstance(found, Path):
+    out = asked.out
+    chosen = _chosen(asked, folder=is_folder)
+    if chosen == BRAT and out is None and not asked.in_place and isinstance(found, Path):
         if is_folder or found.suffix == ".jsonl":
             raise WrongUse(f"{found}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
-    names = None if tasks is None else [each.strip() for each in tasks.split(",")]
+    if out is not None:
+        check(out, chosen)
+    names = None if asked.tasks is None else [each.strip() for each in asked.tasks.split(",")]
     stream = iter([found]) if isinstance(found, Document) else _readable(found)
-    loaded = _loaded(model, device, precision, names)
-    if in_place and isinstance(found, Path):
-        _add(loaded, stream, names, found)
+    model = _loaded(asked.model, asked.device, asked.precision, names)
+    if asked.in_place and isinstance(found, Path):
+        _add(model, stream, names, found)
         return
-    title = found.name or "spanloom"
-    predicted = loaded.annotate(stream, names, cuts=needs_cuts(chosen))
-    write(predicted, chosen, out, title=title, said=_WHOLE.get(chosen, {}))
+    title, said = found.name or "spanloom", _WHOLE.get(chosen, {})
+    if out is None:
+        predicted = model.annotate(stream, names, cuts=needs_cuts(chosen))
+        write(predicted, chosen, None, title=title, said=said)
+        return
+    again = line_of("annotate", replace(asked, resume=True))
+    work = _work(model, asked.model, names)
+    wanted = Wanted(chosen, out, title, said, work, asked.resume, again)
+    annotate_into(model, stream, names, wanted)
 
 
-def _chosen(to: str | None, out: Path | None, *, in_place: bool, folder: bool) -> str:
+def _work(model: "Model", place: str | None, names: Iterable[str] | None) -> dict[str, str]:
+    """All that predictions depend on beside the documents."""
+    import torch
+
+    from spanloom.model.folder import digest_of
+
+    wanted = (name for group in model.passes(names) for name in group)
+    return {
+        "model": digest_of(place),
+        "tasks": listed(wanted),
+        "compute": f"{model.compute}, torch {torch.__version__}",
+    }
+
+
+def _chosen(asked: Asked, *, folder: bool) -> str:
     """The form of the output; raises ``WrongUse`` for what cannot go together."""
-    if not in_place:
-        return form(to, out, folder=folder)
+    if asked.resume and (asked.out is None or asked.in_place):
+        raise WrongUse("--resume goes on with a run into -o OUT; say which")
+    if not asked.in_place:
+        return form(asked.to, asked.out, folder=folder)
     if not folder:
         raise WrongUse("--in-place needs a DIR of brat files")
-    if out is not None or to not in (None, BRAT):
+    if asked.out is not None or asked.to not in (None, BRAT):
         raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
     return BRAT
 

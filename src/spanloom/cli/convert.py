@@ -25,6 +25,7 @@ def convert(
     writing: Annotated[
         list[str] | None, typer.Option("--write", metavar="KEY=VALUE", help="an option of OUT's")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
 ) -> None:
     """Convert between formats, and say which were taken and what the new one has no place for.
 
@@ -47,14 +48,52 @@ def convert(
     if wanted != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
     say(f"{source} ({name}) to {out} ({wanted})")
-    said = pairs("--read", reading or ())
-    stream = documents(source) if name == BRAT else read(source, name, valued("--read", said), said)
-    if wanted == BRAT:
-        lost: Counter[str] = Counter()
-        save_collection(_cut(stream, lost), out)
-        tell(BRAT, lost)
-    else:
-        save_file(stream, out, wanted, pairs("--write", writing or ()))
+    stream = _read(source, name, pairs("--read", reading or ()))
+    said = pairs("--write", writing or ())
+    lost = _save(stream, out, said) if wanted == BRAT else _file(stream, out, wanted, said)
+    if strict and lost:
+        raise DataError(f"{out}: {wanted} has no place for {lost.total()} things (--strict)")
+
+
+def _read(source: Path, name: str, said: dict[str, str]) -> Iterator[Document]:
+    """The documents of IN."""
+    from spanloom.config.options import Options, options
+    from spanloom.config.yaml import Where
+    from spanloom.formats._files import BRAT
+
+    class Brat(Options):
+        """How brat's files are read."""
+
+        encoding: str = "utf-8"
+
+    if name != BRAT:
+        return read(source, name, valued("--read", said), said)
+    return documents(source, options(Brat, said, Where("--read")).encoding)
+
+
+def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counter[str]:
+    """Write brat files, which know no options; returns what they have no place for."""
+    from spanloom.config.options import Options, options
+    from spanloom.config.yaml import Where
+    from spanloom.formats._files import BRAT
+
+    options(Options, said, Where("--write"))
+    lost: Counter[str] = Counter()
+    save_collection(_cut(stream, lost), out)
+    tell(BRAT, lost)
+    return lost
+
+
+def _file(stream: Iterable[Document], out: Path, wanted: str, said: dict[str, str]) -> Counter[str]:
+    """Write a file, of words if it asks for them; returns what it has no place for."""
+    from spanloom.formats import _files
+    from spanloom.formats._cut import with_words
+    from spanloom.words import splitter
+
+    if _files.gives_words(_files.load(wanted)):
+        split = splitter("fine", "rule")
+        stream = (with_words(document, split) for document in stream)
+    return save_file(stream, out, wanted, said)
 
 
 def _of(path: Path) -> str:

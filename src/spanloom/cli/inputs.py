@@ -38,16 +38,18 @@ def exists(source: str) -> bool:
         return False
 
 
-def documents(path: Path) -> Iterator[Document]:
+def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
     """Yield the documents of a brat folder or .txt, or of a file of any format; says problems.
+
+    ``encoding`` is that of brat's files.
 
     Names are those of brat collections; a nameless document of a file is called by its number.
     Raises ``DataError`` for other paths and for empty folders, ``FormatError`` as readers do.
     """
     if path.is_dir():
-        yield from _collection(path)
+        yield from _collection(path, encoding)
     elif path.suffix in (".txt", ".ann"):
-        yield _one(path)
+        yield _one(path, encoding)
     elif not path.exists():
         raise DataError(f"{path}: no such file or folder")
     else:
@@ -87,7 +89,7 @@ def read(
     yield from _files.named(stream, path)
 
 
-def _collection(root: Path) -> Iterator[Document]:
+def _collection(root: Path, encoding: str) -> Iterator[Document]:
     from spanloom.formats.brat import folder
     from spanloom.formats.brat.read import load
 
@@ -98,16 +100,16 @@ def _collection(root: Path) -> Iterator[Document]:
         raise DataError(f"{root}: no documents; looked for *.txt{instead}")
     warn(found.problems, root)
     for name, path in found.documents:
-        reading = load(path, name=name)
+        reading = load(path, name=name, encoding=encoding)
         warn(reading.problems, root)
         yield reading.document
 
 
-def _one(path: Path) -> Document:
+def _one(path: Path, encoding: str) -> Document:
     from spanloom.formats.brat.read import load
 
     text = path.with_suffix(".txt")
-    reading = load(text)
+    reading = load(text, encoding=encoding)
     warn(reading.problems, path.parent)
     return reading.document
 

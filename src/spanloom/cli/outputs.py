@@ -101,20 +101,30 @@ def write(
 
 def save_collection(documents: Iterable[Document], out: Path) -> None:
     """Save documents as brat files below ``out``, with an annotation.conf where there is none."""
-    from spanloom.formats.brat import conf
     from spanloom.formats.brat.save import save
+
+    def saved() -> Iterator[Document]:
+        for document in documents:
+            save(document, out)
+            yield document
+
+    configure(saved(), out)
+
+
+def configure(documents: Iterable[Document], out: Path) -> None:
+    """Write the annotation.conf of the documents that stand below ``out``, unless it has one."""
+    from spanloom.formats.brat import conf
     from spanloom.storage import write_file
 
     count = 0
 
-    def saved() -> Iterator[Document]:
+    def counted() -> Iterator[Document]:
         nonlocal count
         for document in documents:
-            save(document, out)
             count += 1
             yield document
 
-    config = conf.dumps(conf.from_documents(saved()))
+    config = conf.dumps(conf.from_documents(counted()))
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
         say(f"{out / conf.NAME}: kept as it was")
@@ -123,15 +133,24 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
     say(f"written to {out}/: {count} documents")
 
 
-def save_file(stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]) -> None:
-    """Write one file of a format, and say what that has no place for."""
+def save_file(
+    stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]
+) -> Counter[str]:
+    """Write one file of a format; say and return what that has no place for."""
     from spanloom.formats import _files
 
     form, options = _asked(name, said)
+    if not said:
+        stream = list(stream)
+        held = form.holding(stream)
+        options = form.options(**held)
+        for key, value in held.items():
+            say(f"{out}: {key} {value}, by what there is (--write {key}=… says another)")
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
     tell(name, lost)
     say(f"written to {', '.join(map(str, written))}")
+    return lost
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:

@@ -4,7 +4,7 @@ A file in this room is a format's name. It has ``loads`` and ``dumps`` for users
 ``KIND`` for everybody else; ``dumps`` of what ``loads`` made is the same text again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,8 @@ class Format:
     to 65,536, cut anywhere) and the file's name whether a text may be of this format; it would
     rather say no than be wrong. ``suffixes`` are what such files end in, the first when one is
     made; ``sample`` is a small text of the format, with what is special in it. ``suits(head)``
-    returns the options that a file's beginning tells, where nobody says others.
+    returns the options that a file's beginning tells, where nobody says others; so does
+    ``holding(documents)`` those with which a file has a place for what documents hold.
     """
 
     loads: Callable[..., Iterator[Document]]
@@ -42,6 +43,7 @@ class Format:
     beside: Mapping[str, str] = field(default_factory=dict)
     binary: bool = False
     suits: Callable[[str], Mapping[str, Any]] = lambda _: {}
+    holding: Callable[[Sequence[Document]], Mapping[str, Any]] = lambda _: {}
 
 
 def counted(whats: Iterable[str]) -> Losses:

@@ -12,7 +12,7 @@ from spanloom import formats
 from spanloom.config import kinds
 from spanloom.config.options import Options, options
 from spanloom.config.yaml import Where
-from spanloom.document import Document
+from spanloom.document import WORDS, Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
 from spanloom.formats._base import Format
 from spanloom.formats._text import decoded
@@ -66,6 +66,13 @@ def chosen(form: Format, said: Mapping[str, Any], where: Where) -> Options:
     """Return a format's options; raises ``RecipeError`` as ``config.options`` does."""
     beside = set(form.beside)
     return options(form.options, {k: v for k, v in said.items() if k not in beside}, where, beside)
+
+
+def gives_words(form: Format) -> bool:
+    """Whether files of a format are made of words, as its sample is."""
+    texts = form.sample if form.beside else {"": form.sample}
+    beside = {key: text for key, text in texts.items() if key}
+    return any(document.has(WORDS) for document in form.loads(texts[""], **beside))
 
 
 def read(

@@ -23,10 +23,10 @@ not kept.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -273,6 +273,23 @@ def _suits(head: str) -> dict[str, Preset]:
     return {"preset": "wikigold"} if inside else {}
 
 
+def _holding(documents: Sequence[Document]) -> dict[str, Any]:
+    """Return a column for each layer of spans, unless a preset has the only one that there is.
+
+    A layer that labels nearly every word is a label a word, others are spelt as IOB2.
+    """
+    spans: dict[str, int] = {}
+    for document in documents:
+        for layer in document.layers:
+            if layer.spans and layer.name not in (*GIVEN, WORD, KEPT, ""):
+                spans[layer.name] = spans.get(layer.name, 0) + len(layer.spans)
+    if spans.keys() <= {*_TWEETS.layers}:
+        return {}
+    words = sum(len(each[WORDS].spans) for each in documents if each.has(WORDS))
+    schemes = {layer: "IOB2" for layer, count in spans.items() if 10 * count < 9 * words}
+    return {"columns": (WORD, *spans), "schemes": schemes, "separator": "tab"}
+
+
 KIND = Format(
     loads,
     dumps,
@@ -283,4 +300,5 @@ KIND = Format(
     "Bob\tB-person\nran\tO\n\n-DOCSTART-\tO\n\nYes\tO\n",
     ColumnOptions,
     suits=_suits,
+    holding=_holding,
 )

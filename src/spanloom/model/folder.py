@@ -8,6 +8,7 @@ against the manifest, and the sizes its configuration asks for against the weigh
 before anything of that size is made.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.packing import Store, pack, shapes, unpack
 from spanloom.model.precision import compute, prepare
 from spanloom.model.unfilled import Unfilled
-from spanloom.storage import verify_folder, write_folder
+from spanloom.storage import MANIFEST, verify_folder, write_folder
 from spanloom.tasks._base import Task
 from spanloom.words import splitter
 
@@ -135,6 +136,12 @@ def card_of(place: str | Path | None = None) -> str:
     folder, blobs = _fetched(default() if place is None else place)
     path = verify_folder(folder, blobs=blobs).get(CARD)
     return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
+
+
+def digest_of(place: str | Path | None = None) -> str:
+    """Return SHA-256 of the manifest of a model that ``load`` loads, so of all that is in it."""
+    folder, _ = _fetched(default() if place is None else place)
+    return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
 def repack(place: str | Path, target: Path, store: Store) -> None:

@@ -25,7 +25,8 @@ from spanloom.words import Splitter
 
 BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
 _EMPTY = 16  # what a document counts beside its words, so that empty ones do not pile up
-_STRETCH = 128 * BATCH_WORDS  # words read ahead, so that batches hold units of like length
+_STRETCH = 32 * BATCH_WORDS  # words read ahead, so that batches hold units of like length
+_DOUBLED = 20  # times; then any first stretch has grown past the bound
 _PAGES = 64  # windows in a unit of tasks that look across windows: what memory allows
 
 
@@ -95,7 +96,28 @@ class Model:
         as it stands is logged (``model.notes``): of a sentence too long to be read at once, a span
         or relation stays within a part.
         """
-        yield from self._annotated(documents, self._chosen(names), self.layers, words, cuts=cuts)
+        for stretch in self.stretches(documents, names, words=words, cuts=cuts):
+            yield from stretch
+
+    def stretches(
+        self,
+        documents: Iterable[Document],
+        names: Iterable[str] | None = None,
+        *,
+        words: int = BATCH_WORDS,
+        cuts: bool = False,
+        done: int = 0,
+    ) -> Iterator[Iterator[Document]]:
+        """Yield what ``annotate`` does by stretches: documents that go through together.
+
+        Scores depend a little on what else is in a batch, and where a stretch ends on the documents
+        before it alone: the first has about ``words`` words, so that it comes soon, each other one
+        twice as many as the one before, up to a bound. So who was stopped behind some stretch goes
+        on with the very same batches, given the documents that are left and how many stretches are
+        ``done``. Each is to be read whole before the next. Raises as ``annotate`` does.
+        """
+        tasks = self._chosen(names)
+        yield from self._stretches(documents, tasks, self.layers, words, cuts=cuts, done=done)
 
     def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
         """Yield what ``annotate`` does for one task, in the layer that it learnt, as gold has it.
@@ -104,9 +126,10 @@ class Model:
         """
         tasks = self._chosen([name])
         learnt = {name: task.layer for name, task in tasks.items()}
-        yield from self._annotated(documents, tasks, learnt, BATCH_WORDS, cuts=False)
+        for stretch in self._stretches(documents, tasks, learnt, BATCH_WORDS, cuts=False, done=0):
+            yield from stretch
 
-    def _annotated(
+    def _stretches(
         self,
         documents: Iterable[Document],
         tasks: Mapping[str, Task],
@@ -114,14 +137,16 @@ class Model:
         words: int,
         *,
         cuts: bool,
-    ) -> Iterator[Document]:
+        done: int,
+    ) -> Iterator[Iterator[Document]]:
         """Annotate with some tasks; ``layers`` names the layer of each."""
         passes = self.passes(tasks)
         stream = iter(documents)
-        while under_way := self._open(stream, tasks):
+        while under_way := self._open(stream, tasks, min(_STRETCH, words << min(done, _DOUBLED))):
             for group in passes:
                 self._run(under_way, {name: tasks[name] for name in group}, words)
-            yield from self._finish(under_way, tasks, layers, cuts=cuts)
+            yield self._finish(under_way, tasks, layers, cuts=cuts)
+            done += 1
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Task]:
         able = {name: task for name, task in self.tasks.items() if task.annotates}
@@ -133,11 +158,11 @@ class Model:
                 raise NameNotFound("task", name, able)
         return {name: able[name] for name in names}
 
-    def _open(self, stream: Iterator[Document], names: Collection[str]) -> list[_Open]:
-        """Read a stretch of documents."""
+    def _open(self, stream: Iterator[Document], names: Collection[str], enough: int) -> list[_Open]:
+        """Read documents until they have ``enough`` words."""
         under_way: list[_Open] = []
         ahead = 0
-        while ahead < _STRETCH and (document := next(stream, None)) is not None:
+        while ahead < enough and (document := next(stream, None)) is not None:
             whole = self.cut(document)
             tell(document, whole, (self.tasks[name].reading for name in names), self.recipe.window)
             ahead += len(whole.words) * max(1, len(whole.queries)) + _EMPTY

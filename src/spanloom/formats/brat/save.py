@@ -34,7 +34,7 @@ def save(
         if _differs(path, data, old, overwrite=overwrite):
             changed.append((path, data))
     if changed:
-        _make_folder(base.parent)
+        make_folder(base.parent)
     for path, data in changed:
         write_file(path, data)
     return tuple(path for path, _ in changed)
@@ -77,8 +77,8 @@ def _differs(path: Path, data: bytes, old: bytes, *, overwrite: bool) -> bool:
     return True
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it."""
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; raises ``StorageError``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
