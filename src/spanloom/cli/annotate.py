@@ -1,12 +1,12 @@
 """``spanloom annotate``: text in, annotation out."""
 
 from collections.abc import Iterable, Iterator
-from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanloom.cli import in_place as adding
 from spanloom.cli.inputs import documents, given
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
 from spanloom.cli.say import WrongUse, listed, say
@@ -55,11 +55,12 @@ def annotate(
         if is_folder or found.suffix == ".jsonl":
             raise WrongUse(f"{found}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     names = None if tasks is None else [each.strip() for each in tasks.split(",")]
+    if in_place and isinstance(found, Path):
+        there = adding.collected(found)
+        adding.add(_loaded(model, device, precision, names), there, names)
+        return
     stream = iter([found]) if isinstance(found, Document) else _readable(found)
     loaded = _loaded(model, device, precision, names)
-    if in_place and isinstance(found, Path):
-        _add(loaded, stream, names, found)
-        return
     title = found.name or "spanloom"
     predicted = loaded.annotate(stream, names, cuts=needs_cuts(chosen))
     write(predicted, chosen, out, title=title, said=_WHOLE.get(chosen, {}))
@@ -105,18 +106,3 @@ def _loaded(
         f"encoder passes: {len(passes)}{apart}"
     )
     return model
-
-
-def _add(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, root: Path
-) -> None:
-    """Add what is predicted to the brat files of a folder."""
-    from spanloom.formats.brat.save import save
-    from spanloom.model.beside import beside
-
-    mine, theirs = tee(stream)
-    changed = count = 0
-    for document, predicted in zip(mine, model.annotate(theirs, names), strict=True):
-        changed += bool(save(beside(document, predicted), root))
-        count += 1
-    say(f"{root}: {changed} of {count} documents have new annotations")

@@ -1,0 +1,284 @@
+"""Lines added at the end of a file that other programs write, too; what is there is not touched.
+
+A block of lines goes where the file ends, in one call, under the file's lock (``flock``), through
+links, so that owner, mode and links stay. Whoever appends without a lock loses nothing either: the
+system puts every piece at the end. Before that ``.NAME.adding`` beside the file says what is to be
+added, and goes when the disk holds it: so what a crash tore is completed by the next ``extend``.
+
+A program that writes the whole file anew, from what it read before, cannot be guarded against. Nor
+can this: where a block fits the disk in part only and is taken back, a line that another program
+adds between the two calls for that goes with it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from spanloom.errors import StorageError
+
+PATIENCE = 10.0  # seconds to wait for another program's lock
+_TRIES = 100  # how often a file may change while we look at it
+_PIECE = 1 << 20  # bytes that are looked at at once
+_LINE_ENDS = (b"\n", b"\r")
+
+
+class Author(Protocol):
+    """Who knows what is to be added to a file."""
+
+    def block(self, content: bytes) -> bytes:
+        """Return what is to stand behind that content: whole lines, b"" for nothing."""
+
+    def holds(self, block: bytes, more: bytes) -> bool:
+        """Whether the block is right where ``more`` was added to the content meanwhile."""
+
+
+def extend(path: Path, author: Author) -> bytes:
+    """Add the author's block at the end of the file at ``path``; return what was added.
+
+    A file that is not there is made if there is something to add. Raises ``StorageError`` where
+    that is not possible (disk full, read-only, locked by another program for long), and then takes
+    back what was added; and what the author raises, before anything is added.
+    """
+    with _reported(path):
+        for _ in range(_TRIES):
+            if not path.exists() and not author.block(b""):
+                return b""
+            with _alone(path) as file:
+                added = None if file is None else file.extend(author)
+            if added is not None:
+                return added
+    raise StorageError(f"{path}: not written, another program changes it again and again")
+
+
+class _File:
+    """A file that is open and locked: ``real`` is where its links lead to."""
+
+    def __init__(self, handle: int, path: Path, real: Path) -> None:
+        self._handle, self._path, self._real = handle, path, real
+        self._journal = real.with_name(f".{real.name}.adding")
+
+    def extend(self, author: Author) -> bytes | None:
+        """Add the author's block; None where that is to be tried anew."""
+        self._complete()
+        content = self._content()
+        block = author.block(content)
+        if not block:
+            return block
+        self._note(len(content), block)
+        now = self._content()
+        if not now.startswith(content) or not self.is_at_its_path():
+            self._forget()
+            return None
+        size, more = len(content), now[len(content) :]
+        while more:
+            if not author.holds(block, more):
+                self._forget()
+                return None
+            size += len(more)
+            more = os.pread(self._handle, _PIECE, size)
+        start = self._written(block, size)
+        between = os.pread(self._handle, start - size, size)
+        if between and not author.holds(block, between):
+            self._forget()
+            problem = "another program wrote the same ids, or half a line, at the same moment"
+            raise StorageError(f"{self._path}: {problem}; look at what stands at its end")
+        os.fsync(self._handle)
+        self._forget()
+        return block if self.is_at_its_path() else None
+
+    def is_at_its_path(self) -> bool:
+        """Whether the path still leads to this file."""
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self._handle), os.stat(self._path))
+        return False
+
+    def is_empty(self) -> bool:
+        """Whether nothing is in it."""
+        return os.fstat(self._handle).st_size == 0
+
+    def _content(self) -> bytes:
+        with open(self._handle, "rb", closefd=False) as stream:
+            stream.seek(0)
+            return stream.read()
+
+    def _written(self, block: bytes, size: int) -> int:
+        """Write a new block and return where it stands; ``size`` is the file's."""
+        try:
+            return self._put(block)
+        except OSError:
+            if not missing(self._content()[size:], block):
+                self._forget()  # it was taken back
+            raise
+
+    def _put(self, block: bytes) -> int:
+        """Write at the end and return where; of what is not whole nothing stays, if it can be."""
+        done = start = 0
+        while done < len(block):
+            try:
+                count = os.write(self._handle, block[done:])
+            except OSError:
+                if done and os.fstat(self._handle).st_size == start + done:  # no one went on
+                    os.ftruncate(self._handle, start)
+                raise
+            end = os.lseek(self._handle, 0, os.SEEK_CUR)
+            if done and end != start + done + count:
+                raise StorageError(f"{self._path}: torn by another program; the next run mends it")
+            start = end - count - done
+            done += count
+        return start
+
+    def _note(self, offset: int, block: bytes) -> None:
+        """Have the disk hold what is to be added, and behind which byte."""
+        head = {"offset": offset, "sha256": hashlib.sha256(block).hexdigest()}
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            mode = stat.S_IMODE(os.fstat(self._handle).st_mode)
+            handle = os.open(self._journal, flags, mode)
+            with open(handle, "wb") as stream:
+                stream.write(json.dumps(head).encode() + b"\n" + block)
+                stream.flush()
+                os.fsync(handle)
+            _flush(self._journal.parent)
+        except OSError:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._journal)
+
+    def _complete(self) -> None:
+        """Bring to its end what a crash has left of an earlier block."""
+        try:
+            handle = os.open(self._journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return
+        with open(handle, "rb") as stream:
+            head, _, block = stream.read().partition(b"\n")
+        offset = _offset(head, block)
+        if offset is not None:
+            rest = missing(self._content()[offset:], block)
+            if rest:
+                self._put(rest)
+                os.fsync(self._handle)
+        self._forget()
+
+
+def missing(tail: bytes, block: bytes) -> bytes:
+    """Return what must be added so that nothing torn is left of a block that a crash cut short.
+
+    ``tail`` is all that was added since. Where others have gone on behind a torn line of ours,
+    their line is part of ours: it is said again. A block that was not begun is not missed.
+    """
+    if block in tail or not tail:
+        return b""
+    if block.startswith(tail):
+        return block[len(tail) :]
+    lines = block.lstrip(b"".join(_LINE_ENDS))
+    start = _found(tail, lines.partition(b"\t")[0] + b"\t")
+    if start is None:
+        return b""
+    size = len(os.path.commonprefix([tail[start:], lines]))
+    behind = tail[start + size :]
+    if not behind:
+        return lines[size:]
+    if lines[:size].endswith(_LINE_ENDS) or behind.startswith(_LINE_ENDS):
+        return b""
+    theirs, *later = behind.splitlines(keepends=True)
+    return theirs if behind.endswith(_LINE_ENDS) and theirs not in later else b""
+
+
+def _found(tail: bytes, key: bytes) -> int | None:
+    """Where the first line stands that begins so."""
+    at = tail.find(key)
+    while at > 0 and tail[at - 1 : at] not in _LINE_ENDS:
+        at = tail.find(key, at + 1)
+    return None if at < 0 else at
+
+
+def _offset(head: bytes, block: bytes) -> int | None:
+    """What the head of a journal says, None where the journal is torn: nothing was begun then."""
+    try:
+        said = json.loads(head)
+        if said["sha256"] == hashlib.sha256(block).hexdigest():
+            return int(said["offset"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    return None
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[_File | None]:
+    """Open a file, made if need be, and hold its lock; None where another took its place.
+
+    A file that was made for nothing is deleted.
+    """
+    real = Path(os.path.realpath(path))
+    flags = os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW
+    made = not real.exists()
+    try:
+        handle = os.open(real, flags | (os.O_CREAT | os.O_EXCL if made else 0), 0o666)
+    except FileExistsError:
+        yield None
+        return
+    try:
+        file = _File(handle, path, real)
+        _check(handle, path)
+        _lock(handle, path)
+        try:
+            yield file if file.is_at_its_path() else None
+        finally:
+            if made and file.is_empty() and file.is_at_its_path():
+                os.unlink(real)
+    finally:
+        os.close(handle)
+
+
+def _check(handle: int, path: Path) -> None:
+    """Refuse what is no file, or is not to be written: a mode binds the superuser, too."""
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        raise StorageError(f"{path}: not written, expected a file, got a pipe or device")
+    if not mode & 0o222:
+        raise StorageError(f"{path}: not written, the file is read-only")
+
+
+def _lock(handle: int, path: Path) -> None:
+    """Take the lock of an open file, which ends when it is closed."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                problem = f"another program has held its lock for {PATIENCE:.0f} seconds"
+                raise StorageError(f"{path}: not written, {problem}") from None
+        time.sleep(0.02)
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` into a ``StorageError`` of one line about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        other = error.filename not in (None, path)
+        where = f" ({error.filename})" if other else ""
+        problem = f"could not be written: {error.strerror or error}{where}"
+        raise StorageError(f"{path}: {problem}") from error
+
+
+def _flush(folder: Path) -> None:
+    """Have the disk hold the names in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
