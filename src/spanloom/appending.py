@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from spanloom.errors import StorageError
 PATIENCE = 10.0  # seconds to wait for another program's lock
 _TRIES = 100  # how often a file may change while we look at it
 _PIECE = 1 << 20  # bytes that are looked at at once
+_LINE = re.compile(rb"[A-Za-z#*][^ \t\r\n]*\t")  # how a line begins that says something
 _LINE_ENDS = (b"\n", b"\r")
 
 
@@ -189,10 +191,10 @@ def missing(tail: bytes, block: bytes) -> bytes:
     behind = tail[start + size :]
     if not behind:
         return lines[size:]
-    if lines[:size].endswith(_LINE_ENDS) or behind.startswith(_LINE_ENDS):
-        return b""
     theirs, *later = behind.splitlines(keepends=True)
-    return theirs if behind.endswith(_LINE_ENDS) and theirs not in later else b""
+    whole = behind.endswith(_LINE_ENDS) and _LINE.match(theirs) is not None
+    glued = whole and not lines[:size].endswith(_LINE_ENDS)
+    return theirs if glued and theirs not in later else b""
 
 
 def _found(tail: bytes, key: bytes) -> int | None:
