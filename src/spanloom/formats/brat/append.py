@@ -27,7 +27,8 @@ def append(root: Path, name: str, merge: Merge) -> int:
     ``extend`` does and for what leads out of ``root``, ``FormatError`` where a file cannot be read,
     and what ``merge`` raises; then nothing is added.
     """
-    text = inside(root, name + ".txt")
+    base = inside(root, name)
+    text = base.with_name(base.name + ".txt")
     if not text.resolve().is_relative_to(root.resolve()):
         raise StorageError(f"{text}: not written, it leads out of {root}")
     addition = _Addition(text, name, merge)
