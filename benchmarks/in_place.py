@@ -7,9 +7,10 @@ every third word, over line breaks too, and a relation between neighbours. Every
 the bytes: what stood there stands there still, every line of other programs is there once and
 whole, no annotation is there twice, another run adds nothing.
 
-* ``kills``: processes that add to a folder are killed (SIGKILL) after a random time, as many again
-  in the midst of the call that writes, after a random number of its bytes; each is followed by the
-  next. In the end the files must be those of a run that nobody disturbed, byte for byte.
+* ``kills``: processes that add to a folder are killed (SIGKILL) at random until ``--kills`` of them
+  were found between a journal and the end of its block, and as many again in the midst of the call
+  that writes, after a random number of its bytes; each is followed by the next. In the end the
+  files must be those of a run that nobody disturbed, byte for byte.
 * ``appends``: four processes add lines to the same files all the while, without a lock and each by
   itself: three add notes, one adds spans under a lock, with ids that it looks up. ``appends and
   kills``: both at once.
@@ -48,6 +49,7 @@ from spanloom.formats.brat import read
 WORDS = "add mix warm cold buffer water cells tube for spin wash the and".split()
 PAUSE = 0.0002  # seconds between two lines of one process
 KILLED_SLOWER = 20  # times that, so that there is time for many kills
+WRITING, MIDST = "kills between journal and end of a block", "kills in the midst of a write"
 HUMAN = "T1\tReagent 0 3\tfoo\r\nA1\tNegation T3\n#1\tAnnotatorNotes T2\tlost"
 
 
@@ -85,16 +87,13 @@ def killed(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dic
     """Kill up to four processes one after the other in a folder, then leave one to its end."""
     before = corpus(root / "before", chance, chosen.documents, chosen.words)
     shutil.copytree(root / "before", root / "undisturbed")
-    began = time.monotonic()
     add(root / "undisturbed")
-    usual = time.monotonic() - began
     wanted, seen = states(root / "undisturbed"), Counter[str]()
     place = root / "killed"
-    while seen["kills"] < chosen.kills or seen["kills in the midst of a write"] < chosen.kills:
+    while min(seen[WRITING], seen[MIDST]) < chosen.kills:
         shutil.copytree(root / "before", place)
         for _ in range(4):
-            midst = seen["kills"] >= chosen.kills
-            seen.update(_killed_once(place, chance, usual, midst=midst))
+            seen.update(_killed_once(place, chance, midst=seen[WRITING] >= chosen.kills))
             now = states(place)
             must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
         add(place)
@@ -104,22 +103,24 @@ def killed(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dic
     return {"documents": chosen.documents, "byte-identical afterwards": True, **seen}
 
 
-def _killed_once(
-    place: Path, chance: random.Random, usual: float, *, midst: bool, step: int = 3
-) -> Counter[str]:
-    """Kill a process that adds; say where that found it."""
-    at = chance.randrange(1, 20) if midst else 0
+def _killed_once(place: Path, chance: random.Random, *, midst: bool, step: int = 3) -> Counter[str]:
+    """Kill a process that adds, when it has come to a document drawn at random, or soon after."""
+    at = chance.randrange(1, 8) if midst else 0
     child = _process(lambda: add(place, step=step, seen=Counter(), dies_in=at, chance=chance))
     if not midst:
-        time.sleep(chance.random() * usual)
+        path = chance.choice(sorted(place.glob("*.ann")))
+        journal = path.with_name(f".{path.name}.adding")
+        end = time.monotonic() + 0.7
+        while not journal.exists() and time.monotonic() < end:
+            time.sleep(0.0002)
+        time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
         os.kill(child, signal.SIGKILL)
-    ended = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    journals = list(place.glob(".*.adding"))
-    if not ended:
+    if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
         return Counter({"ended before it was killed": 1})
     if midst:
-        return Counter({"kills in the midst of a write": 1})
-    return Counter({"kills": 1, "of them between journal and end of a write": len(journals)})
+        return Counter({MIDST: 1})
+    found = any(True for _ in place.glob(".*.adding"))
+    return Counter({WRITING if found else "kills between two documents": 1})
 
 
 def appended(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def _crowded(
         running = any([os.waitpid(each, os.WNOHANG) == (0, 0) for each in others if _lives(each)])
         if kills and running:
             midst = chance.random() < 0.5
-            seen.update(_killed_once(root, chance, 0.3, midst=midst, step=step))
+            seen.update(_killed_once(root, chance, midst=midst, step=step))
         else:
             seen["annotations added"] += add(root, step=step, seen=seen)
         seen["runs"] += 1
