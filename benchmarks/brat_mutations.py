@@ -104,7 +104,7 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
     try:
         old = read.load(root / "a.txt").document
     except FormatError:
-        return Counter({"not utf-8, left alone": 1})
+        return Counter({"not_utf8_left_alone": 1})
     predicted, plain = _prediction(chance, old)
     merge = partial(beside, predicted=predicted, plain=plain)
     count = append(root, "a", merge)
@@ -119,8 +119,8 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
     _must(append(root, "a", merge) == 0, "the second time added something")
     _must(_bytes(root) == after, "the second time changed something")
     _same_said(old, predicted, reading.document, plain)
-    found = Counter({"annotations added": count, "with something added": int(count > 0)})
-    found["with damaged lines"] = int(bool(reading.problems))
+    found = Counter({"annotations_added": count, "with_something_added": int(count > 0)})
+    found["with_damaged_lines"] = int(bool(reading.problems))
     return found
 
 

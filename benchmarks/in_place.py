@@ -49,7 +49,7 @@ from spanloom.formats.brat import read
 WORDS = "add mix warm cold buffer water cells tube for spin wash the and".split()
 PAUSE = 0.0002  # seconds between two lines of one process
 KILLED_SLOWER = 20  # times that, so that there is time for many kills
-WRITING, MIDST = "kills between journal and end of a block", "kills in the midst of a write"
+WRITING, MIDST = "while_writing", "inside_the_call"
 HUMAN = "T1\tReagent 0 3\tfoo\r\nA1\tNegation T3\n#1\tAnnotatorNotes T2\tlost"
 
 
@@ -68,9 +68,9 @@ def main() -> None:
     trials = {
         "kills": killed,
         "appends": appended,
-        "appends and kills": both,
-        "full disk": full,
-        "links and modes": linked,
+        "appends_and_kills": both,
+        "full_disk": full,
+        "links_and_modes": linked,
     }
     for name, trial in trials.items():
         began = time.monotonic()
@@ -100,7 +100,7 @@ def killed(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dic
         must(states(place) == wanted, "killed and taken up again differs from undisturbed")
         must(add(place) == 0, "another run added something")
         shutil.rmtree(place)
-    return {"documents": chosen.documents, "byte-identical afterwards": True, **seen}
+    return {"documents": chosen.documents, "byte_identical": True, **seen}
 
 
 def _killed_once(place: Path, chance: random.Random, *, midst: bool, step: int = 3) -> Counter[str]:
@@ -116,11 +116,11 @@ def _killed_once(place: Path, chance: random.Random, *, midst: bool, step: int =
         time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
         os.kill(child, signal.SIGKILL)
     if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
-        return Counter({"ended before it was killed": 1})
+        return Counter({"ended_unkilled": 1})
     if midst:
         return Counter({MIDST: 1})
     found = any(True for _ in place.glob(".*.adding"))
-    return Counter({WRITING if found else "kills between two documents": 1})
+    return Counter({WRITING if found else "between_documents": 1})
 
 
 def appended(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -152,13 +152,13 @@ def _crowded(
             midst = chance.random() < 0.5
             seen.update(_killed_once(root, chance, midst=midst, step=step))
         else:
-            seen["annotations added"] += add(root, step=step, seen=seen)
+            seen["annotations_added"] += add(root, step=step, seen=seen)
         seen["runs"] += 1
     last = step
     add(root, step=last)
     must(add(root, step=last) == 0, "another run added something")
     _whole(root, before, chosen.appends)
-    return {"lines of others": chosen.appends, "all there, once and whole": True, **seen}
+    return {"lines_of_others": chosen.appends, "all_once_and_whole": True, **seen}
 
 
 def _whole(root: Path, before: dict[str, bytes], appends: int) -> None:
@@ -220,7 +220,7 @@ def full(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[
         now = states(small)
         must(all(now[name] in (before[name], wanted[name]) for name in before), "half a block")
         must(not list(small.glob(".*")), "a journal was left")
-        must(left["left out"] > 0, "the disk was not full")
+        must(left["left_out"] > 0, "the disk was not full")
         if mounted:
             subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)
         add(small)
@@ -230,7 +230,7 @@ def full(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[
         if mounted:
             subprocess.run(["umount", str(small)], check=True)
     how = "tmpfs of 1 MB" if mounted else "RLIMIT_FSIZE"
-    return {"disk": how, "documents": len(before), "added until full": added, **left}
+    return {"disk": how, "documents": len(before), "added_until_full": added, **left}
 
 
 def linked(root: Path, chance: random.Random, _: argparse.Namespace) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def linked(root: Path, chance: random.Random, _: argparse.Namespace) -> dict[str
         kept[path] = _place(path)
     left = Counter[str]()
     add(root, seen=left)
-    must(left["left out"] == readonly, "what is read-only is left out, and nothing else")
+    must(left["left_out"] == readonly, "what is read-only is left out, and nothing else")
     must(all(_place(path) == was for path, was in kept.items()), "a link, an owner or a mode went")
     now = states(root)
     grown = [name for name in now if now[name] != before[name]]
@@ -263,8 +263,8 @@ def linked(root: Path, chance: random.Random, _: argparse.Namespace) -> dict[str
     must(add(root, seen=Counter()) == 0, "another run added something")
     return {
         "files": len(before),
-        "read-only, left out": readonly,
-        "links, owners, modes kept": True,
+        "left_out": readonly,
+        "all_kept": True,
     }
 
 
@@ -307,7 +307,7 @@ def add(
         except DataError:
             must(seen is not None, told.getvalue())
     if seen is not None:
-        seen["left out"] += told.getvalue().count("left out: ")
+        seen["left_out"] += told.getvalue().count("left out: ")
     return int(re.findall(r"^(\d+) annotations added", told.getvalue(), re.M)[0])
 
 
