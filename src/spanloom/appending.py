@@ -45,8 +45,8 @@ def extend(path: Path, author: Author) -> bytes:
     """Add the author's block at the end of the file at ``path``; return what was added.
 
     A file that is not there is made if there is something to add. Raises ``StorageError`` where
-    that is not possible (disk full, read-only, locked by another program for long), and then takes
-    back what was added; and what the author raises, before anything is added.
+    that is not possible (read-only, locked by another program for long, disk full: of half a block
+    nothing stays), and what the author raises, before anything is added.
     """
     with _reported(path):
         for _ in range(_TRIES):
@@ -60,10 +60,10 @@ def extend(path: Path, author: Author) -> bytes:
 
 
 class _File:
-    """A file that is open and locked: ``real`` is where its links lead to."""
+    """A file that is open and locked; its journal is beside ``real``, where its links lead to."""
 
     def __init__(self, handle: int, path: Path, real: Path) -> None:
-        self._handle, self._path, self._real = handle, path, real
+        self._handle, self._path = handle, path
         self._journal = real.with_name(f".{real.name}.adding")
 
     def extend(self, author: Author) -> bytes | None:
