@@ -144,7 +144,10 @@ def test_what_others_add_behind_a_torn_line_is_said_again():
     theirs, more = b"T77\tGene 0 3\tAda\n", b"#1\tN T1\tx\n"
     torn = BLOCK[:20]
     assert missing(torn + theirs + more, BLOCK) == theirs
-    assert missing(torn + theirs + more + theirs, BLOCK) == b""  # it was said again before a crash
+    assert missing(torn + theirs + b"T9", BLOCK) == b"\n" + theirs
+    assert missing(BLOCK[:2] + theirs + more, BLOCK) == theirs
+    assert missing(more + BLOCK[:2], BLOCK) == BLOCK[2:]
+    assert missing(b"T22\tQ 0 3\tAda\n", BLOCK) == b""
     assert missing(more + torn, BLOCK) == BLOCK[20:]
     assert missing(more + BLOCK + more, BLOCK) == missing(b"", BLOCK) == missing(more, BLOCK) == b""
     whole = BLOCK.index(b"\n") + 1
@@ -152,6 +155,34 @@ def test_what_others_add_behind_a_torn_line_is_said_again():
     assert missing(BLOCK[: whole + 1] + theirs, BLOCK) == theirs
     assert missing(BLOCK[:20] + b"\n" + theirs, BLOCK) == b""
     assert missing(torn + b"half", BLOCK) == b""
+
+
+def test_what_is_owed_is_added_even_where_nothing_of_it_is_there():
+    assert missing(b"", BLOCK, owed=True) == missing(b"#1\tN T1\tx\n", BLOCK, owed=True) == BLOCK
+    assert missing(BLOCK[:7], BLOCK, owed=True) == BLOCK[7:]
+    assert missing(b"#1\tN T1\tx\n" + BLOCK, BLOCK, owed=True) == b""
+
+
+@pytest.mark.parametrize("torn", range(1, len(BLOCK)))
+def test_crashes_while_a_torn_file_is_mended(tmp_path, torn):
+    """Others went on behind a torn line; whatever call the next run dies at, their line is said."""
+    path, theirs, step = tmp_path / "a.ann", b"T77\tGene 0 3\tAda\n", 1 + torn % 5
+    crash_at(8, lambda: extend(path, Lines()))  # leaves a journal
+    noted = (tmp_path / ".a.ann.adding").read_bytes()
+    while True:
+        path.write_bytes(BLOCK[:torn] + theirs)
+        (tmp_path / ".a.ann.adding").write_bytes(noted)
+        died = crash_at(step, lambda: extend(path, Lines()))
+        extend(path, Lines())
+        lines = path.read_bytes().split(b"\n")
+        ambiguous = torn == 1 or BLOCK[torn - 2 : torn] == b"\nT"
+        assert lines.count(theirs[:-1]) == 1 or ambiguous
+        assert path.read_bytes().startswith(BLOCK[:torn] + theirs)
+        assert path.read_bytes().endswith(BLOCK)
+        assert os.listdir(tmp_path) == ["a.ann"]
+        if not died:
+            break
+        step += 5  # not each of them: every step costs a process
 
 
 def test_a_journal_that_is_torn_or_of_another_file_adds_nothing(path):

@@ -65,6 +65,7 @@ class _File:
     def __init__(self, handle: int, path: Path, real: Path) -> None:
         self._handle, self._path = handle, path
         self._journal = real.with_name(f".{real.name}.adding")
+        self._staging = real.with_name(f".{real.name}.adding~")
 
     def extend(self, author: Author) -> bytes | None:
         """Add the author's block; None where that is to be tried anew."""
@@ -136,25 +137,32 @@ class _File:
             done += count
         return start
 
-    def _note(self, offset: int, block: bytes) -> None:
-        """Have the disk hold what is to be added, and behind which byte."""
-        head = {"offset": offset, "sha256": hashlib.sha256(block).hexdigest()}
+    def _note(self, offset: int, block: bytes, *, owed: bool = False) -> None:
+        """Have the disk hold what is to be added, and behind which byte.
+
+        ``owed``: it is to be added even if a crash comes before anything of it is there.
+        """
+        digest = hashlib.sha256(block).hexdigest()
+        head = json.dumps({"offset": offset, "owed": owed, "sha256": digest})
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         try:
             mode = stat.S_IMODE(os.fstat(self._handle).st_mode)
-            handle = os.open(self._journal, flags, mode)
+            handle = os.open(self._staging, flags, mode)
             with open(handle, "wb") as stream:
-                stream.write(json.dumps(head).encode() + b"\n" + block)
+                stream.write(head.encode() + b"\n" + block)
                 stream.flush()
                 os.fsync(handle)
+            os.replace(self._staging, self._journal)
             _flush(self._journal.parent)
         except OSError:
-            self._forget()
+            with suppress(FileNotFoundError):
+                os.unlink(self._staging)
             raise
 
     def _forget(self) -> None:
-        with suppress(FileNotFoundError):
-            os.unlink(self._journal)
+        for path in (self._journal, self._staging):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
 
     def _complete(self) -> None:
         """Bring to its end what a crash has left of an earlier block."""
@@ -164,53 +172,63 @@ class _File:
             return
         with open(handle, "rb") as stream:
             head, _, block = stream.read().partition(b"\n")
-        offset = _offset(head, block)
-        if offset is not None:
-            rest = missing(self._content()[offset:], block)
+        said = _said(head, block)
+        if said is not None:
+            content = self._content()
+            rest = missing(content[said[0] :], block, owed=said[1])
+            if rest and not block.endswith(rest):
+                self._note(len(content), rest, owed=True)
             if rest:
                 self._put(rest)
                 os.fsync(self._handle)
         self._forget()
 
 
-def missing(tail: bytes, block: bytes) -> bytes:
+def missing(tail: bytes, block: bytes, *, owed: bool = False) -> bytes:
     """Return what must be added so that nothing torn is left of a block that a crash cut short.
 
     ``tail`` is all that was added since. Where others have gone on behind a torn line of ours,
-    their line is part of ours: it is said again. A block that was not begun is not missed.
+    their line is part of ours: it is said again. A block that was not begun is missed if ``owed``.
     """
+    whole = block if owed else b""
     if block in tail or not tail:
-        return b""
+        return b"" if tail else whole
     if block.startswith(tail):
         return block[len(tail) :]
     lines = block.lstrip(b"".join(_LINE_ENDS))
-    start = _found(tail, lines.partition(b"\t")[0] + b"\t")
-    if start is None:
+    end, size = _torn(tail, lines)
+    behind = tail[end:]
+    if not size or not behind:
+        return lines[size:] if size else whole
+    theirs = behind.splitlines(keepends=True)[0]
+    between = lines[:size].endswith(_LINE_ENDS)
+    if between or not theirs.endswith(_LINE_ENDS) or not _LINE.match(theirs):
         return b""
-    size = len(os.path.commonprefix([tail[start:], lines]))
-    behind = tail[start + size :]
-    if not behind:
-        return lines[size:]
-    theirs, *later = behind.splitlines(keepends=True)
-    whole = behind.endswith(_LINE_ENDS) and _LINE.match(theirs) is not None
-    glued = whole and not lines[:size].endswith(_LINE_ENDS)
-    return theirs if glued and theirs not in later else b""
+    return theirs if tail.endswith(_LINE_ENDS) else b"\n" + theirs
 
 
-def _found(tail: bytes, key: bytes) -> int | None:
-    """Where the first line stands that begins so."""
-    at = tail.find(key)
-    while at > 0 and tail[at - 1 : at] not in _LINE_ENDS:
-        at = tail.find(key, at + 1)
-    return None if at < 0 else at
+def _torn(tail: bytes, lines: bytes) -> tuple[int, int]:
+    """Return where a piece of some lines ends, and its size, 0 where there is none.
+
+    It begins where a line does. One without the whole first word counts where it ends the file, or
+    where a line of others seems to begin behind it.
+    """
+    key = len(lines.partition(b"\t")[0]) + 1
+    for found in re.finditer(rb"(?<![^\r\n])" + re.escape(lines[:2]), tail):
+        start = found.start()
+        size = len(os.path.commonprefix([tail[start : start + len(lines)], lines]))
+        behind = tail[start + size :]
+        if size >= key or not behind or _LINE.match(behind):
+            return start + size, size
+    return 0, 0
 
 
-def _offset(head: bytes, block: bytes) -> int | None:
+def _said(head: bytes, block: bytes) -> tuple[int, bool] | None:
     """What the head of a journal says, None where the journal is torn: nothing was begun then."""
     try:
         said = json.loads(head)
         if said["sha256"] == hashlib.sha256(block).hexdigest():
-            return int(said["offset"])
+            return int(said["offset"]), bool(said["owed"])
     except (ValueError, KeyError, TypeError):
         pass
     return None
