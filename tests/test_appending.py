@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
-from spanloom import appending
-from spanloom.appending import extend, missing
+from spanloom.appending.extend import extend
+from spanloom.appending.journal import Journal, Noted, missing
 from spanloom.errors import StorageError
 
 OLD = b"T1\tP 0 3\tAda\n"
@@ -167,7 +167,7 @@ def test_what_is_owed_is_added_even_where_nothing_of_it_is_there():
 def test_crashes_while_a_torn_file_is_mended(tmp_path, torn):
     """Others went on behind a torn line; whatever call the next run dies at, their line is said."""
     path, theirs, step = tmp_path / "a.ann", b"T77\tGene 0 3\tAda\n", 1 + torn % 5
-    crash_at(8, lambda: extend(path, Lines()))  # leaves a journal
+    Journal(path).note(Noted(0, BLOCK), 0o600)
     noted = (tmp_path / ".a.ann.adding").read_bytes()
     while True:
         path.write_bytes(BLOCK[:torn] + theirs)
@@ -275,10 +275,10 @@ def test_read_only_files_pipes_and_folders_are_refused(path, tmp_path):
 def test_a_lock_is_waited_for_but_not_for_ever(path, monkeypatch):
     with path.open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        monkeypatch.setattr(appending, "PATIENCE", 0.1)
+        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 0.1)
         with pytest.raises(StorageError, match="held its lock"):
             extend(path, Lines())
-        monkeypatch.setattr(appending, "PATIENCE", 10.0)
+        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 10.0)
         timer = threading.Timer(0.1, fcntl.flock, (other, fcntl.LOCK_UN))
         timer.start()
         assert extend(path, Lines()) == BLOCK

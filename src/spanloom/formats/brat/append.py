@@ -7,7 +7,7 @@ annotation that somebody else added meanwhile is there, and its id is taken.
 from collections.abc import Callable
 from pathlib import Path
 
-from spanloom.appending import extend
+from spanloom.appending.extend import extend
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats.brat.ids import mentions

@@ -11,10 +11,7 @@ adds between the two calls for that goes with it.
 """
 
 import fcntl
-import hashlib
-import json
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator
@@ -22,13 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from spanloom.appending.journal import Journal, Noted, missing
 from spanloom.errors import StorageError
 
 PATIENCE = 10.0  # seconds to wait for another program's lock
 _TRIES = 100  # how often a file may change while we look at it
 _PIECE = 1 << 20  # bytes that are looked at at once
-_LINE = re.compile(rb"[A-Za-z#*][^ \t\r\n]*\t")  # how a line begins that says something
-_LINE_ENDS = (b"\n", b"\r")
 
 
 class Author(Protocol):
@@ -64,8 +60,7 @@ class _File:
 
     def __init__(self, handle: int, path: Path, real: Path) -> None:
         self._handle, self._path = handle, path
-        self._journal = real.with_name(f".{real.name}.adding")
-        self._staging = real.with_name(f".{real.name}.adding~")
+        self._journal = Journal(real)
 
     def extend(self, author: Author) -> bytes | None:
         """Add the author's block; None where that is to be tried anew."""
@@ -77,23 +72,23 @@ class _File:
         self._note(len(content), block)
         now = self._content()
         if not now.startswith(content) or not self.is_at_its_path():
-            self._forget()
+            self._journal.forget()
             return None
         size, more = len(content), now[len(content) :]
         while more:
             if not author.holds(block, more):
-                self._forget()
+                self._journal.forget()
                 return None
             size += len(more)
             more = os.pread(self._handle, _PIECE, size)
         start = self._written(block, size)
         between = os.pread(self._handle, start - size, size)
         if between and not author.holds(block, between):
-            self._forget()
+            self._journal.forget()
             problem = "another program wrote the same ids, or half a line, at the same moment"
             raise StorageError(f"{self._path}: {problem}; look at what stands at its end")
         os.fsync(self._handle)
-        self._forget()
+        self._journal.forget()
         return block if self.is_at_its_path() else None
 
     def is_at_its_path(self) -> bool:
@@ -117,7 +112,7 @@ class _File:
             return self._put(block)
         except OSError:
             if not missing(self._content()[size:], block):
-                self._forget()  # it was taken back
+                self._journal.forget()  # it was taken back
             raise
 
     def _put(self, block: bytes) -> int:
@@ -138,100 +133,21 @@ class _File:
         return start
 
     def _note(self, offset: int, block: bytes, *, owed: bool = False) -> None:
-        """Have the disk hold what is to be added, and behind which byte.
-
-        ``owed``: it is to be added even if a crash comes before anything of it is there.
-        """
-        digest = hashlib.sha256(block).hexdigest()
-        head = json.dumps({"offset": offset, "owed": owed, "sha256": digest})
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        try:
-            mode = stat.S_IMODE(os.fstat(self._handle).st_mode)
-            handle = os.open(self._staging, flags, mode)
-            with open(handle, "wb") as stream:
-                stream.write(head.encode() + b"\n" + block)
-                stream.flush()
-                os.fsync(handle)
-            os.replace(self._staging, self._journal)
-            _flush(self._journal.parent)
-        except OSError:
-            with suppress(FileNotFoundError):
-                os.unlink(self._staging)
-            raise
-
-    def _forget(self) -> None:
-        for path in (self._journal, self._staging):
-            with suppress(FileNotFoundError):
-                os.unlink(path)
+        mode = stat.S_IMODE(os.fstat(self._handle).st_mode)
+        self._journal.note(Noted(offset, block, owed), mode)
 
     def _complete(self) -> None:
         """Bring to its end what a crash has left of an earlier block."""
-        try:
-            handle = os.open(self._journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
-            return
-        with open(handle, "rb") as stream:
-            head, _, block = stream.read().partition(b"\n")
-        said = _said(head, block)
-        if said is not None:
+        noted = self._journal.read()
+        if noted is not None:
             content = self._content()
-            rest = missing(content[said[0] :], block, owed=said[1])
-            if rest and not block.endswith(rest):
+            rest = missing(content[noted.offset :], noted.block, owed=noted.owed)
+            if rest and not noted.block.endswith(rest):
                 self._note(len(content), rest, owed=True)
             if rest:
                 self._put(rest)
                 os.fsync(self._handle)
-        self._forget()
-
-
-def missing(tail: bytes, block: bytes, *, owed: bool = False) -> bytes:
-    """Return what must be added so that nothing torn is left of a block that a crash cut short.
-
-    ``tail`` is all that was added since. Where others have gone on behind a torn line of ours,
-    their line is part of ours: it is said again. A block that was not begun is missed if ``owed``.
-    """
-    whole = block if owed else b""
-    if block in tail or not tail:
-        return b"" if tail else whole
-    if block.startswith(tail):
-        return block[len(tail) :]
-    lines = block.lstrip(b"".join(_LINE_ENDS))
-    end, size = _torn(tail, lines)
-    behind = tail[end:]
-    if not size or not behind:
-        return lines[size:] if size else whole
-    theirs = behind.splitlines(keepends=True)[0]
-    between = lines[:size].endswith(_LINE_ENDS)
-    if between or not theirs.endswith(_LINE_ENDS) or not _LINE.match(theirs):
-        return b""
-    return theirs if tail.endswith(_LINE_ENDS) else b"\n" + theirs
-
-
-def _torn(tail: bytes, lines: bytes) -> tuple[int, int]:
-    """Return where a piece of some lines ends, and its size, 0 where there is none.
-
-    It begins where a line does. One without the whole first word counts where it ends the file, or
-    where a line of others seems to begin behind it.
-    """
-    key = len(lines.partition(b"\t")[0]) + 1
-    for found in re.finditer(rb"(?<![^\r\n])" + re.escape(lines[:2]), tail):
-        start = found.start()
-        size = len(os.path.commonprefix([tail[start : start + len(lines)], lines]))
-        behind = tail[start + size :]
-        if size >= key or not behind or _LINE.match(behind):
-            return start + size, size
-    return 0, 0
-
-
-def _said(head: bytes, block: bytes) -> tuple[int, bool] | None:
-    """What the head of a journal says, None where the journal is torn: nothing was begun then."""
-    try:
-        said = json.loads(head)
-        if said["sha256"] == hashlib.sha256(block).hexdigest():
-            return int(said["offset"]), bool(said["owed"])
-    except (ValueError, KeyError, TypeError):
-        pass
-    return None
+        self._journal.forget()
 
 
 @contextmanager
@@ -293,12 +209,3 @@ def _reported(path: Path) -> Iterator[None]:
         where = f" ({error.filename})" if other else ""
         problem = f"could not be written: {error.strerror or error}{where}"
         raise StorageError(f"{path}: {problem}") from error
-
-
-def _flush(folder: Path) -> None:
-    """Have the disk hold the names in a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
