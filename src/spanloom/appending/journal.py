@@ -102,7 +102,7 @@ def _torn(tail: bytes, lines: bytes) -> tuple[int, int]:
     where a line of others seems to begin behind it.
     """
     key = len(lines.partition(b"\t")[0]) + 1
-    for found in re.finditer(rb"(?<![^\r\n])" + re.escape(lines[:2]), tail):
+    for found in re.finditer(rb"(?<![^\r\n])" + re.escape(lines[:1]), tail):
         start = found.start()
         size = len(os.path.commonprefix([tail[start : start + len(lines)], lines]))
         behind = tail[start + size :]
