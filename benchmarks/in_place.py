@@ -344,7 +344,12 @@ def _model(step: int) -> Any:
             yield Document(each.text, (layer,), each.name)
 
     task = SimpleNamespace(layer="steps", annotates=True, inputs=())
-    return SimpleNamespace(tasks={"steps": task}, annotate=annotate)
+    return SimpleNamespace(
+        tasks={"steps": task},
+        layers={"steps": "steps"},
+        passes=lambda _: [("steps",)],
+        annotate=annotate,
+    )
 
 
 def states(root: Path) -> dict[str, bytes]:

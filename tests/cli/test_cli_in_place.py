@@ -39,7 +39,12 @@ def stub(found, *, layers=("entities",), inputs=()):
         for each in documents:
             yield Document(each.text, found(each.text), each.name)
 
-    return SimpleNamespace(tasks=tasks, annotate=annotate)
+    return SimpleNamespace(
+        tasks=tasks,
+        layers={name: name for name in layers},
+        passes=lambda names: [layers],
+        annotate=annotate,
+    )
 
 
 def everything(text):

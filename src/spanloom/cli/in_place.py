@@ -34,12 +34,12 @@ def add(model: "Model", found: "Collection", names: Iterable[str] | None) -> Non
     from spanloom.formats.brat.append import append
     from spanloom.model.beside import beside
 
-    tasks = {name: task for name, task in model.tasks.items() if task.annotates}
-    plain = next(iter(tasks.values())).layer if len(tasks) == 1 else None
-    chosen = list(tasks) if names is None else list(names)
+    layers = set(model.layers.values())
+    plain = min(layers) if len(layers) == 1 else None
+    chosen = [name for group in model.passes(names) for name in group]
     left = _Left()
     changed = count = 0
-    readable = _readable(found, [tasks[name] for name in chosen], left)
+    readable = _readable(found, [model.tasks[name] for name in chosen], left)
     for predicted in model.annotate(readable, chosen):
         try:
             merge = partial(beside, predicted=predicted, plain=plain)
