@@ -161,6 +161,10 @@ def test_what_others_add_behind_a_torn_line_is_said_again():
 def test_what_is_owed_is_added_even_where_nothing_of_it_is_there():
     assert missing(b"", BLOCK, owed=True) == missing(b"#1\tN T1\tx\n", BLOCK, owed=True) == BLOCK
     assert missing(BLOCK[:7], BLOCK, owed=True) == BLOCK[7:]
+    theirs, second = b"#10\tN T1\tx\n", BLOCK.index(b"\n") + 1
+    assert missing(BLOCK[:7] + theirs, BLOCK, owed=True) == theirs + BLOCK
+    assert missing(BLOCK[: second + 4] + theirs, BLOCK, owed=True) == theirs + BLOCK[second:]
+    assert missing(BLOCK[:second] + theirs, BLOCK, owed=True) == BLOCK[second:]
     assert missing(b"#1\tN T1\tx\n" + BLOCK, BLOCK, owed=True) == b""
 
 

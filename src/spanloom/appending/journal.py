@@ -88,11 +88,12 @@ def missing(tail: bytes, block: bytes, *, owed: bool = False) -> bytes:
     behind = tail[end:]
     if not size or not behind:
         return lines[size:] if size else whole
+    landed = 1 + max(lines.rfind(each, 0, size) for each in LINE_ENDS)
+    again = lines[landed:] if owed else b""
     theirs = behind.splitlines(keepends=True)[0]
-    between = lines[:size].endswith(LINE_ENDS)
-    if between or not theirs.endswith(LINE_ENDS) or not _LINE.match(theirs):
-        return b""
-    return theirs if tail.endswith(LINE_ENDS) else b"\n" + theirs
+    if landed < size and theirs.endswith(LINE_ENDS) and _LINE.match(theirs):
+        again = theirs + again
+    return b"\n" + again if again and not tail.endswith(LINE_ENDS) else again
 
 
 def _torn(tail: bytes, lines: bytes) -> tuple[int, int]:
