@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-LINE_ENDS = (b"\n", b"\r")
 _LINE = re.compile(rb"[A-Za-z#*][^ \t\r\n]*\t")  # how a line begins that says something
 
 
@@ -83,33 +82,35 @@ def missing(tail: bytes, block: bytes, *, owed: bool = False) -> bytes:
         return b"" if tail else whole
     if block.startswith(tail):
         return block[len(tail) :]
-    lines = block.lstrip(b"".join(LINE_ENDS))
-    end, size = _torn(tail, lines)
-    behind = tail[end:]
+    lines, end = block.lstrip(b"\r\n"), block[-1:]  # half of a CRLF ends no line
+    stop, size = _torn(tail, lines, end)
+    behind = tail[stop:]
     if not size or not behind:
         return lines[size:] if size else whole
-    landed = 1 + max(lines.rfind(each, 0, size) for each in LINE_ENDS)
+    landed = lines.rfind(end, 0, size) + 1
     again = lines[landed:] if owed else b""
-    theirs = behind.splitlines(keepends=True)[0]
-    if landed < size and theirs.endswith(LINE_ENDS) and _LINE.match(theirs):
-        again = theirs + again
-    return b"\n" + again if again and not tail.endswith(LINE_ENDS) else again
+    theirs, ended, _ = behind.partition(end)
+    if landed < size and ended and _LINE.match(theirs):
+        again = theirs + ended + again
+    return end + again if again and not tail.endswith(end) else again
 
 
-def _torn(tail: bytes, lines: bytes) -> tuple[int, int]:
-    """Return where a piece of some lines ends, and its size, 0 where there is none.
+def _torn(tail: bytes, lines: bytes, end: bytes) -> tuple[int, int]:
+    """Return where a piece of some lines stops, and its size, 0 where there is none.
 
-    It begins where a line does. One without the whole first word counts where it ends the file, or
-    where a line of others seems to begin behind it.
+    It begins where a line does. One that ends the file, or behind which a line of others seems to
+    begin, goes before one that has only the first word, which another line may have as well.
     """
-    key = len(lines.partition(b"\t")[0]) + 1
-    for found in re.finditer(rb"(?<![^\r\n])" + re.escape(lines[:1]), tail):
+    key, other = len(lines.partition(b"\t")[0]) + 1, (0, 0)
+    for found in re.finditer(rb"(?:^|(?<=%b))%b" % (end, re.escape(lines[:1])), tail):
         start = found.start()
         size = len(os.path.commonprefix([tail[start : start + len(lines)], lines]))
         behind = tail[start + size :]
-        if size >= key or not behind or _LINE.match(behind):
+        if not behind or _LINE.match(behind):
             return start + size, size
-    return 0, 0
+        if size >= key:
+            other = start + size, size
+    return other
 
 
 def _flush(folder: Path) -> None:
