@@ -165,7 +165,7 @@ def _whole(root: Path, before: dict[str, bytes], appends: int) -> None:
     """All that stood there stands there, all lines of others do, and nothing is there twice."""
     now = states(root)
     must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
-    lines = Counter(line for each in now.values() for line in re.split(rb"[\r\n]+", each))
+    lines = Counter(line.removesuffix(b"\r") for each in now.values() for line in each.split(b"\n"))
     notes = [line for line in lines if re.fullmatch(rb"#\d+\tby T1\t\d+ of \d+ whole", line)]
     edits = [line for line in lines if re.fullmatch(rb"T\d+\tEdit 0 \d+\t.*", line)]
     said = Counter(line.rpartition(b"\t")[2] for line in [*notes, *edits])
