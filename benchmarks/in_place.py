@@ -167,7 +167,7 @@ def _whole(root: Path, before: dict[str, bytes], appends: int) -> None:
     must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
     lines = Counter(line.removesuffix(b"\r") for each in now.values() for line in each.split(b"\n"))
     notes = [line for line in lines if re.fullmatch(rb"#\d+\tby T1\t\d+ of \d+ whole", line)]
-    edits = [line for line in lines if re.fullmatch(rb"T\d+\tEdit 0 \d+\t.*", line)]
+    edits = [line for line in lines if re.fullmatch(rb"T\d+\tEdit 0 \d+\tnumber \d+", line)]
     said = Counter(line.rpartition(b"\t")[2] for line in [*notes, *edits])
     must(len(said) == appends, f"{len(said)} of {appends} lines of others are there")
     must(set(said.values()) == {1}, "a line of others stands there twice")
