@@ -127,3 +127,14 @@ def test_notes_and_new_layers_come_along():
 def test_another_text_is_refused():
     with pytest.raises(DocumentError, match="same text"):
         beside(Document("a"), Document("b"))
+
+
+def test_a_note_about_what_is_nowhere_is_not_about_something_new():
+    predicted = Document(
+        TEXT, (Layer("main", (Span("T1", "A", ((0, 3),)),), notes=(Note("#1", "n", "T2", "hm"),)),)
+    )
+    there = Document(TEXT, (Layer("main", (Span("T1", "B", ((0, 3),)),)),))
+    merged = beside(there, predicted)
+    assert merged["main"].spans[1:] == (Span("T3", "A", ((0, 3),)),)
+    assert merged["main"].notes == (Note("#1", "n", "T2", "hm"),)
+    assert beside(merged, predicted) == merged

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanloom.cli import in_place as adding
 from spanloom.cli.inputs import documents, given
 from spanloom.cli.options import line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
@@ -71,11 +71,12 @@ def annotate(asked: Asked) -> None:
     if out is not None:
         check(out, chosen)
     names = None if asked.tasks is None else [each.strip() for each in asked.tasks.split(",")]
+    if asked.in_place and isinstance(found, Path):
+        there = adding.collected(found)
+        adding.add(_loaded(asked.model, asked.device, asked.precision, names), there, names)
+        return
     stream = iter([found]) if isinstance(found, Document) else _readable(found)
     model = _loaded(asked.model, asked.device, asked.precision, names)
-    if asked.in_place and isinstance(found, Path):
-        _add(model, stream, names, found)
-        return
     title, said = found.name or "spanloom", _WHOLE.get(chosen, {})
     if out is None:
         predicted = model.annotate(stream, names, cuts=needs_cuts(chosen))
@@ -143,18 +144,3 @@ def _loaded(
         f"encoder passes: {len(passes)}{apart}"
     )
     return model
-
-
-def _add(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, root: Path
-) -> None:
-    """Add what is predicted to the brat files of a folder."""
-    from spanloom.formats.brat.save import save
-    from spanloom.model.beside import beside
-
-    mine, theirs = tee(stream)
-    changed = count = 0
-    for document, predicted in zip(mine, model.annotate(theirs, names), strict=True):
-        changed += bool(save(beside(document, predicted), root))
-        count += 1
-    say(f"{root}: {changed} of {count} documents have new annotations")

@@ -1,14 +1,17 @@
 """Predicted annotations beside those that a document has: nothing is changed, nothing doubled.
 
-Two annotations are the same where they say the same apart from their ids. Events may refer to each
-other in circles, so sameness is found by refinement: all of a kind look alike at first, and what
-refers to things that look different looks different itself, until nothing new is told apart.
+Two annotations are the same where they say the same apart from their ids, in the form in which brat
+reads them again: a span is cut at line breaks, equivalences that share a member are one. Events may
+refer to each other in circles, so sameness is found by refinement: all of a kind look alike at
+first, and what refers to things that look different looks different itself, until nothing new is
+told apart.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spanloom.document import (
+    MAIN,
     Annotation,
     Attribute,
     Document,
@@ -23,10 +26,12 @@ from spanloom.document import (
 from spanloom.errors import DocumentError
 from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.layers import layer_from
+from spanloom.formats.brat.offsets import Unit
 from spanloom.formats.brat.references import references, renamed
 
 _Item = tuple[str, str]  # whose it is ("old" or "new"), and its id
 _Looks = dict[_Item, int]
+_Sides = Mapping[str, tuple[Layer, ...]]
 
 _LETTERS: dict[type[Annotation], str] = {
     Span: "T",
@@ -39,13 +44,47 @@ _LETTERS: dict[type[Annotation], str] = {
 }
 
 
-def beside(document: Document, predicted: Document) -> Document:
+def beside(document: Document, predicted: Document, *, plain: str | None = None) -> Document:
     """Return the document with what was predicted added, under fresh ids, layer by layer.
 
     A predicted annotation that is there already is not added; what refers to it then refers to the
     one that is there. An id that the prediction refers to and does not hold is the document's.
-    Doing so twice adds nothing. Raises ``DocumentError`` for another text or other queries.
+    Doing so twice adds nothing, also where the document was written and read in between.
+
+    ``plain`` is the layer of a model that has no other. It counts as the main layer: what is said
+    there is not said again, and what is new is put there, but in documents that have that layer and
+    nothing in the main one. Raises ``DocumentError`` for another text or other queries.
     """
+    _check(document, predicted)
+    unit = Unit(document.source.offsets if document.source else "points", document.text)
+    sides = {"old": document.layers, "new": tuple(_as_read(predicted, unit))}
+    twin = {plain: MAIN} if plain else {}
+    looks = _looks({**sides, "old": tuple(_as_read(document, unit))}, twin)
+    known = {looks["old", id_]: id_ for id_ in reversed(document.annotations())}
+    fresh = fresh_ids(document, _outside(predicted))
+    ids = _united(sides, looks, twin)
+    homes = {plain: _home(document, plain)} if plain else {}
+    rooms = _Rooms(sides)
+    added: dict[str, list[Annotation]] = {}
+    for layer in sides["new"]:
+        home = homes.get(layer.name, layer.name)
+        added.setdefault(home, [])
+        for each in layer.annotations():
+            if each.id in ids:
+                continue
+            look = looks["new", each.id]
+            if look not in known:
+                known[look] = fresh(_LETTERS[type(each)])
+                room = rooms.enter(each, known[look], home, ids)
+                added.setdefault(room, []).append(each)
+            ids[each.id] = known[look]
+    for name, annotations in added.items():
+        document = _extended(document, name, [renamed(each, ids) for each in annotations])
+    return document
+
+
+def _check(document: Document, predicted: Document) -> None:
+    """Refuse a prediction for something else."""
     if document.text != predicted.text:
         raise DocumentError(f"{document.name}: expected a prediction for the same text")
     asked = set(document.queries)
@@ -53,21 +92,77 @@ def beside(document: Document, predicted: Document) -> Document:
         if query not in asked:
             problem = f"expected answers to its own queries, got {query.id!r} {query.prompt!r:.60}"
             raise DocumentError(f"{document.name}: {problem}")
-    looks = _looks({"old": document.layers, "new": predicted.layers})
-    known = {looks["old", id_]: id_ for id_ in reversed(document.annotations())}
-    fresh, ids = fresh_ids(document), dict[str, str]()
-    added: dict[str, list[Annotation]] = {}
-    for layer in predicted.layers:
-        mine = added.setdefault(layer.name, [])
-        for each in layer.annotations():
-            look = looks["new", each.id]
-            if look not in known:
-                known[look] = fresh(_LETTERS[type(each)])
-                mine.append(each)
-            ids[each.id] = known[look]
-    for name, annotations in added.items():
-        document = _extended(document, name, [renamed(each, ids) for each in annotations])
-    return document
+
+
+def _as_read(document: Document, unit: Unit) -> Iterator[Layer]:
+    """The layers with the fragments that spans have when they were written and read."""
+    for layer in document.layers:
+        spans = (
+            replace(span, fragments=unit.read_again(document.text, span.fragments))
+            for span in layer.spans
+        )
+        yield replace(layer, spans=tuple(spans))
+
+
+def _outside(predicted: Document) -> set[str]:
+    """The ids that a prediction refers to and does not hold."""
+    held = predicted.annotations()
+    return {each for one in held.values() for each in references(one)} - held.keys()
+
+
+def _home(document: Document, plain: str) -> str:
+    """The layer for what a model of one layer adds."""
+    filled = {layer.name for layer in document.layers if any(layer.annotations())}
+    return plain if document.has(plain) and MAIN not in filled else MAIN
+
+
+class _Rooms:
+    """Which layer every annotation is in: an event in its trigger's, an attribute in its target's.
+
+    That is so in brat where a prediction has them in one layer, and what it refers to may be
+    there, in another one.
+    """
+
+    def __init__(self, sides: _Sides) -> None:
+        self._old, self._new = (
+            {each.id: layer.name for layer in sides[side] for each in layer.annotations()}
+            for side in ("old", "new")
+        )
+
+    def enter(self, each: Annotation, id_: str, home: str, ids: Mapping[str, str]) -> str:
+        """Return the layer for a predicted annotation, which is to have that id."""
+        room = home
+        if isinstance(each, Event | Attribute | Normalization | Note):
+            above = references(each)[0]
+            if self._new.get(above) == self._new[each.id]:
+                room = self._old.get(ids.get(above, ""), home)
+        self._old[id_] = room
+        return room
+
+
+def _united(sides: _Sides, looks: _Looks, twin: Mapping[str, str]) -> dict[str, str]:
+    """Say which predicted equivalences are part of one that is there: reading would unite them."""
+    groups: dict[tuple[str, str, int], list[tuple[frozenset[int], str]]] = {}
+    for layer in sides["old"]:
+        for each in layer.equivalences:
+            members = frozenset(_members("old", each, looks))
+            for look in members:
+                key = twin.get(layer.name, layer.name), each.label, look
+                groups.setdefault(key, []).append((members, each.id))
+    found: dict[str, str] = {}
+    for layer in sides["new"]:
+        for each in layer.equivalences:
+            wanted = _members("new", each, looks)
+            key = twin.get(layer.name, layer.name), each.label, min(wanted, default=-1)
+            around = [id_ for members, id_ in groups.get(key, ()) if members >= wanted]
+            if around:
+                found[each.id] = around[0]
+    return found
+
+
+def _members(side: str, group: Equivalence, looks: _Looks) -> set[int]:
+    """The looks of what is in an equivalence; of what is nowhere none that anything has."""
+    return {looks.get((side, each), looks.get(("old", each), -1)) for each in group.members}
 
 
 def _extended(document: Document, name: str, more: list[Annotation]) -> Document:
@@ -81,10 +176,13 @@ def _extended(document: Document, name: str, more: list[Annotation]) -> Document
     return replace(document, layers=tuple(layers))
 
 
-def _looks(sides: Mapping[str, Iterable[Layer]]) -> _Looks:
-    """Number the annotations of both sides so that those that say the same have one number."""
+def _looks(sides: _Sides, twin: Mapping[str, str]) -> _Looks:
+    """Number the annotations of both sides so that those that say the same have one number.
+
+    ``twin``: the layer that one of another name counts as.
+    """
     placed = {
-        (side, each.id): (layer.name, each)
+        (side, each.id): (twin.get(layer.name, layer.name), each)
         for side, layers in sides.items()
         for layer in layers
         for each in layer.annotations()

@@ -5,15 +5,19 @@ from collections.abc import Iterable
 
 from spanloom.document import Document
 
+_MENTIONED = re.compile(r"[A-Z#*][0-9]+")  # what a new id could be taken for, wherever it stands
 _NUMBERED = re.compile(r"([^0-9]+)([0-9]{1,400})(?![0-9])")
 
 
 class FreshIds:
     """Makes ids (``fresh("T")`` is the next span's); each call is O(1) and never repeats."""
 
-    def __init__(self, used: Iterable[str]) -> None:
-        """``used``: the ids that are taken, read once."""
-        self._used: set[str] = set()
+    def __init__(self, used: Iterable[str], mentioned: Iterable[str] = ()) -> None:
+        """``used``: the ids that are taken, read once; new ones are higher.
+
+        ``mentioned``: ids that something may mean though nothing has them; none is made.
+        """
+        self._used = set(mentioned)
         self._highest: dict[str, int] = {}
         for each in used:
             self._used.add(each)
@@ -32,13 +36,22 @@ class FreshIds:
                 return made
 
 
-def fresh_ids(document: Document) -> FreshIds:
+def fresh_ids(document: Document, mentioned: Iterable[str] = ()) -> FreshIds:
     """Return a maker of ids for new annotations of that document.
 
-    It reuses no id of an annotation, none of a line that could not be read, and none of an
-    annotation that was removed since the document was read.
+    It reuses no id of an annotation, none of a line that could not be read, none of an annotation
+    that was removed since the document was read, and none that any line mentions: what is said of
+    an annotation that is missing must not become said of a new one. ``mentioned`` are more such.
     """
     used = list(document.annotations())
+    named = set(mentioned)
     if document.source:
-        used += [line.raw.partition("\t")[0].split(" ")[0] for line in document.source.lines]
-    return FreshIds(used)
+        raws = [line.raw for line in document.source.lines if line.file != ".txt"]
+        used += [raw.partition("\t")[0].split(" ")[0] for raw in raws]
+        named.update(*map(mentions, raws))
+    return FreshIds(used, named)
+
+
+def mentions(raw: str) -> list[str]:
+    """Return all that looks like an id in a piece of a file."""
+    return _MENTIONED.findall(raw)

@@ -57,12 +57,26 @@ class Unit:
         shift = 1 if self.name == "bom" else 0
         return tuple((start + shift, end + shift) for start, end in fragments)
 
+    def read_again(self, text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
+        """Return the fragments that reading makes of these once they are written."""
+        wanted = unbroken(text, fragments)
+        return self.points(self.offsets(wanted)) or wanted
+
     def _point(self, offset: int) -> int | None:
         """Return the code point an offset of the file stands for."""
         if self._there is not None:
             return self._there.get(offset)
         point = offset - 1 if self.name == "bom" else offset
         return point if 0 <= point <= self._size else None
+
+
+def unbroken(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
+    """Return fragments as brat wants them: cut at line breaks, which belong to none.
+
+    A span of nothing but line breaks stays as it is.
+    """
+    every = tuple(fragments)
+    return tuple(piece for each in every for piece in _cut(text, *each)) or every
 
 
 def choose(text: str, bounds: Sequence[Bound], *, marked: bool) -> Unit:
@@ -108,6 +122,20 @@ def shifted(text: str, bounds: Sequence[Fragment], written: str, unit: Unit) -> 
         if _flat(written) == " ".join(_flat(text[start:end]) for start, end in moved):
             return mistake
     return None
+
+
+def _cut(text: str, start: int, end: int) -> list[Fragment]:
+    """Return a fragment without line breaks, in pieces; one of no width stays."""
+    pieces = [(start, end)] if start == end else []
+    here = start
+    while here < end:
+        last = here
+        while last < end and text[last] not in "\n\r":
+            last += 1
+        if last > here:
+            pieces.append((here, last))
+        here = last + 1
+    return pieces
 
 
 def _agrees_in(unit: Unit, text: str, bound: Bound) -> bool:

@@ -20,7 +20,7 @@ from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.lines import owner
-from spanloom.formats.brat.offsets import Unit
+from spanloom.formats.brat.offsets import Unit, unbroken
 from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
 
@@ -48,7 +48,7 @@ class Page:
             each.id: layer.name for layer in document.layers for each in layer.annotations()
         }
         self._apart = sidecar.stands_apart(document)
-        self._home = _home(self._lines)
+        self._home = home(line.file for line in self._lines)
         self._written: set[str] = set()
         self.annotated: set[str] = set()  # the files that hold an annotation
         self.ends: dict[str, str] = {}  # how the lines of each file end
@@ -72,7 +72,7 @@ class Page:
     def add(self, annotation: Annotation, files: dict[str, list[str]]) -> None:
         """Put a new line at the end of its file."""
         suffix = self._file_of(annotation)
-        files.setdefault(suffix, []).append(self._line(annotation) + self.ends.get(suffix, "\n"))
+        files.setdefault(suffix, []).append(self.line(annotation) + self.ends.get(suffix, "\n"))
         self.annotated.add(suffix)
 
     def _file_of(self, annotation: Annotation) -> str:
@@ -80,8 +80,8 @@ class Page:
         given = self._apart and self._layer[annotation.id] in GIVEN
         return sidecar.SUFFIX if given else self._home
 
-    def _line(self, annotation: Annotation) -> str:
-        """Return the line of an annotation."""
+    def line(self, annotation: Annotation) -> str:
+        """Return the line of an annotation, without its end."""
         kind = type_of(annotation, self._layer)
         if isinstance(annotation, Span):
             return self._span_line(annotation, kind)
@@ -98,7 +98,7 @@ class Page:
         if current == line.made and self._same_layer(line.raw, current):
             yield line.raw + line.end
         elif current.id not in self._written:
-            yield self._line(current) + line.end
+            yield self.line(current) + line.end
         self._written.add(current.id)
         self.annotated.add(line.file)
 
@@ -118,8 +118,7 @@ class Page:
 
     def _span_line(self, span: Span, kind: str) -> str:
         """Return a text-bound line, the span cut at line breaks."""
-        pieces = tuple(piece for each in span.fragments for piece in _cut(self._text, *each))
-        fragments = pieces or span.fragments  # a span of line breaks only stays as it is
+        fragments = unbroken(self._text, span.fragments)
         places = ";".join(f"{start} {end}" for start, end in self._unit.offsets(fragments))
         cover = " ".join(self._text[start:end] for start, end in fragments)
         return f"{span.id}\t{kind} {places}\t{cover.replace(chr(10), ' ').replace(chr(13), ' ')}"
@@ -148,23 +147,9 @@ def _line(annotation: Annotation, kind: str) -> str:
             raise DocumentError(f"{annotation.id!r}: no line of brat is for {type(annotation)}")
 
 
-def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the fragment without line breaks, in pieces; one of no width stays."""
-    pieces = [(start, end)] if start == end else []
-    here = start
-    while here < end:
-        last = here
-        while last < end and text[last] not in "\n\r":
-            last += 1
-        if last > here:
-            pieces.append((here, last))
-        here = last + 1
-    return pieces
-
-
-def _home(lines: Iterable[SourceLine]) -> str:
-    """Return the file for new annotations: the .ann, or the last one of split files."""
-    suffixes = {line.file for line in lines} - {".txt", sidecar.SUFFIX, queries.SUFFIX}
+def home(files: Iterable[str]) -> str:
+    """Return which of a document's files takes new annotations: the .ann, or the last split one."""
+    suffixes = set(files) - {".txt", sidecar.SUFFIX, queries.SUFFIX}
     if not suffixes or ".ann" in suffixes:
         return ".ann"
     return ".a2" if ".a2" in suffixes else max(suffixes)

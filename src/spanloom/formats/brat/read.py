@@ -71,16 +71,21 @@ def load(
     encoding.
     """
     text = read_text_file(path, encoding)
-    base = path.name.removesuffix(".txt")
-    folder = annotations or path.parent
-    known = (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)
-    found = [s for s in known if (folder / (base + s)).is_file()]
+    found = files(path, annotations)
     ignored = [suffix for suffix in found if suffix in PARTS and ".ann" in found]
-    parts = {s: read_text_file(folder / (base + s), encoding) for s in found if s not in ignored}
+    parts = {s: read_text_file(p, encoding) for s, p in found.items() if s not in ignored}
+    base = path.name.removesuffix(".txt")
     reading = loads_parts(text, parts, name=base if name is None else name)
     where = reading.document.name
     more = (Problem(where, None, s, "not read, for there is an .ann") for s in ignored)
     return Reading(reading.document, (*reading.problems, *more))
+
+
+def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
+    """Return the files beside ``NAME.txt`` by suffix, in the order in which they are read."""
+    folder, base = annotations or path.parent, path.name.removesuffix(".txt")
+    places = {s: folder / (base + s) for s in (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)}
+    return {suffix: place for suffix, place in places.items() if place.is_file()}
 
 
 def read_text_file(path: Path, encoding: str = "utf-8") -> str:

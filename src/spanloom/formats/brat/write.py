@@ -49,6 +49,19 @@ def parts(document: Document) -> dict[str, str]:
     return texts if asked is None else {**texts, queries.SUFFIX: asked}
 
 
+def added(document: Document) -> list[str]:
+    """Return the lines, without their ends, of what no line of the source made.
+
+    Raises ``DocumentError`` as ``dumps`` does.
+    """
+    whole = _with_brat_ids(document)
+    _check(whole)
+    made = {line.made.id for line in whole.source.lines if line.made} if whole.source else set()
+    new = [each for key, each in whole.annotations().items() if key not in made]
+    page = Page(whole)
+    return [page.line(each) for each in sorted(new, key=lambda each: KINDS[type(each)][0])]
+
+
 def text_file(document: Document) -> str:
     """Return the content of the .txt file, with the byte order mark it had."""
     lines = document.source.lines if document.source else ()
@@ -66,8 +79,14 @@ def original(document: Document, suffix: str) -> str | None:
 def _joined(lines: list[str], end: str = "\n") -> Iterator[str]:
     """Yield the lines, with an end for one that has none where others follow."""
     for place, line in enumerate(lines, start=1):
-        unfinished = place < len(lines) and not line.endswith(("\n", "\r")) and line != MARK
-        yield line + end if unfinished else line
+        yield line if place == len(lines) else line + separator(line, end)
+
+
+def separator(content: str, end: str) -> str:
+    """Return what must follow ``content`` before a line that is to begin, "" where it may."""
+    if content in ("", MARK) or content.endswith(end[-1]):
+        return ""
+    return end[-1] if content.endswith("\r") else end  # half of a CRLF is there
 
 
 def _add_directives(document: Document, files: dict[str, list[str]], *, shown: bool) -> None:

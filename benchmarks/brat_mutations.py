@@ -1,0 +1,348 @@
+"""Predictions added to brat files in any state: no byte of theirs changes, and twice is once.
+
+    python benchmarks/brat_mutations.py [FOLDER…] [--cases 100000] [--seed 1] [--json FILE]
+
+FOLDERs hold the .txt and .ann files to begin with (default: those of the tests, and the golden ones
+where SPANLOOM_GOLDEN names them). A case is a piece of such a document, its line ends and its
+annotation damaged at random, and a prediction made up at random: spans anywhere, over line breaks
+too, relations, events, attributes, normalizations, notes and equivalences, in the file's own types
+and others, some of them copied from what is there. It is added twice by ``formats.brat.append`` to
+files in ``--scratch``. Then
+
+* the file must begin with all bytes that it held, and no other file may have changed;
+* the second time must add nothing;
+* reading must find all that was said before and all that was predicted, and nothing else, as
+  ``document.content`` tells it: what an old line says must not change, nor become valid.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spanloom.document import (
+    MAIN,
+    Argument,
+    Attribute,
+    Document,
+    Equivalence,
+    Event,
+    Layer,
+    Normalization,
+    Note,
+    Relation,
+    Span,
+    content,
+)
+from spanloom.errors import FormatError
+from spanloom.formats.brat import read
+from spanloom.formats.brat.append import append
+from spanloom.model.beside import beside
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "formats" / "fixtures" / "brat"
+PIECES = ["\t", " ", "\n", "\r", "\r\n", ";", ":", "#", "*", "0", "9", "-1", "T1", "E1", "R1"]
+PIECES += ["\ufeff", "\u2028", "\x85", "\x00", "😀", "é", "_x20_", "__", "99999999999999999999"]
+PIECES += ["A9\tNegation T7\n", "#9\tAnnotatorNotes T3\tlost\n", "R8\tRel Arg1:T4 Arg2:E5\n"]
+PIECES += ["E9\tX:T6 A:E4\n", "N1\tReference T5 a:b\tc\n", "*\tEquiv T1 T2\n", "T8\tP 0 1"]
+BYTES = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x80"]
+LABELS = ["P", "Q", "Go", "a b", "x__y", "É", "nsubj:pass", ""]
+
+
+def main() -> None:
+    """Run the cases, print what became of them, save it; stop at the first that fails."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("folders", type=Path, nargs="*")
+    arguments.add_argument("--cases", type=int, default=100_000)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--scratch", type=Path, help="a folder in memory is quickest")
+    arguments.add_argument("--json", type=Path)
+    chosen = arguments.parse_args()
+    golden = os.environ.get("SPANLOOM_GOLDEN")
+    folders = chosen.folders or [FIXTURES, *([Path(golden, "brat")] if golden else [])]
+    sources = [each for folder in folders for each in _sources(folder)]
+    began, outcomes = time.process_time(), Counter[str]()
+    with tempfile.TemporaryDirectory(dir=chosen.scratch) as scratch:
+        for number in range(chosen.cases):
+            chance = random.Random(f"{chosen.seed} {number}")
+            text, ann = _damaged(chance, *chance.choice(sources))
+            try:
+                outcomes.update(_checked(chance, Path(scratch), text, ann))
+            except Exception as error:
+                error.add_note(f"case {number} of seed {chosen.seed}: {text!r} {ann!r}")
+                raise
+    result = {
+        "processor": _processor(),
+        "cases": chosen.cases,
+        "seed": chosen.seed,
+        "documents": len(sources),
+        "cpu_seconds": round(time.process_time() - began, 1),
+        **dict(sorted(outcomes.items())),
+    }
+    sys.stdout.write(json.dumps(result, indent=1) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) -> Counter[str]:
+    """Add a made-up prediction twice; ``AssertionError`` where a promise is broken."""
+    for path in root.iterdir():
+        path.unlink()
+    (root / "a.txt").write_bytes(text)
+    if ann is not None:
+        (root / "a.ann").write_bytes(ann)
+    before = _bytes(root)
+    try:
+        old = read.load(root / "a.txt").document
+    except FormatError:
+        return Counter({"not_utf8_left_alone": 1})
+    predicted, plain = _prediction(chance, old)
+    merge = partial(beside, predicted=predicted, plain=plain)
+    count = append(root, "a", merge)
+    after = _bytes(root)
+    grown = after.get("a.ann", b"")
+    _must(grown.startswith(ann or b""), "a byte was changed")
+    _must({**after, "a.ann": b""} == {**before, "a.ann": b""}, "another file was changed")
+    _must((count > 0) == (grown != (ann or b"")), "the count is wrong")
+    reading = read.load(root / "a.txt")
+    fresh = [each for each in reading.document.source.lines if each.file == ".ann"][-count:]
+    _must(not count or all(each.made for each in fresh), "an added line is not read")
+    _must(append(root, "a", merge) == 0, "the second time added something")
+    _must(_bytes(root) == after, "the second time changed something")
+    _same_said(old, predicted, reading.document, plain)
+    found = Counter({"annotations_added": count, "with_something_added": int(count > 0)})
+    found["with_damaged_lines"] = int(bool(reading.problems))
+    return found
+
+
+def _same_said(old: Document, predicted: Document, after: Document, plain: str | None) -> None:
+    """The file says what it said and what was predicted, and nothing more."""
+    twin = {plain: MAIN}
+    was, new, now = (_said(each, twin) for each in (old, predicted, after))
+    _must(now == was | new, f"said: lost {(was | new) - now}, out of nowhere {now - (was | new)}")
+    groups = (_groups(each, twin) for each in (old, predicted, after))
+    first, second, both = groups
+    _must(_united([*first, *second]) == _united(both), "equivalences differ")
+
+
+def _said(document: Document, twin: dict[str | None, str]) -> set[tuple[str, str]]:
+    """All that is said, apart from ids and equivalences, spans cut at line breaks."""
+    cut = [
+        replace(
+            layer, spans=tuple(_cut(each, document.text) for each in layer.spans), equivalences=()
+        )
+        for layer in document.layers
+    ]
+    layers = content(replace(document, layers=tuple(cut)))[3]
+    return {(twin.get(name, name), each) for name, said in layers for each in said}
+
+
+def _cut(span: Span, text: str) -> Span:
+    """A span without line breaks, character by character; one of nothing else stays."""
+    pieces: list[tuple[int, int]] = []
+    for start, end in span.fragments:
+        pieces += [(start, end)] if start == end else []
+        joins = False
+        for offset in range(start, end):
+            breaks = text[offset] in "\r\n"
+            if joins and not breaks:
+                pieces[-1] = (pieces[-1][0], offset + 1)
+            elif not breaks:
+                pieces.append((offset, offset + 1))
+            joins = not breaks
+    return replace(span, fragments=tuple(pieces) or span.fragments)
+
+
+def _groups(document: Document, twin: dict[str | None, str]) -> list[set[Any]]:
+    """Equivalences as sets of what their members say."""
+    found = [(layer.name, each) for layer in document.layers for each in layer.equivalences]
+    probes = {member: f"\0{member}" for _, group in found for member in group.members}
+    cut = [
+        replace(layer, spans=tuple(_cut(each, document.text) for each in layer.spans))
+        for layer in document.layers
+    ]
+    cut += [Layer(key, notes=(Note(key, "", each),)) for each, key in probes.items()]
+    said = dict(content(replace(document, layers=tuple(cut)))[3]) if probes else {}
+    return [
+        {(twin.get(name, name), group.label, said[probes[each]]) for each in group.members}
+        for name, group in found
+    ]
+
+
+def _united(groups: Iterable[set[Any]]) -> set[frozenset[Any]]:
+    done: list[set[Any]] = []
+    for group in groups:
+        whole = set(group)
+        for other in [each for each in done if each & whole]:
+            done.remove(other)
+            whole |= other
+        done.append(whole)
+    return {frozenset(each) for each in done if each}
+
+
+def _prediction(chance: random.Random, old: Document) -> tuple[Document, str | None]:
+    """A prediction for the text, and the name of its layer if it counts as the main one."""
+    names = chance.choice([[MAIN], ["x"], ["x"], [MAIN, "x"], ["x", "y z"]])
+    plain = "x" if names == ["x"] and chance.random() < 0.7 else None
+    numbers = iter(range(1, 10_000))
+    there = {layer.name: layer for layer in old.layers}
+    layers = []
+    for name in names:
+        like = there.get(name) or there.get(MAIN) or Layer(name)
+        layers.append(_layer(chance, name, like, old.text, numbers))
+    return Document(old.text, tuple(layers), old.name), plain
+
+
+def _layer(
+    chance: random.Random, name: str, like: Layer, text: str, numbers: Iterator[int]
+) -> Layer:
+    """A layer of all kinds of annotation, some of them copied from one that is there."""
+    copies = {
+        span.id: replace(span, id=f"T{next(numbers)}")
+        for span in like.spans
+        if chance.random() < 0.7
+    }
+    labels = [*LABELS, *(span.label for span in like.spans)]
+    spans = [*copies.values()]
+    for _ in range(chance.randrange(5)):
+        spans.append(Span(f"T{next(numbers)}", chance.choice(labels), _fragments(chance, text)))
+    chance.shuffle(spans)
+    relations = [
+        replace(each, id=f"R{next(numbers)}", head=copies[each.head].id, tail=copies[each.tail].id)
+        for each in like.relations
+        if each.head in copies and each.tail in copies
+    ]
+    if not spans:
+        return Layer(name)
+    targets, events = [span.id for span in spans], []
+    for _ in range(chance.randrange(3)):
+        trigger = chance.choice(spans)
+        filled = [Argument(chance.choice(["Theme", "a b"]), t) for t in _some(chance, targets)]
+        events.append(Event(f"E{next(numbers)}", trigger.label, trigger.id, tuple(filled)))
+        targets.append(events[-1].id)
+    for _ in range(chance.randrange(3)):
+        head, tail = chance.choices(targets, k=2)
+        roles = chance.choice([("Arg1", "Arg2"), ("é:", "Arg2")])
+        relations.append(Relation(f"R{next(numbers)}", "rel", head, tail, roles))
+    targets += [each.id for each in relations]
+    odd = ["v", "", "two words", " a\tb ", "x\r\ny", "_x20_"]
+    return Layer(
+        name,
+        tuple(spans),
+        tuple(relations),
+        tuple(events),
+        tuple(
+            Attribute(f"A{next(numbers)}", "Sure", target, chance.choice([None, *odd]))
+            for target in _some(chance, targets)
+        ),
+        tuple(
+            Normalization(
+                f"N{next(numbers)}", "Reference", target, "GO", "G O:1", *_some(chance, odd)[:1]
+            )
+            for target in _some(chance, targets)
+        ),
+        tuple(
+            Note(f"#{next(numbers)}", "AnnotatorNotes", target, chance.choice(odd))
+            for target in _some(chance, [*targets, "T7777"])
+        ),
+        tuple(
+            Equivalence(f"*{next(numbers)}", "Equiv", tuple(chance.choices(targets, k=2)))
+            for _ in range(chance.randrange(3))
+        ),
+    )
+
+
+def _some(chance: random.Random, items: Sequence[Any]) -> list[Any]:
+    return chance.sample(items, min(len(items), chance.randrange(3)))
+
+
+def _fragments(chance: random.Random, text: str) -> tuple[tuple[int, int], ...]:
+    """One or two fragments anywhere, now and then across a line break; none halves a CRLF."""
+    breaks = [at for at, char in enumerate(text) if char in "\r\n"] or [0]
+    if chance.random() < 0.4:
+        at = chance.choice(breaks)
+        cuts = [max(0, at - chance.randrange(8)), min(len(text), at + chance.randrange(8))]
+    else:
+        cuts = sorted(chance.randrange(len(text) + 1) for _ in range(chance.choice([2, 2, 4])))
+    cuts = [at - (text[at - 1 : at + 1] == "\r\n") for at in cuts]
+    return tuple(zip(cuts[::2], cuts[1::2], strict=True))
+
+
+def _damaged(chance: random.Random, text: str, ann: str) -> tuple[bytes, bytes | None]:
+    """The bytes of a text and of a piece of its annotation, both damaged."""
+    lines = ann.splitlines(keepends=True)
+    first = chance.randrange(max(1, len(lines) - 11))
+    ann = "".join(lines[first : first + 12])
+    if chance.random() < 0.1:
+        text = text.replace("\n", "\r\n")
+    if chance.random() < 0.2:
+        text = text.replace(" ", chance.choice(["\n", "\r\n", "\n\n"]), chance.randrange(40))
+    if chance.random() < 0.15:
+        ann = ann.replace("\n", chance.choice(["\r\n", "\r"]))
+    for _ in range(chance.randrange(5)):
+        ann = _mutated(chance, ann)
+    data = ann.encode()
+    if chance.random() < 0.02:
+        at = chance.randrange(len(data) + 1)
+        data = data[:at] + chance.choice(BYTES) + data[at:]
+    return text.encode(), None if chance.random() < 0.02 else data
+
+
+def _mutated(chance: random.Random, text: str) -> str:
+    """One random damage."""
+    at = chance.randrange(len(text) + 1)
+    to = min(len(text), at + chance.randrange(1, 12))
+    lines = text.splitlines(keepends=True) or [""]
+    line = chance.randrange(len(lines))
+    other = chance.randrange(len(text) + 1)
+    return chance.choice(
+        [
+            text[:at] + text[to:],
+            text[:at] + chance.choice(PIECES) + text[at:],
+            text[:at] + chance.choice(PIECES) + text[to:],
+            text[:at],
+            "".join(lines[:line] + lines[line + 1 :]),
+            "".join(lines[: line + 1] + lines[line:]),
+            "".join(chance.sample(lines, len(lines))),
+            text[:at] + text[other : other + 20] + text[at:],
+            text.rstrip("\r\n"),
+            text.replace(chance.choice([" ", "\t", ":", ";", "\n"]), chance.choice(PIECES), 1),
+        ]
+    )
+
+
+def _sources(root: Path) -> list[tuple[str, str]]:
+    """The documents of a folder, long ones left out."""
+    pairs = [(path.with_suffix(".txt"), path) for path in sorted(root.rglob("*.ann"))]
+    both = [(text.read_bytes().decode(), ann.read_bytes().decode()) for text, ann in pairs]
+    return [(text, ann) for text, ann in both if len(text) < 3000]
+
+
+def _bytes(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in root.iterdir()}
+
+
+def _must(holds: bool, problem: str) -> None:
+    if not holds:
+        raise AssertionError(problem)
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+if __name__ == "__main__":
+    main()

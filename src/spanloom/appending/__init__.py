@@ -1,0 +1,1 @@
+"""Lines added at the end of files that other programs write, too."""

@@ -1,0 +1,87 @@
+"""``spanloom annotate DIR --in-place``: predictions added to brat files where they are."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spanloom.cli.say import say, warn
+from spanloom.document import Document
+from spanloom.errors import DataError, LayerError, SpanloomError
+
+if TYPE_CHECKING:
+    from spanloom.formats.brat.folder import Collection
+    from spanloom.model.model import Model
+    from spanloom.tasks._base import Task
+
+
+def collected(root: Path) -> "Collection":
+    """Return the documents of a folder; raises ``DataError`` for an empty one."""
+    from spanloom.formats.brat import folder
+
+    found = folder.collect(root)
+    if not found.documents:
+        raise DataError(f"{root}: no documents; looked for *.txt")
+    warn(found.problems, root)
+    return found
+
+
+def add(model: "Model", found: "Collection", names: Iterable[str] | None) -> None:
+    """Add what is predicted to the files of a folder; what cannot be done for one is left out.
+
+    Raises ``DataError`` at the end where documents were left out.
+    """
+    from spanloom.formats.brat.append import append
+    from spanloom.model.beside import beside
+
+    layers = set(model.layers.values())
+    plain = min(layers) if len(layers) == 1 else None
+    chosen = [name for group in model.passes(names) for name in group]
+    left = _Left()
+    changed = count = 0
+    readable = _readable(found, [model.tasks[name] for name in chosen], left)
+    for predicted in model.annotate(readable, chosen):
+        try:
+            merge = partial(beside, predicted=predicted, plain=plain)
+            more = append(found.root, predicted.name, merge)
+        except SpanloomError as error:
+            left.out(error)
+        else:
+            changed += more > 0
+            count += more
+    size = len(found.documents)
+    say(f"{count} annotations added")
+    say(f"{found.root}: {changed} of {size} documents have new annotations")
+    if left.count:
+        raise DataError(f"{found.root}: {left.count} of {size} documents were left out")
+
+
+class _Left:
+    """Tells and counts the documents that are left out."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def out(self, error: SpanloomError) -> None:
+        """Say which document is left out, and why, on one line."""
+        self.count += 1
+        say("left out: " + " ".join(str(error).split("\n")))
+
+
+def _readable(found: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
+    """Yield the documents that can be read and have what the tasks are given."""
+    from spanloom.formats.brat.read import load
+
+    needed = [layer for task in tasks for layer in task.inputs]
+    for name, path in found.documents:
+        try:
+            reading = load(path, name=name)
+            for layer in needed:
+                if not reading.document.has(layer):
+                    known = (each.name for each in reading.document.layers)
+                    raise LayerError(str(path), layer, known)
+        except SpanloomError as error:
+            left.out(error)
+        else:
+            warn(reading.problems, found.root)
+            yield reading.document
