@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
+from spanloom.cancellation import checkpoint
 from spanloom.nn.rows import take
 
 
@@ -20,6 +21,7 @@ def grouped(
     sizes = runs[:, 1] - runs[:, 0]
     order = sizes.argsort(descending=True, stable=True)[: int((sizes > 0).sum())]
     while len(order):
+        checkpoint()
         widest = int(sizes[order[0]])
         group, order = order.tensor_split([max(1, most // widest)])
         steps = torch.arange(widest, device=sizes.device)

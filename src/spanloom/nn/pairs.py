@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
@@ -232,6 +233,7 @@ def _rows(
     ends = size.cumsum(0)
     first = 0
     while first < len(size):
+        checkpoint()
         limit = int(ends[first] - size[first]) + most
         stop = max(first + 1, int(torch.searchsorted(ends, limit, right=True)))
         sizes = size[first:stop]

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import Slots
 from spanloom.nn.mlp import Readout
 from spanloom.nn.rows import take
@@ -205,6 +206,7 @@ class SpanScorer(nn.Module):
         """
         scores, held, rows = [], [], 0
         for block in self.first.blocks(self.first.tables(words, weights, beside), starts):
+            checkpoint()
             held.append(block)
             rows += len(block)
             if rows >= _CHUNK and not torch.is_grad_enabled():
