@@ -236,11 +236,7 @@ class Document:
                         f"{self.name}: two annotations have the id {annotation.id!r}"
                     )
                 seen.add(annotation.id)
-                if not annotation.label.strip(BLANKS):
-                    raise DocumentError(
-                        f"{self.name}: annotation {annotation.id!r} needs a label, "
-                        f"got {annotation.label!r:.60}"
-                    )
+                require_label(annotation, self.name)
             for span in layer.spans:
                 if span.end > len(self.text):
                     raise DocumentError(
@@ -296,6 +292,13 @@ class Document:
         from spanloom.interchange.pandas import to_pandas
 
         return to_pandas(self)
+
+
+def require_label(annotation: Annotation, name: str) -> None:
+    """Raise ``DocumentError`` where a label is blank; ``name`` is the document's."""
+    if not annotation.label.strip(BLANKS):
+        got = f"got {annotation.label!r:.60}"
+        raise DocumentError(f"{name}: annotation {annotation.id!r} needs a label, {got}")
 
 
 def content(document: Document) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ def rows(head, row):
 
 MADE = {
     "conll2003": (NEWS, {"entities": 1}),
-    "ptb": (TREE, {"sentences": 1, "words": 3, "constituency": 4, "xpos": 3}),
+    "ptb": (TREE, {"sentences": 1, "words": 3, "constituency": 3, "xpos": 3}),
     "ontonotes": (sample("conll2012"), {}),
     "mpqa": (sample("opinions"), {}),
     "ace05": (sample("dygie"), {}),

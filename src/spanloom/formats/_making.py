@@ -20,6 +20,7 @@ from spanloom.document import (
     Query,
     Relation,
     Span,
+    require_label,
 )
 from spanloom.formats.brat.layers import layer_from
 
@@ -147,6 +148,7 @@ class Making:
         return self.fresh(_LETTER[kind])
 
     def _add(self, layer: str, made: Annotation) -> str:
+        require_label(made, self.name)  # here, where its line is still known
         self._layers.setdefault(layer, []).append(made)
         return made.id
 
