@@ -55,7 +55,7 @@ PIECES += ["\ufeff", "\u2028", "\x85", "\x00", "😀", "é", "_x20_", "__", "999
 PIECES += ["A9\tNegation T7\n", "#9\tAnnotatorNotes T3\tlost\n", "R8\tRel Arg1:T4 Arg2:E5\n"]
 PIECES += ["E9\tX:T6 A:E4\n", "N1\tReference T5 a:b\tc\n", "*\tEquiv T1 T2\n", "T8\tP 0 1"]
 BYTES = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x80"]
-LABELS = ["P", "Q", "Go", "a b", "x__y", "É", "nsubj:pass", ""]
+LABELS = ["P", "Q", "Go", "a b", "x__y", "É", "nsubj:pass", "_"]
 
 
 def main() -> None:

@@ -157,25 +157,33 @@ def _crowded(
     last = step
     add(root, step=last)
     must(add(root, step=last) == 0, "another run added something")
-    _whole(root, before, chosen.appends)
-    return {"lines_of_others": chosen.appends, "all_once_and_whole": True, **seen}
+    swallowed = _swallowed(root, before, chosen.appends)
+    must(kills or not swallowed, "a line of others is torn")
+    return {"lines_of_others": chosen.appends, "behind_a_torn_line": swallowed, **seen}
 
 
-def _whole(root: Path, before: dict[str, bytes], appends: int) -> None:
-    """All that stood there stands there, all lines of others do, and nothing is there twice."""
+def _swallowed(root: Path, before: dict[str, bytes], appends: int) -> int:
+    """Count the lines of others that stand behind a torn line of ours and nowhere else.
+
+    All that stood there must stand there, every line of others with all its bytes, none twice.
+    """
     now = states(root)
     must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
-    lines = Counter(line.removesuffix(b"\r") for each in now.values() for line in each.split(b"\n"))
-    notes = [line for line in lines if re.fullmatch(rb"#\d+\tby T1\t\d+ of \d+ whole", line)]
-    edits = [line for line in lines if re.fullmatch(rb"T\d+\tEdit 0 \d+\tnumber \d+", line)]
-    said = Counter(line.rpartition(b"\t")[2] for line in [*notes, *edits])
-    must(len(said) == appends, f"{len(said)} of {appends} lines of others are there")
+    lines = [line.removesuffix(b"\r") for each in now.values() for line in each.split(b"\n")]
+    known = rb"#\d+\tby T1\t\d+ of \d+ whole|T\d+\tEdit 0 \d+\tnumber \d+"
+    whole = Counter(line for line in lines if re.fullmatch(known, line))
+    said = Counter(line.rpartition(b"\t")[2] for line in whole)
     must(set(said.values()) == {1}, "a line of others stands there twice")
+    torn = [line for line in lines if not re.fullmatch(known, line)]
+    ends = {line[found.start() :] for line in torn for found in re.finditer(known, line)}
+    only = {end.rpartition(b"\t")[2] for end in ends} - said.keys()
+    must(len(said) + len(only) == appends, f"{len(said)} of {appends} lines of others are there")
     for path in root.glob("*.txt"):
         layers = read.load(path).document.layers
         spans = Counter((each.label, each.fragments) for layer in layers for each in layer.spans)
         twice = [each for each, times in spans.items() if times > 1 and each[0] != "Edit"]
         must(not twice, f"spans that are there twice: {twice[:3]}")
+    return len(only)
 
 
 def _noting(root: Path, row: int, count: int, pause: float) -> None:
