@@ -170,7 +170,7 @@ def _groups(document: Document, twin: dict[str | None, str]) -> list[set[Any]]:
         replace(layer, spans=tuple(_cut(each, document.text) for each in layer.spans))
         for layer in document.layers
     ]
-    cut += [Layer(key, notes=(Note(key, "", each),)) for each, key in probes.items()]
+    cut += [Layer(key, notes=(Note(key, "probe", each),)) for each, key in probes.items()]
     said = dict(content(replace(document, layers=tuple(cut)))[3]) if probes else {}
     return [
         {(twin.get(name, name), group.label, said[probes[each]]) for each in group.members}
