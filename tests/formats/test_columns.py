@@ -143,7 +143,7 @@ def test_what_has_no_place_is_counted():
         *(Span("T1", "x", ((0, 3),)), Span("T2", "y", ((2, 5),)), Span("T3", "z", ((4, 7),))),
         *(
             Span("T4", "z", ((0, 1), (4, 5))),
-            Span("T5", "\t", ((4, 5),)),
+            Span("T5", "z\tz", ((4, 5),)),
             Span("T6", "w", ((4, 5),)),
         ),
     )

@@ -93,7 +93,7 @@ PLACES = st.integers(0, 6)
 @given(
     st.tuples(PLACES, PLACES).map(sorted),
     st.tuples(PLACES, PLACES).map(sorted),
-    st.sampled_from(["Cause", "Other", "no(e1,e2)", "a b", " ", ""]),
+    st.sampled_from(["Cause", "Other", "no(e1,e2)", "a b", "\u00a0"]),
     st.booleans(),
 )
 def test_two_entities_anywhere_are_held(first, second, label, forth):

@@ -20,6 +20,16 @@ from spanloom.training.start import home, unfinished
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+@pytest.fixture(autouse=True)
+def usual_signals():
+    """What a shell's foreground jobs begin with: others may be deaf to Ctrl-C."""
+    usual = zip(SIGNALS, (signal.default_int_handler, signal.SIG_DFL), strict=True)
+    before = {number: signal.signal(number, handler) for number, handler in usual}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def told(number):
     os.kill(os.getpid(), number)
 
