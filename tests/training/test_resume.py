@@ -103,6 +103,20 @@ def test_stopped_in_the_second_stage_with_no_checkpoint_since(
     same(tmp_path / "model", undisturbed)
 
 
+def test_stopped_behind_the_last_update_nothing_is_learnt_again(
+    bench, undisturbed, tmp_path, monkeypatch
+):
+    out = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        stop_at(patch, folder, "copy", 1, after=False)
+        with pytest.raises(Stopped):
+            bench.train(out, pace=1e9)
+    kept = json.loads((out.with_name("model.run") / "state" / "progress.json").read_text())
+    assert kept["updates"] == each_update_once(undisturbed)
+    bench.train(out, resume=True, pace=1e9)
+    same(out, undisturbed)
+
+
 def test_a_fresh_run_forgets_the_checkpoint_of_the_last_one(
     bench, undisturbed, tmp_path, monkeypatch
 ):

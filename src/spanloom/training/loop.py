@@ -168,6 +168,7 @@ class _Stage:
                     self.keep()
             progress.epoch += 1
             progress.batch = 0
+        self.keep()  # who is stopped while the model is put in its place has nothing to learn again
 
     def _stop(self) -> NoReturn:
         """End here, all processes at once, with a checkpoint and a model that can be used."""
