@@ -619,3 +619,10 @@ def test_row_54_hostile_lines_take_linear_time_too(line):
 def _added(document, span):
     layer = document[MAIN]
     return document.with_layer(replace(layer, spans=(*layer.spans, span)))
+
+
+def test_types_of_white_space_alone_are_kept():
+    assert kept(
+        "T2\t\r 0 3\tBar\nR1\t\f Arg1:T1 Arg2:T1\nE1\t\r:T1\nA1\t\v T1\n"
+        "N1\t\r T1 a:b\tx\n#1\t\r T1\tx\n*\t\r T1 T1\n"
+    ) == [*range(1, 8)]

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from spanloom.document import (
+    BLANKS,
     MAIN,
     Annotation,
     Argument,
@@ -50,6 +51,16 @@ class Said(NamedTuple):
 
 def parse(raw: str) -> Said | Bound | str:
     """Return what the line says, or in words why nothing can be made of it."""
+    said = _read(raw)
+    if isinstance(said, str):
+        return said
+    label = said.type if isinstance(said, Bound) else said.annotation.label
+    # brat parts a line at blanks and tabs alone, so that a type may be a carriage return
+    return said if label.strip(BLANKS) else f"expected a type, got {label!r:.40}"
+
+
+def _read(raw: str) -> Said | Bound | str:
+    """The same, whatever its label is made of."""
     key, tab, rest = raw.partition("\t")
     if not tab:
         return "no tab after the id (blanks in place of tabs?)"
