@@ -39,7 +39,7 @@ test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
 
 browser-test: $(VENV)/.developer playwright  ## pages in chromium (SPANLOOM_CHROMIUM, if it is not on the path)
 	SPANLOOM_PLAYWRIGHT="$(SPANLOOM_PLAYWRIGHT)" OMP_NUM_THREADS=1 \
-	  $(BIN)/pytest -m browser -rs tests/page/test_browser.py tests/serve/test_site_browser.py
+	  $(BIN)/pytest -m browser -rs tests/viewer/test_browser.py tests/serve/test_site_browser.py
 
 playwright: $(SPANLOOM_PLAYWRIGHT)
 
@@ -50,9 +50,9 @@ build/playwright/node_modules/playwright-core:
 spanloom-en: $(VENV)/.user  ## learn the default model anew, hours (DATA: datasets of spanloom glad prepare)
 	$(RELEASE) --run runs/spanloom-en-first -o runs/spanloom-en-joint --rows runs/rows
 	$(RELEASE) --run runs/spanloom-en -o src/spanloom/models/spanloom-en --rows benchmarks/results/spanloom-en \
-	  --set start=runs/spanloom-en-joint --set stages.0.epochs=2.5 --set stages.0.evaluate_every=1.25 \
-	  --set stages.0.lr.trunk=3e-4 --set stages.0.lr.rest=1.5e-3 \
-	  --set stages.0.weights.dependency=2 --set stages.0.weights.ner=0.5
+	  --set init_from=runs/spanloom-en-joint --set stages.0.epochs=2.5 --set stages.0.eval_every_epochs=1.25 \
+	  --set stages.0.lr.encoder=3e-4 --set stages.0.lr.task=1.5e-3 \
+	  --set stages.0.loss_weights.dependency=2 --set stages.0.loss_weights.ner=0.5
 
 docs: $(VENV)/.developer  ## the documentation as pages, build/docs/index.html; warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

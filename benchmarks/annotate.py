@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spanloom.corpora import folder as corpora
 from spanloom.glad.speed import speeds
-from spanloom.model import folder
+from spanloom.model import serialization
 
 
 def main() -> None:
@@ -26,8 +26,8 @@ def main() -> None:
     arguments.add_argument("--repeat", type=int, default=5)
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
-    model = folder.load(chosen.model, precision=chosen.precision, device="cpu")
-    texts = [each.bare() for each in corpora.read(chosen.data, chosen.split).documents]
+    model = serialization.load(chosen.model, precision=chosen.precision, device="cpu")
+    texts = [each.unannotated() for each in corpora.read(chosen.data, chosen.split).documents]
     found = speeds(model, texts, list(model.layers), rounds=chosen.repeat)
     if found.encoder is None or found.ratio is None:
         raise SystemExit("expected a model with a transformer that torch computes")

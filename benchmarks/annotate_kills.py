@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from processor import processor
 from serve import put
 
 SENTENCES = Path(__file__).parents[1] / "fixtures" / "wlp"
@@ -137,13 +138,6 @@ class Trial:
             "bytes": sum(map(len, self.expected.values())),
             "seconds_left_alone": round(self.seconds, 1),
         }
-
-
-def processor() -> str:
-    """The name of the processor (Linux)."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "unknown")
 
 
 def main() -> None:

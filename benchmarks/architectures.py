@@ -2,7 +2,7 @@
 
     python benchmarks/architectures.py [--only NAME ...] [--json FILE]
 
-Configurations and tokenizers are those of ``tests/encoders/published.py``: keys and values as the
+Configurations and tokenizers are those of ``tests/embedders/published.py``: keys and values as the
 published files have them, sizes and vocabularies smaller. Each encoder gets random weights, a
 recipe trains for an epoch with it, the model is saved, and loaded from its folder. "Equal" is: the
 vectors of a text with odd words, computed by the network that was trained and by the loaded one,
@@ -20,18 +20,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from processor import processor
 
 from spanloom.config import recipe as recipes
-from spanloom.data.batches import collate
-from spanloom.data.units import Sizes
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document
 from spanloom.errors import SpanloomError
-from spanloom.model import folder
+from spanloom.model import serialization
 from spanloom.model.model import Model
-from spanloom.training import start
+from spanloom.training import train
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path += [str(TESTS), str(TESTS / "encoders")]
+sys.path += [str(TESTS), str(TESTS / "embedders")]
 published, tiny = map(importlib.import_module, ("published", "tiny"))
 
 TEXT = "Add the cold buffer.\nDon't  mix 5ml (warm), or élan 中文 is lost."
@@ -39,11 +40,13 @@ TEXT = "Add the cold buffer.\nDon't  mix 5ml (warm), or élan 中文 is lost."
 
 def read(model: Model) -> tuple[torch.Tensor, Any]:
     """The vectors of the text's words, and their pieces."""
-    cut = model.cut(Document(TEXT))
-    units = list(model.tasks["steps"].reading.units(0, cut, Sizes(64, 64), model.prompt))
+    cut = model.tokenize(Document(TEXT))
+    units = list(
+        model.tasks["steps"].reader.instances(0, cut, InstanceLimits(64, 64), model.tokenize_prompt)
+    )
     with torch.inference_mode():
-        batch = collate(units, model.pieces, 64)
-        return model.network.eval().encode(batch, ["trunk"])["trunk"].words, cut.pieces
+        batch = collate(units, model.subword_tokenizer, 64)
+        return model.network.eval().encode(batch, ["trunk"])["trunk"].word_vectors, cut.pieces
 
 
 def tried(name: str, place: Path) -> dict[str, Any]:
@@ -52,21 +55,21 @@ def tried(name: str, place: Path) -> dict[str, Any]:
     tiny.recipe(place)
     recipe = recipes.load(place / "recipe.yaml")
     models: list[Model] = []
-    verify = start.verify
+    verify = train.verify
 
     def kept(model: Model, saved: Path) -> None:
         verify(model, saved)
         models.append(model)
 
-    start.verify = kept
+    train.verify = kept
     began = time.perf_counter()
     try:
-        start.train(recipe, place, place / "model", lambda line: None, device="cpu")
-        loaded = folder.load(place / "model", device="cpu", precision="fp32")
+        train.train(recipe, place, place / "model", lambda line: None, device="cpu")
+        loaded = serialization.load(place / "model", device="cpu", precision="fp32")
     except SpanloomError as error:
         return {"equal": False, "problem": str(error)}
     finally:
-        start.verify = verify
+        train.verify = verify
     (mine, cut), (theirs, again) = read(models[0]), read(loaded)
     return {
         "type": published.PUBLISHED[name][0]["model_type"],
@@ -74,12 +77,6 @@ def tried(name: str, place: Path) -> dict[str, Any]:
         "largest_difference": float((mine - theirs).abs().max()),
         "equal": bool(mine.equal(theirs)) and cut == again,
     }
-
-
-def processor() -> str:
-    """The name of the processor, as Linux has it."""
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        return next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ files in ``--scratch``. Then
 import argparse
 import json
 import os
-import platform
 import random
 import sys
 import tempfile
@@ -29,6 +28,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from processor import processor
 
 from spanloom.document import (
     MAIN,
@@ -42,12 +43,12 @@ from spanloom.document import (
     Note,
     Relation,
     Span,
-    content,
+    comparable,
 )
 from spanloom.errors import FormatError
 from spanloom.formats.brat import read
 from spanloom.formats.brat.append import append
-from spanloom.model.beside import beside
+from spanloom.model.merge_predictions import merge_predictions
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "formats" / "fixtures" / "brat"
 PIECES = ["\t", " ", "\n", "\r", "\r\n", ";", ":", "#", "*", "0", "9", "-1", "T1", "E1", "R1"]
@@ -81,7 +82,7 @@ def main() -> None:
                 error.add_note(f"case {number} of seed {chosen.seed}: {text!r} {ann!r}")
                 raise
     result = {
-        "processor": _processor(),
+        "processor": processor(),
         "cases": chosen.cases,
         "seed": chosen.seed,
         "documents": len(sources),
@@ -106,7 +107,7 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
     except FormatError:
         return Counter({"not_utf8_left_alone": 1})
     predicted, plain = _prediction(chance, old)
-    merge = partial(beside, predicted=predicted, plain=plain)
+    merge = partial(merge_predictions, predicted=predicted, plain=plain)
     count = append(root, "a", merge)
     after = _bytes(root)
     grown = after.get("a.ann", b"")
@@ -115,7 +116,7 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
     _must((count > 0) == (grown != (ann or b"")), "the count is wrong")
     reading = read.load(root / "a.txt")
     fresh = [each for each in reading.document.source.lines if each.file == ".ann"][-count:]
-    _must(not count or all(each.made for each in fresh), "an added line is not read")
+    _must(not count or all(each.annotation for each in fresh), "an added line is not read")
     _must(append(root, "a", merge) == 0, "the second time added something")
     _must(_bytes(root) == after, "the second time changed something")
     _same_said(old, predicted, reading.document, plain)
@@ -142,7 +143,7 @@ def _said(document: Document, twin: dict[str | None, str]) -> set[tuple[str, str
         )
         for layer in document.layers
     ]
-    layers = content(replace(document, layers=tuple(cut)))[3]
+    layers = comparable(replace(document, layers=tuple(cut)))[3]
     return {(twin.get(name, name), each) for name, said in layers for each in said}
 
 
@@ -171,7 +172,7 @@ def _groups(document: Document, twin: dict[str | None, str]) -> list[set[Any]]:
         for layer in document.layers
     ]
     cut += [Layer(key, notes=(Note(key, "probe", each),)) for each, key in probes.items()]
-    said = dict(content(replace(document, layers=tuple(cut)))[3]) if probes else {}
+    said = dict(comparable(replace(document, layers=tuple(cut)))[3]) if probes else {}
     return [
         {(twin.get(name, name), group.label, said[probes[each]]) for each in group.members}
         for name, group in found
@@ -334,14 +335,6 @@ def _bytes(root: Path) -> dict[str, bytes]:
 def _must(holds: bool, problem: str) -> None:
     if not holds:
         raise AssertionError(problem)
-
-
-def _processor() -> str:
-    """The processor's name, where the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

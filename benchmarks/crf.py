@@ -20,12 +20,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spanloom.structs.crf import Chain, best, log_partition, score
+from spanloom.decoding.crf import LinearChain, log_partition, path_score, viterbi
 
 SHAPES = ((32, 30, 9), (32, 60, 40), (8, 120, 100), (64, 25, 130))  # sequences, words, tags
 
 
-def scores(shape: tuple[int, int, int]) -> tuple[Chain, Tensor]:
+def scores(shape: tuple[int, int, int]) -> tuple[LinearChain, Tensor]:
     """Random scores that ask for gradients, and random gold tags."""
     torch.manual_seed(0)
     seqs, words, tags = shape
@@ -33,15 +33,15 @@ def scores(shape: tuple[int, int, int]) -> tuple[Chain, Tensor]:
     lengths[0] = words
     made = [torch.randn(*size) for size in (shape, (tags, tags), (tags,), (tags,))]
     emissions, *rest = (each.requires_grad_() for each in made)
-    return Chain(emissions, lengths, *rest), torch.randint(tags, (seqs, words))
+    return LinearChain(emissions, lengths, *rest), torch.randint(tags, (seqs, words))
 
 
-def leaves(chain: Chain) -> list[Tensor]:
+def leaves(chain: LinearChain) -> list[Tensor]:
     """What the gradient is taken by."""
     return [chain.emissions, chain.transitions, chain.starts, chain.ends]
 
 
-def beside(chain: Chain, module: Any) -> Any:
+def beside(chain: LinearChain, module: Any) -> Any:
     """pytorch-crf's layer with the very same transitions."""
     layer = module.CRF(len(chain.starts), batch_first=True)
     for name, each in (("", chain.transitions), ("start_", chain.starts), ("end_", chain.ends)):
@@ -49,13 +49,13 @@ def beside(chain: Chain, module: Any) -> Any:
     return layer
 
 
-def works(chain: Chain, gold: Tensor, layer: Any) -> dict[str, Callable[[], Any]]:
+def works(chain: LinearChain, gold: Tensor, layer: Any) -> dict[str, Callable[[], Any]]:
     """The four things to time: each returns what it found."""
-    mask = chain.seen()
+    mask = chain.word_mask()
     parts = [chain.emissions, layer.transitions, layer.start_transitions, layer.end_transitions]
 
     def train_ours() -> list[Tensor]:
-        total = (log_partition(chain) - score(chain, gold)).sum()
+        total = (log_partition(chain) - path_score(chain, gold)).sum()
         return [total, *torch.autograd.grad(total, leaves(chain))]
 
     def train_theirs() -> list[Tensor]:
@@ -63,7 +63,7 @@ def works(chain: Chain, gold: Tensor, layer: Any) -> dict[str, Callable[[], Any]
         return [total, *torch.autograd.grad(total, parts)]
 
     def decode_ours() -> list[list[int]]:
-        tags, _ = best(chain)
+        tags, _ = viterbi(chain)
         lengths = chain.lengths.tolist()
         return [row[:length] for row, length in zip(tags.tolist(), lengths, strict=True)]
 

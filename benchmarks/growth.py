@@ -17,7 +17,7 @@ from pathlib import Path
 from memory import peak
 
 from spanloom.document import Document
-from spanloom.model import folder
+from spanloom.model import serialization
 
 
 def text_of(path: Path, words: int) -> str:
@@ -35,7 +35,7 @@ def text_of(path: Path, words: int) -> str:
 
 def one(model: str, path: Path, words: int) -> dict[str, float]:
     """Annotate one text in this process."""
-    loaded = folder.load(model, device="cpu")
+    loaded = serialization.load(model, device="cpu")
     document = Document(text_of(path, words), name="long")
     next(loaded.annotate([Document("Ada met Bob.")]))  # what is made once is made
     begun = time.process_time()

@@ -24,7 +24,6 @@ import fcntl
 import io
 import json
 import os
-import platform
 import random
 import re
 import resource
@@ -40,6 +39,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from processor import processor
 
 from spanloom.cli import in_place
 from spanloom.document import Document, Layer, Relation, Span
@@ -64,7 +65,7 @@ def main() -> None:
     arguments.add_argument("--scratch", type=Path, help="a folder on the disk to be tried")
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
-    result: dict[str, Any] = {"processor": _processor(), "seed": chosen.seed}
+    result: dict[str, Any] = {"processor": processor(), "seed": chosen.seed}
     trials = {
         "kills": killed,
         "appends": appended,
@@ -392,14 +393,6 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def _processor() -> str:
-    """The processor's name, where the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from spanloom.model import folder, sharing
+from spanloom.model import serialization, sharing
 from spanloom.model.model import Model
 
 
@@ -21,15 +21,17 @@ def widened(model: Model, width: int) -> Model:
     """The same model with freshly made heads for spans of up to ``width`` words."""
     collected = {
         name: {**each, "width": width} if "width" in each else each
-        for name, each in model.recipe.collected.items()
+        for name, each in model.recipe.vocabulary.items()
     }
-    recipe = model.recipe.model_copy(update={"collected": collected})
+    recipe = model.recipe.model_copy(update={"vocabulary": collected})
     tasks = sharing.tasks(recipe)
     torch.manual_seed(1)
     for name, task in tasks.items():
-        place = model.network.places[name].head
-        model.network.heads[place] = task.head(model.network.grounds[place]).eval()
-    return Model(recipe, model.split, model.pieces, model.network, tasks, model.compute)
+        place = model.network.routes[name].head
+        model.network.heads[place] = task.build_head(model.network.head_input_specs[place]).eval()
+    return Model(
+        recipe, model.word_tokenizer, model.subword_tokenizer, model.network, tasks, model.compute
+    )
 
 
 def peak() -> float:
@@ -45,7 +47,7 @@ def main() -> None:
     arguments.add_argument("--width", type=int, default=30)
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
-    model = widened(folder.load(chosen.model, device="cpu"), chosen.width)
+    model = widened(serialization.load(chosen.model, device="cpu"), chosen.width)
     model("Add 5 ml of the buffer to the tube.")
     before = peak()
     plenty = "add five drops of cold buffer to the tube and mix gently by hand".split()

@@ -14,7 +14,6 @@ second at least, the next one's seconds by its own. Beside these, a document of 
 import argparse
 import json
 import logging
-import platform
 import random
 import subprocess
 import sys
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from memory import peak
+from processor import processor
 
 from spanloom.document import Document
-from spanloom.model import folder
+from spanloom.model import serialization
 
 SAID = """the a of cell protein buffer water add mix Ada Bob London company bought runs quickly red
 small binds gene mouse in on with and that which he she it they said was were is are has had because
@@ -54,13 +54,13 @@ def text_of(case: str, size: int) -> str:
 def one(model: str | None, case: str, size: int, layers: str) -> dict[str, Any]:
     """Annotate one text in this process."""
     logging.getLogger("spanloom").setLevel(logging.ERROR)
-    loaded = folder.load(model, device="cpu")
+    loaded = serialization.load(model, device="cpu")
     names = None if layers == "all" else layers.split(",")
     next(loaded.annotate([Document("Ada met Bob.")], names))  # what is made once is made
     held = round(peak())
     document = Document(text_of(case, size))
     begun = time.process_time()
-    found = next(loaded.annotate([document], names, cuts=True))
+    found = next(loaded.annotate([document], names, with_tokens=True))
     seconds = time.process_time() - begun
     return {
         "case": case,
@@ -93,14 +93,6 @@ def twice(rows: list[dict[str, Any]]) -> float:
             scale = 2 * short["size"] / long["size"]
             costs.append(long["seconds"] / short["seconds"] * scale)
     return round(max(costs, default=0.0), 2)
-
-
-def processor() -> str:
-    """Return the processor's name."""
-    lines = Path("/proc/cpuinfo")
-    said = lines.read_text("utf-8").splitlines() if lines.exists() else []
-    names = (line.partition(":")[2].strip() for line in said if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
 
 
 def main() -> None:

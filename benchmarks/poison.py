@@ -11,22 +11,19 @@ from the moment when a request was due. The rate should load the machine, but no
 import argparse
 import asyncio
 import os
-import platform
 import random
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serve import WORDS, Seen, put, reply, request, share
+from processor import processor
+from serve import WORDS, Seen, put, reply, request, share, started
 
 DEFAULT = Path(__file__).parents[1] / "src/spanloom/models/spanloom-en"
 LENGTH = 37_733
@@ -39,31 +36,13 @@ def poison() -> str:
     return " ".join(islice(cycle(chosen), LENGTH))[:LENGTH]
 
 
-@contextmanager
-def started(model: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Start a server on a free port; its address and its process."""
-    command = [sys.executable, "-m", "spanloom", "serve", "-m", str(model), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            for line in process.stderr:
-                print(line, end="", file=sys.stderr)
-                if found := re.search(r"http://\S+:\d+", line):
-                    yield found[0], process
-                    break
-            else:
-                raise SystemExit("the server did not start")
-        finally:
-            process.kill()
-
-
 async def usual(url: str, row: int, end: float, chosen: argparse.Namespace, seen: Seen) -> None:
     """Send short texts at a fixed rate, each client a little later than the one before it."""
     place, chance, gap = urlsplit(url), random.Random(row), chosen.clients / chosen.rate
     due = time.monotonic() + gap * row / chosen.clients
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     try:
-        while due < end:
+        while due < end and time.monotonic() < end:  # what is due later is never sent
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             if reader.at_eof():  # closed while nothing was asked
                 return
@@ -128,6 +107,7 @@ async def ended(
         code: int | None = await asyncio.to_thread(process.wait, LATE)
     except subprocess.TimeoutExpired:
         code = None
+        process.kill()
     seconds = time.monotonic() - began
     await asyncio.wait(asking, timeout=5)
     for each in asking:
@@ -159,12 +139,6 @@ def told(seen: Seen) -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """What the machine calls its processor."""
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return f"{found[1] if found else platform.processor()}, {os.cpu_count()} processors"
-
-
 def measured(chosen: argparse.Namespace) -> dict[str, Any]:
     """Both phases and the end, of one server."""
     with started(chosen.model) as (url, process):
@@ -177,7 +151,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         end = asyncio.run(ended(url, process, chosen))
     times = [each for seconds in bad.seconds.values() for each in seconds]
     return {
-        "processor": processor(),
+        "processor": f"{processor()}, {os.cpu_count()} processors",
         "seconds": chosen.seconds,
         "clients": chosen.clients,
         "rate": chosen.rate,

@@ -24,8 +24,8 @@ from spanloom.corpora import folder as corpora
 from spanloom.document import Document
 from spanloom.errors import PackageMissing
 from spanloom.glad.speed import first, recorded
-from spanloom.model import folder
-from spanloom.model.evaluation import as_learnt, scored, source
+from spanloom.model import serialization
+from spanloom.model.evaluation import evaluate_task, map_to_task_labels, source
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 
@@ -41,7 +41,7 @@ def loaded(place: str) -> tuple[dict[str, Model], Figures]:
     for name in names:
         began = time.process_time()
         try:
-            models[name] = folder.load(place, device="cpu", precision=name)
+            models[name] = serialization.load(place, device="cpu", precision=name)
         except PackageMissing as missing:
             print(f"left out: {missing}")
         seconds[name] = round(time.process_time() - began, 2)
@@ -64,7 +64,7 @@ def annotated(model: Model, texts: Sequence[Document]) -> None:
 def mixed(model: Model, reads: Sequence[Read]) -> list[Tensor]:
     """The mixed layers of windows."""
     with torch.inference_mode(), model.compute.autocast():
-        return [model.network.transformer.mixed(read) for read in reads]
+        return [model.network.transformer.mix_layers(read) for read in reads]
 
 
 def in_turn(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -103,11 +103,11 @@ def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
     """The scores of all tasks that the corpus has gold for, in percent."""
     found = {}
     for name, task in model.tasks.items():
-        if not task.annotates:
+        if not task.predicts:
             continue
-        seen = as_learnt(model.recipe, name, source(model.recipe, name, data), documents)
-        report = scored(model, name, seen, lambda told: None)
-        figures = {} if report is None else task.figures(report)
+        seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
+        report = evaluate_task(model, name, seen, lambda told: None)
+        figures = {} if report is None else task.metrics(report)
         found |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
     return found
 
@@ -127,8 +127,8 @@ def main() -> None:
     base = models[BASE]
     if base.network.transformer is None:
         raise SystemExit("expected a model with a transformer")
-    texts = first(base, [each.bare() for each in documents], chosen.words)
-    words = sum(len(base.cut(each).words) for each in texts)
+    texts = first(base, [each.unannotated() for each in documents], chosen.words)
+    words = sum(len(base.tokenize(each).words) for each in texts)
     reads = windows(base, texts)
     whole = {name: lambda model=each: annotated(model, texts) for name, each in models.items()}
     alone = {name: lambda model=each: mixed(model, reads) for name, each in models.items()}

@@ -1,7 +1,7 @@
 """Universal Dependencies from raw text: our words and sentences, and what a model says of them.
 
-    python benchmarks/raw_text.py MODEL TREEBANK.conllu [--words treebank --sentences rule] \\
-        [--json FILE]
+    python benchmarks/raw_text.py MODEL TREEBANK.conllu \\
+        [--words treebank --sentences punctuation] [--json FILE]
 
 The treebank's sentences are joined to paragraphs as its comments say, a blank line between two. The
 model reads nothing else; its parts of speech, trees and words are scored by ``spanloom score
@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from spanloom.config.options import options
-from spanloom.config.yaml import Where
+from spanloom.config.options import validate_options
+from spanloom.config.yaml import SourceLocation
 from spanloom.document import Document
 from spanloom.formats import conllu
-from spanloom.model import folder
-from spanloom.model.evaluation import LOG, note
+from spanloom.model import serialization
+from spanloom.model.evaluation import LOG, log_test_evaluation
 from spanloom.scoring import ud_eval
-from spanloom.words import SENTENCE_SPLITTERS, SPLITTERS, splitter
+from spanloom.tokenization import SENTENCE_SPLITTERS, TOKENIZERS, word_tokenizer
 
 TEXT, BREAKS = "# text = ", ("# newdoc", "# newpar")
 TEST = "-test"  # a treebank so called is a test set, and each look at it is noted
@@ -51,20 +51,22 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("model")
     arguments.add_argument("treebank", type=Path)
-    arguments.add_argument("--words", choices=SPLITTERS)
+    arguments.add_argument("--words", choices=TOKENIZERS)
     arguments.add_argument("--sentences", choices=SENTENCE_SPLITTERS)
     arguments.add_argument("--json", type=Path)
     chosen = arguments.parse_args()
-    model = folder.load(chosen.model)
-    asked = model.recipe.words
+    model = serialization.load(chosen.model)
+    asked = model.recipe.tokenization
     cut = {
-        "words": chosen.words or asked.splitter,
-        "sentences": chosen.sentences or asked.sentences,
+        "words": chosen.words or asked.tokenizer,
+        "sentences": chosen.sentences or asked.sentence_splitter,
     }
-    model = replace(model, split=splitter(**cut))
+    model = replace(model, split=word_tokenizer(**cut))
     text = "\n\n".join(paragraphs(chosen.treebank.read_text(encoding="utf-8")))
-    said = model.annotate([Document(text, name=chosen.treebank.stem)], cuts=True)
-    columns = options(conllu.Columns, {"complete": True, "contractions": True}, Where("columns"))
+    said = model.annotate([Document(text, name=chosen.treebank.stem)], with_tokens=True)
+    columns = validate_options(
+        conllu.Columns, {"complete": True, "contractions": True}, SourceLocation("columns")
+    )
     with tempfile.TemporaryDirectory() as place:
         predicted = Path(place, "predicted.conllu")
         predicted.write_text(conllu.dumps(said, options=columns), encoding="utf-8")
@@ -74,7 +76,9 @@ def main() -> None:
         figures = {name: each["f1"] / 100 for name, each in scores["printed"].items()}
         name, raw = chosen.treebank.stem, Document(text, name=chosen.treebank.stem)
         command = f"benchmarks/raw_text.py MODEL {chosen.treebank.name}"
-        note(LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": figures})
+        log_test_evaluation(
+            LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": figures}
+        )
     if chosen.json:
         result = {
             "treebank": chosen.treebank.stem,

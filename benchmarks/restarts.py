@@ -89,7 +89,7 @@ def main() -> None:
     chance = random.Random(1)
     for _ in range(chosen.rounds):
         with started(chosen.model) as (url, process):
-            seen = asyncio.run(ended(url, process, chosen.clients, chance.uniform(0.3, 1.2)))
+            seen = asyncio.run(ended(url, process.pid, chosen.clients, chance.uniform(0.3, 1.2)))
         answered.update(seen.answered)
         before = [each for each in seen.closed if each < seen.told - chosen.margin]
         lost, late = lost + len(before), late + len(seen.closed) - len(before)

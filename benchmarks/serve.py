@@ -112,8 +112,8 @@ async def load(url: str, chosen: argparse.Namespace, seen: Seen | None = None) -
 
 
 @contextmanager
-def started(model: Path) -> Iterator[tuple[str, int]]:
-    """Start a server on a free port; its address and the number of its process."""
+def started(model: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start a server on a free port; its address and its process."""
     command = [sys.executable, "-m", "spanloom", "serve", "-m", str(model), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -121,7 +121,7 @@ def started(model: Path) -> Iterator[tuple[str, int]]:
             for line in process.stderr:
                 print(line, end="", file=sys.stderr)
                 if found := re.search(r"http://\S+:\d+", line):
-                    yield found[0], process.pid
+                    yield found[0], process
                     break
             else:
                 raise SystemExit("the server did not start")
@@ -180,9 +180,9 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
     with started(chosen.model) as (url, process):
         short = argparse.Namespace(**{**vars(chosen), "seconds": chosen.warm})
         asyncio.run(load(url, short))
-        before = resident(process)
+        before = resident(process.pid)
         seen = asyncio.run(load(url, chosen))
-        after = resident(process)
+        after = resident(process.pid)
         return {**told(seen, chosen), "memory_mb": [round(before, 1), round(after, 1)]}
 
 

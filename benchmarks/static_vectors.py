@@ -20,11 +20,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from spanloom.atomic_io import write_file
 from spanloom.corpora import folder
-from spanloom.encoders import transformer
+from spanloom.embedders import transformer
 from spanloom.model import build
-from spanloom.storage import write_file
-from spanloom.words import given, spacy_words
+from spanloom.tokenization import given_words, spacy_words
 
 SPLIT = "train"
 _AT_ONCE = 256  # words read at once
@@ -37,7 +37,7 @@ def forms(data: Path, novels: Path, most: int) -> list[str]:
     ours: Counter[str] = Counter()
     for split in sorted(data.glob(f"*/{SPLIT}")):
         for document in folder.read(split.parent, SPLIT).documents:
-            text, found = document.text, given(document)
+            text, found = document.text, given_words(document)
             ours.update(text[a:b] for a, b in (found.words if found else spacy_words(text)))
     theirs: Counter[str] = Counter()
     for path in sorted(novels.glob("*.txt.gz")):
@@ -53,7 +53,7 @@ def read(words: Sequence[str]) -> Float[Tensor, "word dim"]:
     """Have the encoder read each word by itself."""
     source = transformer.source("minilm", Path())
     encoder = transformer.pretrained(source, transformer.Options()).eval()
-    cut = build.cutter(source)
+    cut = build.load_tokenizer(source)
     pieces = [torch.tensor(cut.prefix + ids + cut.suffix) for ids in cut(words)]
     order = sorted(range(len(words)), key=lambda row: len(pieces[row]))
     made = torch.empty(len(words), encoder.get_input_embeddings().weight.shape[1])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spanloom.structs import cky, mst
+from spanloom.decoding import cky, mst
 
 SIZES = (25, 50, 100)
 DRAWS = 20
@@ -46,9 +46,9 @@ def spans(draw: np.random.Generator, n: int, ahead: float) -> np.ndarray:
 
 
 SEARCHES: dict[str, tuple[Callable[..., np.ndarray], Callable[[np.ndarray], object]]] = {
-    "spanning": (arcs, mst.spanning),
-    "projective": (arcs, mst.projective),
-    "cky": (spans, cky.best),
+    "spanning": (arcs, mst.chu_liu_edmonds),
+    "projective": (arcs, mst.eisner),
+    "cky": (spans, cky.cky_decode),
     "top_down": (spans, cky.top_down),
 }
 

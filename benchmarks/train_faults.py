@@ -27,7 +27,6 @@ import errno
 import hashlib
 import json
 import os
-import platform
 import random
 import shutil
 import signal
@@ -41,6 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from processor import processor
 from serve import put
 
 HERE = Path(__file__).resolve().parent
@@ -54,14 +54,19 @@ ASIDE, MANIFEST, SECONDS = ".state.old-*", "manifest.json", 300.0
 
 def recipe(epochs: float) -> dict[str, Any]:
     """Two stages over two tasks, with what training keeps: averages, the best, each task's best."""
-    data, stage = str(TINY / "steps"), {"batch": 96, "average": 0.9, "precision": "fp32"}
-    both = {"tasks": ["steps", "names"], "epochs": epochs, "keep_each": True, "accumulate": 2}
-    both |= {"schedule": "plateau", "evaluate_every": 0.5}
+    data, stage = str(TINY / "steps"), {"batch_words": 96, "ema_decay": 0.9, "precision": "fp32"}
+    both = {
+        "tasks": ["steps", "names"],
+        "epochs": epochs,
+        "save_best_per_task": True,
+        "gradient_accumulation_steps": 2,
+    }
+    both |= {"lr_schedule": "plateau", "eval_every_epochs": 0.5}
     return {
-        "trunk": [{"transformer": str(TINY / "encoder"), "start": "random"}],
+        "trunk": [{"transformer": str(TINY / "encoder"), "init": "random"}],
         "tasks": {
-            "steps": {"data": data, "kind": "relations", "size": 16},
-            "names": {"data": data, "kind": "entities", "size": 16},
+            "steps": {"data": data, "kind": "relations", "hidden_size": 16},
+            "names": {"data": data, "kind": "entities", "hidden_size": 16},
         },
         "stages": [stage | both, stage | {"tasks": ["steps"], "epochs": epochs}],
         "window": 64,
@@ -104,7 +109,7 @@ def kept(out: Path) -> int:
     if not place.exists():
         place = aside[-1] if aside else place
     try:
-        return int(json.loads((place / "progress.json").read_bytes())["updates"])
+        return int(json.loads((place / "progress.json").read_bytes())["global_step"])
     except OSError:
         return -1
 
@@ -124,11 +129,11 @@ def logged(out: Path) -> list[int]:
 def run(recipe_path: Path, out: Path) -> None:
     """Train in this process, a checkpoint after each update, going on where one is."""
     from spanloom.config import recipe as recipes
-    from spanloom.training.loop import Pace
-    from spanloom.training.start import train
+    from spanloom.training.loop import LogIntervals
+    from spanloom.training.train import train
 
     read = recipes.load(recipe_path)
-    pace = Pace(checkpoint=0, log=1)
+    pace = LogIntervals(checkpoint=0, log=1)
     train(read, recipe_path.parent, out, lambda line: None, resume=True, pace=pace, device="cpu")
 
 
@@ -304,7 +309,7 @@ def _training(process: subprocess.Popen[str]) -> Iterator[str]:
 
 def told(folder: Path, path: Path, wanted: int, number: int, chance: random.Random) -> Tally:
     """Tell runs under torchrun to end, at random moments of their training."""
-    from spanloom.training.start import unfinished
+    from spanloom.training.train import unfinished
 
     tally, whole, port = Tally(), folder / f"together-{number}", chance.randint(20_000, 50_000)
     process = torchrun(path, whole, port)
@@ -378,13 +383,6 @@ def preloaded(folder: Path) -> None:
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
-def processor() -> str:
-    """The name of this machine's processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.split(": ")[1] for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
 def main() -> None:
     """Do all kinds of hits, print, and save where that is asked for."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -419,7 +417,7 @@ def measured(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from spanloom.config import recipe as recipes
-    from spanloom.training.start import fresh
+    from spanloom.training.train import fresh
 
     torch.set_num_threads(1)
     alone, together = folder / "alone.json", folder / "together.json"

@@ -1,4 +1,4 @@
-"""Write docs/formats.md: every format, what it is, its options and its sample.
+"""Write docs/formats.md: each format with its description, options and example.
 
 Example: python docs/formats.py
 """
@@ -12,18 +12,19 @@ from spanloom.formats._base import Format
 
 HEAD = """# Formats
 
-`spanloom convert IN OUT` reads and writes all of them; `spanloom check`, `train` and `init` read
-them too. A format is guessed from the file, and said; `--from` and `--to` name one, `--read
-KEY=VALUE` and `--write KEY=VALUE` set its options (lists: `"columns=[word, entities]"`). What a
-format has no place for is counted and said; with `--strict` it makes the exit code 1. brat (folders
-of `.txt` and `.ann`) is the format of corpora: it holds everything but scores, and parts spans
-where a line ends. `--read encoding=latin-1` reads brat files that are not UTF-8. Formats of words
-get the splitter `fine` and sentences by rules where a document gives none, and `columns` a column
-for each layer that there is.
-In Python each is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
+`spanloom convert IN OUT` reads and writes all of these formats; `spanloom check`, `train` and
+`init` read them. The format is guessed from the file, and the command says which one it is.
+`--from` and `--to` name a format; `--read KEY=VALUE` and `--write KEY=VALUE` set its options
+(lists: `"columns=[word, entities]"`). The command counts and reports what a format cannot hold;
+with `--strict` the exit code is then 1. Corpora are in brat (folders of `.txt` and `.ann`): it
+holds everything but scores, and a span over a line end has one fragment per line. `--read
+encoding=latin-1` reads brat files that are not UTF-8. If a document gives no words and a format
+needs them, the tokenizer `char-class` and the sentence splitter `punctuation` are used, and
+`columns` writes one column per layer.
+In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 
-Given words stand in the layer `words`, sentences in `sentences`; every layer of annotation has
-spans of its own. This page is made by `python docs/formats.py`.
+The layer `words` has the given words and `sentences` the given sentences; every layer of annotation
+has spans of its own. `python docs/formats.py` makes this page.
 """
 
 
@@ -33,22 +34,24 @@ def page() -> str:
 
 
 def section(name: str) -> str:
-    """Return what is said of one format."""
+    """Return the section of one format."""
     form = _files.load(name)
     said = (import_module(f"spanloom.formats.{name}").__doc__ or "").strip()
     facts = [f"Files end in {', '.join(f'`{each}`' for each in form.suffixes)}."]
-    facts += [f"Beside it: `{key}`, usually `{file}`." for key, file in form.beside.items()]
+    facts += [
+        f"Companion file: `{key}`, by default `{file}`." for key, file in form.sidecars.items()
+    ]
     for key, field in form.options.model_fields.items():
-        facts.append(f"Option `{key}`: {field.description or ''} (usually `{field.default!r}`)")
+        facts.append(f"Option `{key}`: {field.description or ''} (default `{field.default!r}`)")
     listed = "\n".join(f"* {each}" for each in facts)
     return f"\n## {name}\n\n{said}\n\n{listed}\n{sample(form)}"
 
 
 def sample(form: Format) -> str:
-    """Return a format's sample as a block; bytes are not shown."""
+    """Return a format's example as a code block; binary examples are not shown."""
     if form.binary:
         return ""
-    texts = form.sample if form.beside else {"": form.sample}
+    texts = form.example if form.sidecars else {"": form.example}
     return "".join(f"\n````text\n{_plain(text)}\n````\n" for text in texts.values())
 
 

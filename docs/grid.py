@@ -7,9 +7,9 @@ import numpy as np
 from ten_tasks import NONE, main_figure, rank, spread, table
 
 from spanloom.glad.grid import ALONE, COLUMNS, TUNED
-from spanloom.glad.row import Row, load_all
+from spanloom.glad.result import Result, load_results
 from spanloom.metrics.bootstrap import paired
-from spanloom.metrics.tally import Tally, loads
+from spanloom.metrics.per_document import DocumentCounts, loads
 
 SURE, FEW = 0.05, 10  # of fewer documents nothing is said
 HEAD = ("task", "dataset", "figure", *COLUMNS, "minutes alone and tuned", "seeds")
@@ -23,15 +23,15 @@ def grid(folder: Path) -> str:
     it. The numbers of several seeds are added up document by document. Raises ``ValueError`` where
     two rows are of one column, task, dataset and seed.
     """
-    lines: dict[tuple[int, str, str], dict[str, list[Row]]] = {}
-    for row in sorted(load_all(folder), key=lambda row: row.seed):
+    lines: dict[tuple[int, str, str], dict[str, list[Result]]] = {}
+    for row in sorted(load_results(folder), key=lambda row: row.seed):
         line = rank(row.kind), row.task, row.dataset
         lines.setdefault(line, {}).setdefault(row.recipe, []).append(row)
     made = [_line(columns) for _, columns in sorted(lines.items(), key=lambda item: item[0])]
     return table(HEAD, made) if made else NONE
 
 
-def _line(columns: Mapping[str, Sequence[Row]]) -> list[str]:
+def _line(columns: Mapping[str, Sequence[Result]]) -> list[str]:
     one = next(iter(columns.values()))[0]
     figure = main_figure(one)
     every = [row for rows in columns.values() for row in rows]
@@ -51,7 +51,7 @@ def _line(columns: Mapping[str, Sequence[Row]]) -> list[str]:
     ]
 
 
-def _cell(name: str, figure: str, columns: Mapping[str, Sequence[Row]]) -> str:
+def _cell(name: str, figure: str, columns: Mapping[str, Sequence[Result]]) -> str:
     rows = columns.get(name, ())
     said = spread([100 * row.figures[figure] for row in rows], "{:.2f}", both=True)
     if name == ALONE:
@@ -65,11 +65,13 @@ def _cell(name: str, figure: str, columns: Mapping[str, Sequence[Row]]) -> str:
     return f"{said} {'↑' if mine.value > alone.value else '↓'}" if chance < SURE else said
 
 
-def _sum(figure: str, columns: Mapping[str, Sequence[Row]], name: str, other: str) -> Tally | None:
+def _sum(
+    figure: str, columns: Mapping[str, Sequence[Result]], name: str, other: str
+) -> DocumentCounts | None:
     """A column's numbers, of the seeds that another has too; None where some are not known."""
     seeds = {row.seed for row in columns.get(other, ())}
     rows = [row for row in columns.get(name, ()) if row.seed in seeds]
     if not rows or not all(figure in row.tallies for row in rows):
         return None
     tallies = [loads(row.tallies[figure]) for row in rows]
-    return Tally(tallies[0].figure, np.sum([each.rows for each in tallies], axis=0))
+    return DocumentCounts(tallies[0].spec, np.sum([each.rows for each in tallies], axis=0))

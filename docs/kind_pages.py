@@ -1,4 +1,4 @@
-"""Write a page and a drawing for each kind of task, made from its sample."""
+"""Write a page and a drawing for each kind of task, made from its example."""
 
 from importlib import import_module
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any
 from spanloom import tasks
 from spanloom.document import Document
 from spanloom.formats.brat import write
-from spanloom.page import html
+from spanloom.viewer import html
 
 HEAD = """# {name}
 
 {said}
 
-## A sample
+## Example
 
 {drawing}
 
@@ -22,11 +22,11 @@ HEAD = """# {name}
 ## In a recipe
 
 ```yaml
-trunk: [{{transformer: minilm, embeddings: frozen, spelling: true}}]
+trunk: [{{transformer: minilm, freeze_embeddings: true, casing_embeddings: true}}]
 tasks:
   mine: {{data: mydata, kind: {name}}}
 stages:
-  - {{tasks: [mine], epochs: 8, lr: {{trunk: 4e-4, rest: 2e-3}}}}
+  - {{tasks: [mine], epochs: 8, lr: {{encoder: 4e-4, task: 2e-3}}}}
 ```
 
 ## Options
@@ -39,7 +39,7 @@ DRAWN = """```{{raw}} html
 ```"""
 INDEX = """# Kinds of task
 
-A page for each, made from its sample: what the annotation looks like, and what a recipe can say.
+Each kind has a page with an example of its annotation and the options of a recipe.
 
 ```{{toctree}}
 :maxdepth: 1
@@ -55,14 +55,14 @@ def pages(out: Path, drawn: Path) -> None:
     drawn.mkdir(parents=True, exist_ok=True)
     names = tasks.names()
     for name in names:
-        sample = tasks.load(name).sample
+        sample = tasks.load(name).example
         (drawn / f"{name}.html").write_text(html.render([sample], title=name), encoding="utf-8")
         (out / f"{name}.md").write_text(page(name, sample), encoding="utf-8")
     (out / "index.md").write_text(INDEX.format(names="\n".join(names)), encoding="utf-8")
 
 
 def page(name: str, sample: Document) -> str:
-    """Return what is said of one kind."""
+    """Return the page of one kind."""
     said = (import_module(f"spanloom.tasks.{name}").__doc__ or "").strip()
     return HEAD.format(
         name=name,
@@ -74,7 +74,7 @@ def page(name: str, sample: Document) -> str:
 
 
 def _files(sample: Document) -> str:
-    """The sample as brat has it."""
+    """Return the example as brat files."""
     parts = {".txt": sample.text, **write.parts(sample)}
     shown = [
         f"`sample{suffix}`\n\n````text\n{text.rstrip()}\n````" for suffix, text in parts.items()
@@ -83,7 +83,7 @@ def _files(sample: Document) -> str:
 
 
 def _options(fields: dict[str, Any]) -> str:
-    lines = ["| option | usually | what it does |", "|---|---|---|"]
+    lines = ["| option | default | what it does |", "|---|---|---|"]
     for key, field in fields.items():
         usual = "" if field.is_required() else f"`{field.default!r}`"
         lines.append(
@@ -93,5 +93,5 @@ def _options(fields: dict[str, Any]) -> str:
 
 
 def _literal(said: str) -> str:
-    """A docstring as Markdown: what is indented in it is a block as it stands."""
+    """Return a docstring as Markdown: indented text is a literal block."""
     return said.replace("::\n", ":\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 from ten_tasks import main_figure, table
 
 from spanloom.glad.grid import ALONE
-from spanloom.glad.row import Row, load_all
+from spanloom.glad.result import Result, load_results
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -26,7 +26,7 @@ SAYS = {
     "constituency": "constituents",
     "ner": "names: persons, places, organizations, works, events",
     "mentions": "nested mentions of ten kinds of entity",
-    "coreference": "which mentions mean the same",
+    "coreference": "mentions of the same thing",
     "srl": "predicates and their PropBank arguments",
     "openie": "open relations: predicate and arguments",
     "relations": "on request: nine relations between two nominals; `Other` is not scored",
@@ -44,16 +44,16 @@ PEERS = {  # layer: what peers trained on the same data are called, their files,
     "upos": (("spaCy's small one", "spacy-ewt", "tags"), ("token head", "hf_tokens-ewt", "tags")),
     "dependency": (("spaCy's small one", "spacy-ewt", "las"),),
 }
-HEAD = ("layer", "what it says", "test", "learnt alone", "others on the same data")
+HEAD = ("layer", "contents", "test", "single-task model", "others on the same data")
 
 
-def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
+def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
     """Return a line a layer; ``ValueError`` for one that is not described here.
 
     ``alone`` are rows of models of one task, told where test set, labels and figures are the same,
     the first of several; ``peers`` is the folder with what others reached.
     """
-    by_task: dict[str, list[Row]] = {}
+    by_task: dict[str, list[Result]] = {}
     for row in rows:
         by_task.setdefault(row.task, []).append(row)
     unknown = set(by_task) - set(SAYS)
@@ -76,7 +76,7 @@ def layers(rows: Sequence[Row], alone: Sequence[Row], peers: Path) -> str:
     return table(HEAD, lines)
 
 
-def _single(row: Row, alone: Sequence[Row]) -> Row | None:
+def _single(row: Result, alone: Sequence[Result]) -> Result | None:
     """A model of the row's task alone on the same test set, scored alike."""
     wanted = row.dataset, row.kind, tuple(row.labels), ()
     found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
@@ -85,12 +85,12 @@ def _single(row: Row, alone: Sequence[Row]) -> Row | None:
     return next((e for e in known if not tags or row.task in (e.task, *e.recipe.split("-"))), None)
 
 
-def _names(row: Row) -> tuple[str, ...]:
+def _names(row: Result) -> tuple[str, ...]:
     figure = main_figure(row)
     return *BESIDE.get(figure, ()), figure
 
 
-def _figures(row: Row, like: Row) -> str:
+def _figures(row: Result, like: Result) -> str:
     """The figures of a row that stand for another."""
     return ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in _names(like))
 
@@ -102,9 +102,9 @@ def _peer(folder: Path, called: str, file: str, figure: str) -> str:
 
 def written(text: str) -> str:
     """Return README with its table as the saved rows have it."""
-    rows = sorted(load_all(RESULTS / "spanloom-en"), key=lambda row: row.dataset)
-    grid = [row for row in load_all(RESULTS / "grid-spanloom-en") if row.recipe == ALONE]
-    made = layers(rows, [*grid, *load_all(RESULTS / "glad")], RESULTS / "peers")
+    rows = sorted(load_results(RESULTS / "spanloom-en"), key=lambda row: row.dataset)
+    grid = [row for row in load_results(RESULTS / "grid-spanloom-en") if row.recipe == ALONE]
+    made = layers(rows, [*grid, *load_results(RESULTS / "glad")], RESULTS / "peers")
     return _MARKED.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
 
 

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from spanloom.config import yaml
-from spanloom.glad.row import Row, load_all
+from spanloom.glad.result import Result, load_results
 
 NONE = "No row yet.\n"
 HEAD = (
@@ -26,7 +26,7 @@ TASKS = {  # kinds of tasks in the order of SpanRel, table 3, and what people ca
     "entities": "named entities, mentions",
     "relations": "entities and relations",
     "coreference": "coreference",
-    "roles": "semantic roles",
+    "srl": "semantic roles",
     "openie": "open IE",
     "aspects": "aspects",
     "opinions": "opinions",
@@ -45,8 +45,8 @@ class Asked:
 def ten_tasks(rows: Path, asked: Path) -> str:
     """Return the table of all rows, seeds of one recipe on one line, those of a task together."""
     said = yaml.load(asked).data
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in sorted(load_all(rows), key=_order):
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for row in sorted(load_results(rows), key=_order):
         groups.setdefault((*_order(row)[:-1],), []).append(row)
     lines = [_line(each, _asked(said, each[0])) for each in groups.values()]
     return table(HEAD, lines) if lines else NONE
@@ -76,17 +76,17 @@ def rank(kind: str) -> int:
     return known.index(kind) if kind in known else len(known)
 
 
-def main_figure(row: Row) -> str:
+def main_figure(row: Result) -> str:
     """Return the figure by which rows of one task are compared."""
     return next((name for name in MAIN if name in row.figures), row.main[0])
 
 
-def _order(row: Row) -> tuple[Any, ...]:
+def _order(row: Result) -> tuple[Any, ...]:
     told = bool(row.given)
     return rank(row.kind), row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
 
 
-def _asked(said: Mapping[str, Any], row: Row) -> Asked:
+def _asked(said: Mapping[str, Any], row: Result) -> Asked:
     """What is asked of a row; that of gold spans only where they were given, and so on.
 
     Nothing of one whose labels were mapped: it measures something else.
@@ -98,7 +98,7 @@ def _asked(said: Mapping[str, Any], row: Row) -> Asked:
     return Asked(mine, said["ratios"].get(row.kind))
 
 
-def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
+def _line(rows: Sequence[Result], asked: Asked) -> list[str]:
     """The cells of one recipe, whatever number of seeds it was run with."""
     one = rows[0]
     ratio = spread([row.ratio for row in rows], "{:.0%}")
@@ -121,7 +121,7 @@ def _line(rows: Sequence[Row], asked: Asked) -> list[str]:
     ]
 
 
-def _figure(name: str, rows: Sequence[Row]) -> str:
+def _figure(name: str, rows: Sequence[Result]) -> str:
     """A figure: the mean of several seeds and its deviation, of one seed its interval."""
     said = f"{name} {spread([100 * row.figures[name] for row in rows], '{:.2f}', both=True)}"
     if len(rows) > 1 or name not in rows[0].intervals:
@@ -130,7 +130,7 @@ def _figure(name: str, rows: Sequence[Row]) -> str:
     return f"{said} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _reached(rows: Sequence[Row], asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+def _reached(rows: Sequence[Result], asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     """Whether each figure that is asked for was reached, or by how much not."""
     wanted = {name: each["asked"] for name, each in asked.items() if "asked" in each}
     for name, least in wanted.items():

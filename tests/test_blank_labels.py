@@ -21,4 +21,4 @@ T1 = Span("T1", "A", ((0, 1),))
 def test_a_blank_label_is_refused(made, label):
     with pytest.raises(DocumentError, match="d: annotation 'X1' needs a label, got"):
         Document("a", (made(label),), "d")
-    assert Document("a", (made("a b"),), "d").has("main")
+    assert Document("a", (made("a b"),), "d").has_layer("main")

@@ -13,25 +13,25 @@ import pytest
 import torch
 from fenced import blocks
 
-from spanloom import encoders, tasks
+from spanloom import embedders, tasks
 from spanloom.config import recipe as recipes
-from spanloom.data.batches import collate
-from spanloom.data.units import Sizes
-from spanloom.document import content
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits
+from spanloom.decoding.span_selection import max_weight_disjoint
+from spanloom.document import comparable
 from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
-from spanloom.model import folder
-from spanloom.nn.span_relation import in_order, run_of
-from spanloom.structs.selection import disjoint
+from spanloom.model import serialization
+from spanloom.nn.span_relation import group_of, text_order
 from spanloom.training.samplers import SAMPLERS, Size
-from spanloom.training.start import fresh
+from spanloom.training.train import fresh
 
 ROOT = Path(__file__).parents[1]
 README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
 ARCHITECTURE, EXTENDING = CHAPTERS / "architecture.md", CHAPTERS / "extending.md"
 BENCHMARKS, RECIPES = CHAPTERS / "benchmarks.md", CHAPTERS / "recipes.md"
-EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "encoders/numbers")}
-EXAMPLES |= {"structs/greedy.py", "formats/marked.py"}
+EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "embedders/numbers")}
+EXAMPLES |= {"decoding/greedy.py", "formats/marked.py"}
 
 
 def section(page, heading):
@@ -67,10 +67,10 @@ def learnt(recipe, near, steps=60):
     for _ in range(steps):
         for name, mine in prepared.data.items():
             units = [unit for row in mine.gold for unit in units_of(model, name, row, mine)]
-            batch = collate(units, model.pieces, recipe.window)
+            batch = collate(units, model.subword_tokenizer, recipe.window)
             targets, vectors = (
-                mine.task.targets(units, mine.gold),
-                model.network.read(batch, [name]),
+                mine.task.collate_targets(units, mine.gold),
+                model.network.head_inputs(batch, [name]),
             )
             losses = mine.task.loss(model.network.head(name), vectors[name], batch, targets)
             optimiser.zero_grad()
@@ -80,8 +80,8 @@ def learnt(recipe, near, steps=60):
 
 
 def units_of(model, name, row, data):
-    sizes = Sizes(model.recipe.window, model.recipe.window)
-    return data.task.reading.units(row, data.cuts[row], sizes, model.prompt)
+    sizes = InstanceLimits(model.recipe.window, model.recipe.window)
+    return data.task.reader.instances(row, data.tokenized[row], sizes, model.tokenize_prompt)
 
 
 # docs/architecture.md
@@ -115,44 +115,48 @@ def said_of(layer):
 def doors(model, prepared):
     """The numbers at each door, by the name of what passes it."""
     data, network = prepared.data["steps"], model.network
-    document, cut, gold = data.dev[0], data.cuts[0], data.gold[0]
+    document, tokenized, gold = data.dev[0], data.tokenized[0], data.gold[0]
     task, head = data.task, network.head("steps")
     units = list(units_of(model, "steps", 0, data))
-    batch = collate(units, model.pieces, model.recipe.window)
+    batch = collate(units, model.subword_tokenizer, model.recipe.window)
     levels = network.encode(batch, ["context"])
-    words = levels["context"].words
-    view = head.view(words, batch.sentences)
+    words = levels["context"].word_vectors
+    view = head.span_inputs(words, batch.sentences)
     bounds, scores = head.candidates(batch.sentences), head.score_spans(view)
-    kept = bounds[in_order(bounds, head.keep(scores, bounds, view.reach))]
-    chosen, types = task.spans(head, view)
-    pairs = head.pairing.square(run_of(chosen.bounds, view.reach))
-    linked = task.links(head, view, chosen, types)
+    kept = bounds[text_order(bounds, head.keep(scores, bounds, view.pair_groups))]
+    chosen, types = task.predict_spans(head, view)
+    pairs = head.pair_generator.all_pairs(group_of(chosen.bounds, view.pair_groups))
+    linked = task.label_pairs(head, view, chosen, types)
     (found,) = task.predict(head, levels["context"], batch, units, None)
     (answer,) = model.annotate([document])
     return {
         "Document": said_of(document["main"]),
-        "Cut": spoken(len(cut.words), sum(map(len, cut.pieces)), len(cut.sentences)),
-        "Gold": spoken(len(gold.spans), len(gold.pairs)),
-        "Unit": spoken(len(units[0].forms), len(units[0].contexts)),
-        "Batch.ids": spoken(*batch.ids.shape),
-        "Batch.piece_row": spoken(*batch.piece_row.shape),
-        "Batch.piece_word": spoken(*batch.piece_word.shape),
+        "TokenizedDocument": spoken(
+            len(tokenized.words), sum(map(len, tokenized.pieces)), len(tokenized.sentences)
+        ),
+        "SpanGold": spoken(len(gold.spans), len(gold.pairs)),
+        "Instance": spoken(len(units[0].tokens), len(units[0].windows)),
+        "Batch.input_ids": spoken(*batch.input_ids.shape),
+        "Batch.piece_index": spoken(*batch.piece_index.shape),
+        "Batch.piece_to_word": spoken(*batch.piece_to_word.shape),
         "Batch.sentences": spoken(*batch.sentences.shape),
-        "Batch.contexts": spoken(*batch.contexts.shape),
-        "Batch.units": spoken(*batch.units.shape),
+        "Batch.windows": spoken(*batch.windows.shape),
+        "Batch.instances": spoken(*batch.instances.shape),
         "transformer": spoken(*network.trunk[0](batch).shape),
         "casing": spoken(*network.trunk[1](batch).shape),
-        "trunk": spoken(*levels["trunk"].words.shape),
+        "trunk": spoken(*levels["trunk"].word_vectors.shape),
         "context": spoken(*words.shape),
-        "Vectors.words": spoken(*network.read(batch, ["steps"])["steps"].words.shape),
+        "HeadInputs.word_vectors": spoken(
+            *network.head_inputs(batch, ["steps"])["steps"].word_vectors.shape
+        ),
         "candidates": spoken(*bounds.shape),
         "span scores": spoken(*scores.shape),
         "kept": spoken(*kept.shape),
-        "Chosen.bounds": spoken(*chosen.bounds.shape),
+        "PredictedSpans.bounds": spoken(*chosen.bounds.shape),
         "pairs": spoken(*pairs.shape),
         "pair scores": spoken(*head.pair_scorer(view, chosen.bounds, types)(pairs).shape),
-        "Linked.ends": spoken(*linked.ends.shape),
-        "Found": spoken(len(found.spans), len(found.links)),
+        "PredictedRelations.pairs": spoken(*linked.pairs.shape),
+        "InstancePrediction": spoken(len(found.spans), len(found.relations)),
         "Layer": said_of(answer["main"]),
     }
 
@@ -165,8 +169,8 @@ def test_the_shapes_at_each_door_are_those_of_a_run(followed):
 def test_what_went_in_comes_out(followed):
     model, prepared = followed
     document = prepared.data["steps"].dev[0]
-    (answer,) = model.annotate([document.bare()])
-    assert content(answer) == content(document.bare(["main"]))
+    (answer,) = model.annotate([document.unannotated()])
+    assert comparable(answer) == comparable(document.unannotated(["main"]))
 
 
 def test_rooms_stand_in_the_order_that_is_checked():
@@ -220,10 +224,10 @@ def recipe_of(tmp_path, document, **changes):
         jsonl.write(tmp_path / "data" / f"{split}.jsonl", [document])
     made = {
         "trunk": [
-            {"static": str(ROOT / "fixtures/tiny/vectors.txt"), "tuned": True},
+            {"static": str(ROOT / "fixtures/tiny/vectors.txt"), "trainable": True},
             {"casing": 4},
         ],
-        "levels": [{"name": "context", "rnn": "lstm", "size": 16}],
+        "levels": [{"name": "context", "rnn": "lstm", "hidden_size": 16}],
         "stages": [{"tasks": ["it"], "precision": "fp32"}],
     }
     return recipes.loads(json.dumps(made | changes))
@@ -233,11 +237,11 @@ def assert_known_by_heart(recipe, near, gold):
     """It is learnt, found again in bare text, and by the same model saved and loaded."""
     model, prepared = learnt(recipe, near, steps=100)
     task = prepared.tasks["it"]
-    found = list(model.annotate([gold.bare()]))
-    assert set(task.figures(task.measure([gold], found)).values()) == {1.0}
-    folder.save(model, near / "model", figures={})
-    loaded = folder.load(near / "model", device="cpu", precision="fp32")
-    again = list(loaded.annotate([gold.bare()]))
+    found = list(model.annotate([gold.unannotated()]))
+    assert set(task.metrics(task.compute_metrics([gold], found)).values()) == {1.0}
+    serialization.save(model, near / "model", figures={})
+    loaded = serialization.load(near / "model", device="cpu", precision="fp32")
+    again = list(loaded.annotate([gold.unannotated()]))
     assert repr(again) == repr(found)
 
 
@@ -245,22 +249,22 @@ def test_the_example_of_a_task_learns_its_sample(example, tmp_path):
     kind = example("A new task").KIND
     assert "marks" in tasks.names()
     spec = {"data": "data", "kind": "marks", "level": "context", "threshold": 0.4}
-    recipe = recipe_of(tmp_path, kind.sample, tasks={"it": spec})
-    assert_known_by_heart(recipe, tmp_path, kind.sample)
+    recipe = recipe_of(tmp_path, kind.example, tasks={"it": spec})
+    assert_known_by_heart(recipe, tmp_path, kind.example)
 
 
 def test_the_example_of_an_embedder_is_part_of_a_trunk(example, tmp_path):
     example("A new embedder")
-    assert "numbers" in encoders.names()
-    sample = tasks.load("entities").sample
-    trunk = [{"static": str(ROOT / "fixtures/tiny/vectors.txt"), "tuned": True}, {"numbers": 8}]
-    spec = {"data": "data", "kind": "entities", "level": "context", "size": 16}
+    assert "numbers" in embedders.names()
+    sample = tasks.load("entities").example
+    trunk = [{"static": str(ROOT / "fixtures/tiny/vectors.txt"), "trainable": True}, {"numbers": 8}]
+    spec = {"data": "data", "kind": "entities", "level": "context", "hidden_size": 16}
     recipe = recipe_of(tmp_path, sample, trunk=trunk, tasks={"it": spec})
     assert_known_by_heart(recipe, tmp_path, sample)
 
 
 def test_the_example_of_a_head_scores_words(example):
-    head = example("A new head").Marks(6, labels=3, size=8)
+    head = example("A new head").Marks(6, labels=3, hidden_size=8)
     scores = head(torch.randn(5, 6))
     scores.sum().backward()
     assert scores.shape == (5, 3)
@@ -275,9 +279,11 @@ def test_the_example_of_a_decoder_never_beats_the_best(example):
         gains = [chance.random() for _ in bounds]
         kept = greedy(bounds, gains)
         assert kept == sorted(kept)
-        assert disjoint([bounds[row] for row in kept], [1.0] * len(kept)) == [*range(len(kept))]
+        assert max_weight_disjoint([bounds[row] for row in kept], [1.0] * len(kept)) == [
+            *range(len(kept))
+        ]
         assert gains.index(max(gains)) in kept
-        best = sum(gains[row] for row in disjoint(bounds, gains))
+        best = sum(gains[row] for row in max_weight_disjoint(bounds, gains))
         assert sum(gains[row] for row in kept) <= best + 1e-9
 
 
@@ -294,11 +300,11 @@ def test_the_example_of_a_sampler_deals_every_batch():
 def test_the_example_of_a_format_keeps_the_contract(example):
     marked = example("A new format")
     form = _files.load("marked")
-    (document,) = form.loads(form.sample, path="a", options=form.options())
-    assert [document.cover(span) for span in document["marks"].spans] == ["Ada", "Bob"]
-    assert form.dumps([document], options=form.options()) == form.sample
+    (document,) = form.loads(form.example, path="a", options=form.options())
+    assert [document.text_of(span) for span in document["marks"].spans] == ["Ada", "Bob"]
+    assert form.dumps([document], options=form.options()) == form.example
     assert marked.loads is form.loads
-    assert not form.lost(document, form.options())
+    assert not form.count_lost(document, form.options())
     with pytest.raises(FormatError, match="a.marked:2"):
         list(marked.loads("Ada|\nmet\n", path="a.marked"))
 
@@ -326,7 +332,7 @@ def test_every_kind_of_task_and_embedder_is_told():
     told = list(chain.from_iterable(re.findall(r"`(\w+)`", row[0]) for row in rows(said)))
     assert sorted(told) == tasks.names()
     parts = section(RECIPES, "Trunk, levels, sharing, stages")
-    assert set(encoders.names()) <= set(re.findall(r"`(\w+)`", parts))
+    assert set(embedders.names()) <= set(re.findall(r"`(\w+)`", parts))
 
 
 def test_the_tiny_recipes_are_those_that_are_there():

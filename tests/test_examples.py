@@ -85,8 +85,9 @@ def test_python_of_a_page_runs_in_order(page, workplace):
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    (_, said) = examples("start.md", "")
-    for line in said.splitlines():
+    (_, said, resumed) = examples("start.md", "")
+    (workplace / "corpus.jsonl").write_text('{"text": "Ada wrote."}\n{"text": "Bob read."}\n')
+    for line in (*said.splitlines(), resumed.splitlines()[0]):
         if not line.startswith("spanloom serve"):
             run(["sh", "-c", line], workplace)
     assert (workplace / "article.html").stat().st_size > 10_000
@@ -94,7 +95,7 @@ def test_commands_that_annotate_run(workplace):
 
 @pytest.mark.slow
 def test_the_command_that_serves_starts_a_page(workplace):
-    (_, said) = examples("start.md", "")
+    (_, said, _) = examples("start.md", "")
     with served(serving(said), workplace) as url:
         assert "<title>" in httpx.get(url).text
 
@@ -130,7 +131,7 @@ def test_a_tiny_recipe_trains(command, workplace):
 @pytest.mark.slow
 def test_the_tutorial_leads_to_a_model(workplace):
     commands = examples("tutorial.md", "")
-    assert len(commands) == 7
+    assert len(commands) == 8
     for block in commands:
         run(["sh", "-e", "-c", block], workplace)
     assert (workplace / "runs/compared.html").exists()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.long_sentences import LONGEST, joined, parts
-from spanloom.words import blank_words
+from spanloom.tokenization import blank_words
 
 GAPS = st.sampled_from([" ", " ", " ", "  ", "\n", " \u2028", ", ", ".\t", '" '])
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.events import collect
 from spanloom.document import SENTENCES, WORDS, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
-from spanloom.forms.events import collect
 from spanloom.metrics.report import score as report
-from spanloom.words import splitter, words_of
+from spanloom.tokenization import word_tokenizer, words_of
 
 PEERS = Path(__file__).resolve().parents[1] / "benchmarks" / "peers"
 
@@ -56,7 +56,7 @@ def score():
     return score
 
 
-SPLIT = splitter("fine", "line")
+SPLIT = word_tokenizer("char-class", "newline")
 STEPS = Document(
     "Mix 5ml buffer.\nAdd it twice.",
     (

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from spanloom.annotation.queries import answers, dangling_answers
+from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.corpora import folder
-from spanloom.document import content
-from spanloom.encoders import static
+from spanloom.document import comparable
+from spanloom.embedders import static
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read as brat
 from spanloom.formats.brat import write
-from spanloom.forms.parts import judged, parts
-from spanloom.forms.queries import answers, strays
-from spanloom.words import splitter
+from spanloom.tokenization import word_tokenizer
 
 TINY = Path(__file__).resolve().parents[1] / "fixtures" / "tiny"
 ANALYSES = "pos dependency constituency ner mentions coreference relations chunks semantics".split()
@@ -37,7 +37,7 @@ SIZES = {
     "texts": (20, 4),
 }
 SPLITS = ("train", "dev")
-CUT = splitter("fine", "line")
+CUT = word_tokenizer("char-class", "newline")
 
 
 def documents(corpus, split):
@@ -95,11 +95,11 @@ def test_what_json_lines_hold_brat_holds_too():
     for each in everything("analyses", "questions", "reviews", "pairs", "likeness"):
         again = brat.loads_parts(each.text, write.parts(each), name=each.name)
         assert not again.problems
-        assert content(again.document) == content(each)
+        assert comparable(again.document) == comparable(each)
 
 
 def test_a_line_is_a_sentence_and_both_splitters_find_the_words_between_blanks():
-    spacy = splitter("spacy", "line")
+    spacy = word_tokenizer("spacy", "newline")
     for each in everything(*LAYERS):
         assert CUT(each.text) == spacy(each.text)
         assert [each.text[a:b] for a, b in CUT(each.text).words] == each.text.split()
@@ -226,28 +226,28 @@ def test_steps_have_events_relations_of_events_and_both_attributes():
 def test_queries_have_no_answer_or_one_or_several(split):
     counts = set()
     for each in documents("questions", split):
-        assert not strays(each, "answers")
+        assert not dangling_answers(each, "answers")
         counts |= {len(found) for found in answers(each, "answers").values()}
     assert counts == {0, 1, 2}
 
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_judgements_are_the_classes_and_numbers_that_the_readme_names(split):
-    assert {judged(each, "sentiment").label for each in documents("reviews", split)} == {
+    assert {classification_of(each, "sentiment").label for each in documents("reviews", split)} == {
         "positive",
         "negative",
         "mixed",
     }
-    assert {judged(each, "entailment").label for each in documents("pairs", split)} == {
+    assert {classification_of(each, "entailment").label for each in documents("pairs", split)} == {
         "entailment",
         "neutral",
         "contradiction",
     }
-    values = [judged(each, "likeness").value for each in documents("likeness", split)]
+    values = [classification_of(each, "likeness").value for each in documents("likeness", split)]
     assert (min(values), max(values)) == (0, 5)
     assert len(set(values)) > 4
     for each in (*documents("pairs", split), *documents("likeness", split)):
-        assert [each.cover(part) for part in parts(each)] == each.text.splitlines()
+        assert [each.text_of(part) for part in text_pair(each)] == each.text.splitlines()
 
 
 def test_the_encoder_is_a_bert_that_knows_every_word():
@@ -267,7 +267,7 @@ def test_the_encoder_is_a_bert_that_knows_every_word():
 
 def test_vectors_are_there_for_most_words_and_not_for_all():
     words = {word.lower() for word in vocabulary()}
-    found = static.read(TINY / "vectors.txt", limit=1000)
+    found = static.read_vectors(TINY / "vectors.txt", max_vectors=1000)
     assert found.rows.shape == (120, 16)
     assert set(found.words) < words
 

@@ -12,30 +12,32 @@ from pathlib import Path
 import pytest
 import torch
 
+from spanloom.annotation.text_pairs import join_texts
 from spanloom.config import recipe as recipes
-from spanloom.data.batches import collate
+from spanloom.data.collate import collate
 from spanloom.document import Document, Query
-from spanloom.forms.parts import joined
-from spanloom.model import folder
+from spanloom.model import serialization
 from spanloom.tasks import load
-from spanloom.training import plan
-from spanloom.training.journal import Journal
-from spanloom.training.loop import METRICS, Pace, Run
-from spanloom.training.processes import Processes
-from spanloom.training.start import fresh, home, train
+from spanloom.training import batch_schedule
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.loop import METRICS, LogIntervals, Run
+from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.train import fresh, home, train
 
 HERE = Path(__file__).parents[1] / "recipes" / "tiny"
 CHILD = Path(__file__).parent / "training" / "child.py"
 EVERY = [  # recipe, its sharing if that is changed, encoder passes of what it annotates
     ("spanrel", None, 1),
     ("spex", None, 4),
-    ("tagging", "heads", 1),
+    ("tagging", "separate-heads", 1),
     ("tagging", "task-embedding", 1),
     ("tagging", "task-token", 3),
     ("hmtl", None, 1),
     ("spanbert", None, 2),
 ]
-ONE = joined("two", "Anna sleeps .", "She is at home .")  # two texts, for tasks that judge pairs
+ONE = join_texts(
+    "two", "Anna sleeps .", "She is at home ."
+)  # two texts, for tasks that judge pairs
 RAW = [
     Document("Anna saw Tom in Berlin .\nShe is happy now .", name="news"),
     Document("", name="empty"),
@@ -64,7 +66,7 @@ def case(request):
 
 def calm(recipe):
     """The recipe in fp32 and without any dropout."""
-    plain = recipes.plain(recipe)
+    plain = recipes.to_plain(recipe)
     for part in (*plain["trunk"], *plain["levels"]):
         if {"transformer", "characters", "rnn"} & part.keys():
             part["dropout"] = 0.0
@@ -73,12 +75,12 @@ def calm(recipe):
             task["dropout"] = 0.0
     for stage in plain["stages"]:
         stage["precision"] = "fp32"
-    return recipes.loads(json.dumps(plain | {"dropout": 0.0}), "calm")
+    return recipes.loads(json.dumps(plain | {"embedding_dropout": 0.0}), "calm")
 
 
 def written(recipe, place):
     """Write a recipe so that its data is found from anywhere."""
-    plain = recipes.plain(recipe)
+    plain = recipes.to_plain(recipe)
     for task in plain["tasks"].values():
         task["data"] = str((HERE / task["data"]).resolve())
     for part in plain["trunk"]:
@@ -92,10 +94,10 @@ def written(recipe, place):
 def losses_of(model, draw, gold):
     """What a task loses on a batch, as the training loop computes it, a thing learnt."""
     task = model.tasks[draw.tasks[0]]
-    batch = collate(draw.units, model.pieces, model.recipe.window)
-    batch, hidden = task.conceal(batch, draw.units, model.pieces, 7)
-    vectors = model.network.read(batch, draw.tasks)[draw.tasks[0]]
-    targets = hidden or task.targets(draw.units, gold)
+    batch = collate(draw.instances, model.subword_tokenizer, model.recipe.window)
+    batch, hidden = task.mask_inputs(batch, draw.instances, model.subword_tokenizer, 7)
+    vectors = model.network.head_inputs(batch, draw.tasks)[draw.tasks[0]]
+    targets = hidden or task.collate_targets(draw.instances, gold)
     return task.loss(model.network.head(draw.tasks[0]), vectors, batch, targets)
 
 
@@ -105,11 +107,11 @@ def test_one_batch_of_each_task_is_learnt_by_heart(case):
     draws = {}
     for stage in recipe.stages:
         for name in stage.tasks:
-            alone = stage.model_copy(update={"tasks": (name,), "batch": 24})
-            (first, *_) = plan.epoch(
-                alone, prepared.data, seed="1", number=0, window=64, cutter=model.prompt
+            alone = stage.model_copy(update={"tasks": (name,), "batch_words": 24})
+            (first, *_) = batch_schedule.draw_epoch(
+                alone, prepared.data, seed="1", number=0, window=64, cutter=model.tokenize_prompt
             )
-            draws[name] = replace(first[0], units=first[0].units[:4])
+            draws[name] = replace(first[0], instances=first[0].instances[:4])
     optimiser = torch.optim.Adam(model.network.parameters(), lr=0.01)
     for _ in range(160):
         optimiser.zero_grad()
@@ -129,9 +131,9 @@ def run(case, out):
     """Train in this process; returns the run, whose model holds the best weights."""
     model, prepared = fresh(case.recipe(), HERE, "cpu")
     out.mkdir()
-    journal = Journal(out / METRICS, lambda line: None, active=True)
-    made = Run(model, prepared, out, Processes("cpu"), journal)
-    made.train(Pace(checkpoint=1e9), resume=False)
+    journal = MetricsLog(out / METRICS, lambda line: None, active=True)
+    made = Run(model, prepared, out, ProcessGroup("cpu"), journal)
+    made.train(LogIntervals(checkpoint=1e9), resume=False)
     return made
 
 
@@ -149,12 +151,12 @@ def test_training_takes_seconds(trained):
 
 def test_a_saved_model_annotates_raw_text_as_the_one_in_memory(case, trained):
     made, out, _ = trained
-    loaded = folder.load(out / "best", device="cpu")
-    assert len(loaded.passes()) == len(made.model.passes()) == case.passes
-    able = {name: task for name, task in loaded.tasks.items() if task.annotates}
+    loaded = serialization.load(out / "best", device="cpu")
+    assert len(loaded.encoder_passes()) == len(made.model.encoder_passes()) == case.passes
+    able = {name: task for name, task in loaded.tasks.items() if task.predicts}
     for names in ([name for name in able if not able[name].inputs], *([name] for name in able)):
         inputs = {each for name in names for each in able[name].inputs}
-        texts = [each for each in RAW if all(each.has(layer) for layer in inputs)]
+        texts = [each for each in RAW if all(each.has_layer(layer) for layer in inputs)]
         before, after = (list(model.annotate(texts, names)) for model in (made.model, loaded))
         assert [repr(each) for each in before] == [repr(each) for each in after]
         assert all(
@@ -174,7 +176,9 @@ def child(path, out, *how, limit=200):
 @pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
     path = written(case.recipe(), tmp_path / "recipe.yaml")
-    train(recipes.load(path), tmp_path, tmp_path / "whole", str, pace=Pace(0.0), device="cpu")
+    train(
+        recipes.load(path), tmp_path, tmp_path / "whole", str, pace=LogIntervals(0.0), device="cpu"
+    )
     out = tmp_path / "killed"
     command = [sys.executable, str(CHILD), str(path), str(out)]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -188,7 +192,7 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
             time.sleep(0.002)
     assert running.returncode == -signal.SIGKILL
     assert not out.exists()
-    train(recipes.load(path), tmp_path, out, str, resume=True, pace=Pace(0.0), device="cpu")
+    train(recipes.load(path), tmp_path, out, str, resume=True, pace=LogIntervals(0.0), device="cpu")
     for each in sorted((tmp_path / "whole").iterdir()):
         assert each.read_bytes() == (out / each.name).read_bytes(), each.name
 
@@ -206,7 +210,7 @@ def losses(out):
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns(case, tmp_path):
     path = written(calm(case.recipe()), tmp_path / "recipe.yaml")
-    pace = Pace(checkpoint=1e9, log=1)
+    pace = LogIntervals(checkpoint=1e9, log=1)
     train(recipes.load(path), tmp_path, tmp_path / "one", str, pace=pace, device="cpu")
     many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     child(path, tmp_path / "two", *many)

@@ -102,10 +102,10 @@ def recipe(folder: Path, **changes: object) -> Path:
     if not (folder / "corpus").exists():
         corpus(folder / "corpus")
     stage: dict[str, object] = {"tasks": ["steps"], "epochs": changes.pop("epochs", 1)}
-    stage |= {"batch": 32, "average": 0.9, "precision": "fp32"}
+    stage |= {"batch_words": 32, "ema_decay": 0.9, "precision": "fp32"}
     made = {
         "trunk": [{"transformer": str(folder / "encoder")}],
-        "tasks": {"steps": {"data": "corpus", "kind": "relations", "size": 16}},
+        "tasks": {"steps": {"data": "corpus", "kind": "relations", "hidden_size": 16}},
         "stages": [stage],
         "window": 64,
     }

@@ -4,14 +4,14 @@ import random
 
 import tiny
 
+from spanloom.annotation.text_pairs import join_texts
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.formats import jsonl
-from spanloom.forms.parts import joined
 
 TASKS = {
-    "heat": {"data": "judged", "kind": "label", "layer": "heat"},
-    "act": {"data": "judged", "kind": "label", "layer": "act"},
-    "match": {"data": "pairs", "kind": "label", "layer": "match"},
+    "heat": {"data": "judged", "kind": "text_classification", "layer": "heat"},
+    "act": {"data": "judged", "kind": "text_classification", "layer": "act"},
+    "match": {"data": "pairs", "kind": "text_classification", "layer": "match"},
 }
 LABELS = {"heat": {"warm", "cold"}, "act": {"add", "mix"}, "match": {"same", "other"}}
 
@@ -34,7 +34,7 @@ def pair(chance, name):
     """Two texts, and whether they are of one heat."""
     first, second = _text(chance), _text(chance)
     label = "same" if first.split()[1] == second.split()[1] else "other"
-    made = joined(name, first, second)
+    made = join_texts(name, first, second)
     return made.with_layer(Layer("match", relations=(Relation("R1", label, "T1", "T2"),)))
 
 
@@ -52,12 +52,12 @@ def corpora(folder):
 
 def recipe(folder, **changes):
     """A recipe of three labels over them, as plain data."""
-    stage = {"tasks": list(TASKS), "epochs": 1, "batch": 32, "precision": "fp32"}
+    stage = {"tasks": list(TASKS), "epochs": 1, "batch_words": 32, "precision": "fp32"}
     made = {
         "trunk": [{"transformer": str(folder / "encoder"), "dropout": 0.0}],
         "tasks": TASKS,
         "stages": [stage],
         "window": 64,
-        "dropout": 0.0,
+        "embedding_dropout": 0.0,
     }
     return made | changes

@@ -18,12 +18,12 @@ from typing import TypeVar
 
 from exchange import Relation, Sentence, Span, write
 
+from spanloom.annotation.events import EventScheme, collect, project
+from spanloom.annotation.word_index import WordIndex
 from spanloom.corpora import folder
 from spanloom.document import Document, Layer
 from spanloom.formats import jsonl
-from spanloom.forms.events import EventScheme, collect, project
-from spanloom.forms.grid import Grid
-from spanloom.words import Splitter, Words, splitter, words_of
+from spanloom.tokenization import Tokenization, WordTokenizer, word_tokenizer, words_of
 
 SPLITS = ("train", "dev", "test")
 
@@ -41,7 +41,7 @@ class Asked:
     def of(self, document: Document) -> bool:
         """Whether the document is annotated with all of them."""
         names = (self.tags, self.tree, self.spans)
-        return all(document.has(name) for name in names if name is not None)
+        return all(document.has_layer(name) for name in names if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Found:
 
 
 def sentences(
-    document: Document, words: Words, asked: Asked, scheme: EventScheme
+    document: Document, words: Tokenization, asked: Asked, scheme: EventScheme
 ) -> Iterator[Sentence]:
     """Yield the sentences of a document; raises ``SystemExit`` where a word lacks tag or head."""
-    grid = Grid(words)
+    grid = WordIndex(words)
     tags = _tags(document, grid, asked.tags)
     heads = _heads(document, grid, asked.tree)
     found = None if asked.spans is None else _found(document[asked.spans], words, grid, scheme)
@@ -76,26 +76,26 @@ def sentences(
         )
 
 
-def _tags(document: Document, grid: Grid, layer: str | None) -> dict[int, str]:
+def _tags(document: Document, grid: WordIndex, layer: str | None) -> dict[int, str]:
     """The tag of each word."""
     if layer is None:
         return {}
-    tags = {grid.place(each).first: each.label for each in document[layer].spans}
+    tags = {grid.locate(each).first: each.label for each in document[layer].spans}
     return _complete(tags, document, grid, layer)
 
 
-def _heads(document: Document, grid: Grid, layer: str | None) -> dict[int, tuple[int, str]]:
+def _heads(document: Document, grid: WordIndex, layer: str | None) -> dict[int, tuple[int, str]]:
     """The head of each word and the label of its arc; a root is its own head."""
     if layer is None:
         return {}
-    places = {each.id: grid.place(each).first for each in document[layer].spans}
+    places = {each.id: grid.locate(each).first for each in document[layer].spans}
     heads = {
         places[each.tail]: (places[each.head], each.label) for each in document[layer].relations
     }
     return _complete(heads, document, grid, layer)
 
 
-def _complete(said: dict[int, T], document: Document, grid: Grid, layer: str) -> dict[int, T]:
+def _complete(said: dict[int, T], document: Document, grid: WordIndex, layer: str) -> dict[int, T]:
     missing = [word for word in range(len(grid.starts)) if word not in said]
     if missing:
         start = grid.starts[missing[0]]
@@ -103,7 +103,7 @@ def _complete(said: dict[int, T], document: Document, grid: Grid, layer: str) ->
     return said
 
 
-def _found(layer: Layer, words: Words, grid: Grid, scheme: EventScheme) -> Found:
+def _found(layer: Layer, words: Tokenization, grid: WordIndex, scheme: EventScheme) -> Found:
     """The spans and relations of each sentence, those that compare equal once."""
     bases = [first for first, _ in words.sentences]
     spans: list[set[Span]] = [set() for _ in bases]
@@ -112,8 +112,8 @@ def _found(layer: Layer, words: Words, grid: Grid, scheme: EventScheme) -> Found
     where: dict[str, tuple[int, Span | None, object]] = {}
     all_spans, all_relations = project(layer, scheme)
     for each in all_spans:
-        place, key = grid.place(each), (each.label, tuple(sorted(each.fragments)))
-        fits = place.fits and place.sentence == place.last_sentence and len(each.fragments) == 1
+        place, key = grid.locate(each), (each.label, tuple(sorted(each.fragments)))
+        fits = place.aligned and place.sentence == place.last_sentence and len(each.fragments) == 1
         base = bases[place.sentence]
         span = (place.first - base, place.end - base, each.label) if fits else None
         where[each.id] = place.sentence, span, key
@@ -141,7 +141,7 @@ def scheme_of(documents: Iterable[Document], asked: Asked) -> EventScheme:
 
 
 def exported(
-    documents: Iterable[Document], split: Splitter, asked: Asked, scheme: EventScheme
+    documents: Iterable[Document], split: WordTokenizer, asked: Asked, scheme: EventScheme
 ) -> Iterator[Sentence]:
     """Yield the sentences of all annotated documents."""
     for each in documents:
@@ -150,7 +150,7 @@ def exported(
 
 
 def limited(
-    documents: Sequence[Document], split: Splitter, limit: int | None
+    documents: Sequence[Document], split: WordTokenizer, limit: int | None
 ) -> Sequence[Document]:
     """Return the first documents, so many that they hold ``limit`` sentences; None: all."""
     if limit is None:
@@ -174,7 +174,7 @@ def main() -> None:
     arguments.add_argument("--excerpt", type=Path, help="folder for the documents taken")
     chosen = arguments.parse_args()
     asked = Asked(chosen.tags, chosen.tree, chosen.spans)
-    split = splitter(chosen.words, chosen.sentences)
+    split = word_tokenizer(chosen.words, chosen.sentences)
     scheme = scheme_of(folder.read(chosen.data, "train").documents, asked)
     for place in filter(None, (chosen.out, chosen.excerpt)):
         place.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,8 @@ from spanloom.corpora import folder
 from spanloom.corpora.locate import locate
 from spanloom.glad import speed
 from spanloom.model import evaluation
-from spanloom.model.folder import load
-from spanloom.training import start
+from spanloom.model.serialization import load
+from spanloom.training import train
 
 
 def main() -> None:
@@ -44,18 +44,18 @@ def main() -> None:
     training = Seconds()
     if not place.exists():
         with training.counted():
-            start.train(recipe, chosen.data, place, print, device="cpu")
+            train.train(recipe, chosen.data, place, print, device="cpu")
     model = load(str(place), device="cpu")
     took = speed.trained(place, model.recipe.stages[-1])
     data = locate(next(iter(recipe.tasks.values())).data, chosen.data)
     scheme = scheme_of(folder.read(data, "train").documents, asked)
     documents = [each for each in folder.read(data, "test").documents if asked.of(each)]
-    gold = list(exported(documents, model.split, asked, scheme))
-    texts, seconds = [each.bare() for each in documents], Seconds()
+    gold = list(exported(documents, model.word_tokenizer, asked, scheme))
+    texts, seconds = [each.unannotated() for each in documents], Seconds()
     list(model.annotate(texts[:3]))
     with seconds.counted():
         annotated = list(model.annotate(texts))
-    found = list(exported(annotated, model.split, asked, scheme))
+    found = list(exported(annotated, model.word_tokenizer, asked, scheme))
     write(found, chosen.out / "test.jsonl")
     words = sum(len(each.words) for each in gold)
     record = Record(
@@ -70,7 +70,7 @@ def main() -> None:
     write_record(record, chosen.out / "record.json")
     figures = {name: each["f1"] for name, each in scored(couples(gold, found)).items()}
     look = shlex.join(sys.argv), str(place), data.name, "test", documents, model.recipe.seed
-    evaluation.note(chosen.log, *look, {"peers": figures})
+    evaluation.log_test_evaluation(chosen.log, *look, {"peers": figures})
 
 
 if __name__ == "__main__":

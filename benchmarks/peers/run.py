@@ -73,7 +73,9 @@ def _tries(epochs: int, *rates: str, bf16: bool = True) -> tuple[str, ...]:
 def _ours(recipe: str, dataset: str, *said: str, epochs: int | None = None) -> Run:
     """Spanloom by a recipe, in fewer epochs where the recipe's would not fit in the time."""
     stem = Path(recipe).stem
-    told = () if epochs is None else _set(f"stages.0.epochs={epochs}", "stages.0.evaluate_every=1")
+    told = (
+        () if epochs is None else _set(f"stages.0.epochs={epochs}", "stages.0.eval_every_epochs=1")
+    )
     return Run(f"{OURS}_{stem}", dataset, OURS, "ours.py", (str(RECIPES / recipe), *said, *told))
 
 
@@ -186,7 +188,7 @@ def train(run: Run, place: Place) -> Path:
 def short(place: Place) -> Sequence[object]:
     """What makes a test of a recipe: one epoch, and its look at test noted apart."""
     looks = ("--log", place.root / "looks.jsonl") if place.root != place.work else ()
-    once = _set("stages.0.epochs=1", "stages.0.evaluate_every=1")
+    once = _set("stages.0.epochs=1", "stages.0.eval_every_epochs=1")
     return (*looks, *once) if place.smoke else looks
 
 

@@ -18,7 +18,7 @@ from exchange import Sentence, read
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import interval
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.tally import of_counts
+from spanloom.metrics.per_document import counts_per_document
 
 Pair = tuple[Sentence, Sentence]
 """A sentence, gold and predicted."""
@@ -121,7 +121,10 @@ def _measured(
     for gold, predicted in pairs:
         known = documents.get(gold.document, Counts())
         documents[gold.document] = known + measure(gold, predicted)
-    counts, sure = total(documents.values()), interval(of_counts(list(documents.values())))
+    counts, sure = (
+        total(documents.values()),
+        interval(counts_per_document(list(documents.values()))),
+    )
     return {**asdict(counts), **asdict(counts.prf), "low": sure.low, "high": sure.high}
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         Span,
     )
     from spanloom.errors import SpanloomError
-    from spanloom.model.folder import load
-    from spanloom.model.folder import load as from_pretrained
     from spanloom.model.hub import push_to_hub
+    from spanloom.model.serialization import load
+    from spanloom.model.serialization import load as from_pretrained
 
 __all__ = [
     "Argument",
@@ -49,8 +49,8 @@ __all__ = [
 
 _ELSEWHERE = {
     "SpanloomError": ("spanloom.errors", "SpanloomError"),
-    "from_pretrained": ("spanloom.model.folder", "load"),  # the name that hub users look for
-    "load": ("spanloom.model.folder", "load"),
+    "from_pretrained": ("spanloom.model.serialization", "load"),  # the name that hub users look for
+    "load": ("spanloom.model.serialization", "load"),
     "push_to_hub": ("spanloom.model.hub", "push_to_hub"),
 }
 

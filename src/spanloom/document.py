@@ -1,11 +1,11 @@
-"""A text and the annotation that stands off from it. Immutable; character offsets; no torch.
+"""Immutable text with stand-off annotation: character offsets, no torch.
 
-Offsets are code points, bounds are ``[start, end)``. Annotations carry ids that are unique in their
-document; relations, events, attributes, normalisations, notes and equivalences refer to ids, across
-layers too. ``==`` compares everything but scores; ``content`` compares apart from ids and order.
-A query is input, as the text is; its answers are spans of a layer (``forms.queries``).
+Offsets are code points, bounds are ``[start, end)``. Annotation ids are unique in their document;
+relations, events, attributes, normalisations, notes and equivalences refer to ids, also across
+layers. ``==`` compares everything but scores; ``comparable`` ignores ids and order. A query is
+input, like the text; its answers are spans of a layer (``annotation.queries``).
 
-An absent layer means "not annotated"; an empty one means "nothing there".
+An absent layer means "not annotated"; an empty one means "annotated, without any annotation".
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from spacy.vocab import Vocab
 
 Fragment = tuple[int, int]
-MAIN = "main"  # the layer of annotations whose source names none
-WORDS, SENTENCES = "words", "sentences"  # layers that say how the text is cut, not what it means
-GIVEN = (WORDS, SENTENCES)
-BLANKS = " \t\n\r\f\v"  # no label is made of these alone
+MAIN = "main"  # the layer of annotations whose source names no layer
+WORDS, SENTENCES = "words", "sentences"  # layers that hold the tokenization
+GIVEN_WORDS = (WORDS, SENTENCES)
+BLANKS = " \t\n\r\f\v"  # a label of these alone is refused
 WORD, SENTENCE = "word", "sentence"  # the labels of their spans
 
 
@@ -40,28 +40,28 @@ class Span:
         """Refuse backward, negative or overlapping fragments; zero width is allowed."""
         if not self.fragments:
             raise DocumentError(f"span {self.id!r} has no fragment")
-        last = -1
+        previous_end = -1
         for start, end in sorted(self.fragments):
             if not 0 <= start <= end:
                 raise DocumentError(f"span {self.id!r} needs 0 <= start <= end, got {start}..{end}")
-            if start < last:
+            if start < previous_end:
                 raise DocumentError(f"span {self.id!r} has fragments that overlap at {start}")
-            last = end
+            previous_end = end
 
     @property
     def start(self) -> int:
-        """First character."""
+        """Offset of the first character."""
         return min(start for start, _ in self.fragments)
 
     @property
     def end(self) -> int:
-        """One past the last character."""
+        """Offset after the last character."""
         return max(end for _, end in self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A labelled arrow from ``head`` to ``tail`` (ids); ``roles`` is what brat calls the ends."""
+    """A labelled edge from ``head`` to ``tail`` (ids); ``roles`` are brat's names of its ends."""
 
     id: str
     label: str
@@ -92,7 +92,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A property of any annotation: ``value`` is None where it is simply present."""
+    """A property of any annotation; ``value`` is None for an attribute without a value."""
 
     id: str
     label: str
@@ -103,7 +103,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """A link from an annotation to ``key`` in a ``resource``; ``text`` is its name there."""
+    """A link from an annotation to ``key`` in a ``resource``; ``text`` is the entry's name."""
 
     id: str
     label: str
@@ -115,7 +115,7 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Free text about an annotation, or about anything ``target`` may name."""
+    """Free text about an annotation, or about whatever ``target`` names."""
 
     id: str
     label: str
@@ -125,7 +125,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """A set of annotations (ids) that mean the same."""
+    """A set of annotations (ids) that mean the same, such as coreferent mentions."""
 
     id: str
     label: str
@@ -149,7 +149,7 @@ class Layer:
     equivalences: tuple[Equivalence, ...] = ()
 
     def annotations(self) -> Iterator[Annotation]:
-        """All of them, spans first."""
+        """Yield all annotations, spans first."""
         yield from self.spans
         yield from self.relations
         yield from self.events
@@ -161,13 +161,13 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question put to a text. Its prompt never enters the text; no offset points into it."""
+    """A question about a text. Its prompt is not part of the text; no offset points into it."""
 
     id: str
     prompt: str
 
     def __post_init__(self) -> None:
-        """Refuse a blank id or prompt: neither could be told from none at all."""
+        """Refuse a blank id or prompt: it could not be distinguished from a missing one."""
         if not self.id.strip():
             raise DocumentError(f"a query needs an id, got {self.id!r} for {self.prompt!r:.60}")
         if not self.prompt.strip():
@@ -176,22 +176,21 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One raw line of the file a document came from, without its line end.
+    """One raw line of the file a document was read from, without its line end.
 
-    ``made`` is the annotation as it was read, None for a line that made none (a query's too);
-    ``file`` is the suffix of the file it stood in; ``end`` the line end as it stood ("" at the end
-    of a file).
+    ``annotation`` is the annotation as it was read, None for a line without one (or with a query);
+    ``file`` is the suffix of its file; ``end`` the line end as written ("" at the end of a file).
     """
 
     raw: str
-    made: Annotation | None = None
+    annotation: Annotation | None = None
     file: str = ".ann"
     end: str = "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What writing a document back unchanged needs: raw lines, and how offsets are counted.
+    """What is needed to write a document back unchanged: raw lines, and the unit of offsets.
 
     ``offsets`` is the unit in the file: ``points`` (code points, the rule), ``crlf-as-one``,
     ``utf16``, ``bytes``, ``bom`` (code points, a byte order mark counted).
@@ -203,7 +202,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text with its named layers, and the queries put to it.
+    """One text with its named layers and queries.
 
     ``name`` is its path inside its corpus, without a suffix.
     """
@@ -216,26 +215,26 @@ class Document:
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse layers of one name, annotations or queries of one id, spans outside the text.
+        """Refuse duplicate layer names, annotation ids and query ids, and spans outside the text.
 
-        Blank labels are refused too: nobody could tell what they say.
+        Blank labels are refused too: they say nothing.
         """
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")
-        asked: set[str] = set()
+        query_ids: set[str] = set()
         for query in self.queries:
-            if query.id in asked:
+            if query.id in query_ids:
                 raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
-            asked.add(query.id)
-        seen: set[str] = set()
+            query_ids.add(query.id)
+        annotation_ids: set[str] = set()
         for layer in self.layers:
             for annotation in layer.annotations():
-                if annotation.id in seen:
+                if annotation.id in annotation_ids:
                     raise DocumentError(
                         f"{self.name}: two annotations have the id {annotation.id!r}"
                     )
-                seen.add(annotation.id)
+                annotation_ids.add(annotation.id)
                 require_label(annotation, self.name)
             for span in layer.spans:
                 if span.end > len(self.text):
@@ -244,40 +243,43 @@ class Document:
                         f"the text has {len(self.text)} characters"
                     )
 
-    def has(self, layer: str) -> bool:
-        """Whether that layer was annotated at all."""
-        return any(each.name == layer for each in self.layers)
+    def has_layer(self, layer: str) -> bool:
+        """Return whether the document has that layer, even an empty one."""
+        return any(candidate.name == layer for candidate in self.layers)
 
     def __getitem__(self, layer: str) -> Layer:
-        """Return the layer of that name; raises ``LayerError`` where there is none."""
-        for each in self.layers:
-            if each.name == layer:
-                return each
-        raise LayerError(self.name or "document", layer, (each.name for each in self.layers))
+        """Return the layer of that name; raises ``LayerError`` if there is none."""
+        for candidate in self.layers:
+            if candidate.name == layer:
+                return candidate
+        names = (candidate.name for candidate in self.layers)
+        raise LayerError(self.name or "document", layer, names)
 
-    def bare(self, keep: Iterable[str] = ()) -> "Document":
-        """Return what a model may read: text, given words and sentences, queries.
+    def unannotated(self, keep: Iterable[str] = ()) -> "Document":
+        """Return what a model may read: the text, given words and sentences, and queries.
 
-        Other layers are left out but those named, and the source is.
+        Of the other layers only those in ``keep`` are kept; the source is dropped.
         """
-        kept = {*keep, *GIVEN}
-        layers = tuple(layer for layer in self.layers if layer.name in kept)
+        kept_names = {*keep, *GIVEN_WORDS}
+        layers = tuple(layer for layer in self.layers if layer.name in kept_names)
         return replace(self, layers=layers, source=None)
 
     def with_layer(self, layer: Layer) -> "Document":
-        """Return the document with that layer added, or put in the place of its namesake."""
-        others = tuple(each for each in self.layers if each.name != layer.name)
+        """Return the document with that layer added, or replaced if the name exists."""
+        others = tuple(other for other in self.layers if other.name != layer.name)
         return replace(self, layers=(*others, layer))
 
-    def cover(self, span: Span) -> str:
+    def text_of(self, span: Span) -> str:
         """Return the text of a span, its fragments joined by one space, as brat writes it."""
         return " ".join(self.text[start:end] for start, end in span.fragments)
 
     def annotations(self) -> dict[str, Annotation]:
-        """Every annotation by id."""
-        return {each.id: each for layer in self.layers for each in layer.annotations()}
+        """Return all annotations by id."""
+        return {
+            annotation.id: annotation for layer in self.layers for annotation in layer.annotations()
+        }
 
-    # Two short cuts upwards, imported when they are called: readers look for them here.
+    # Both import a higher layer at call time: users look for these conversions here.
 
     def to_spacy(
         self, *, entities: str | None = None, vocab: "Vocab | None" = None, strict: bool = False
@@ -288,56 +290,71 @@ class Document:
         return to_spacy(self, entities=entities, vocab=vocab, strict=strict)
 
     def to_pandas(self) -> "DataFrame":
-        """Return a row an annotation; see ``interchange.pandas.to_pandas``."""
+        """Return a table with one row per annotation; see ``interchange.pandas.to_pandas``."""
         from spanloom.interchange.pandas import to_pandas
 
         return to_pandas(self)
 
 
 def require_label(annotation: Annotation, name: str) -> None:
-    """Raise ``DocumentError`` where a label is blank; ``name`` is the document's."""
+    """Raise ``DocumentError`` for a blank label; ``name`` is the document's."""
     if not annotation.label.strip(BLANKS):
         got = f"got {annotation.label!r:.60}"
         raise DocumentError(f"{name}: annotation {annotation.id!r} needs a label, {got}")
 
 
-def content(document: Document) -> tuple[Any, ...]:
-    """Return what a document says apart from ids, order and source, so that it can be compared.
+def comparable(document: Document) -> tuple[Any, ...]:
+    """Return a document's content without ids, order and source, for comparison.
 
-    A reference is replaced by what it refers to; an event that (directly or not) refers to itself
-    is cut at the second visit, so cyclic events are safe. Queries keep their ids: an answer names
-    its query by value.
+    References are replaced by the content they refer to. An event that refers to itself, directly
+    or not, is cut at the second visit, so cyclic events are safe. Queries keep their ids: an answer
+    names its query by value.
     """
-    known = document.annotations()
+    annotation_of = document.annotations()
 
-    def meaning(target: str, above: tuple[str, ...] = ()) -> Any:
-        each = known.get(target)
-        if each is None or target in above:
-            return ("?", "cycle" if each else target)
-        inner = (*above, target)
-        match each:
+    def content(target: str, ancestors: tuple[str, ...] = ()) -> Any:
+        annotation = annotation_of.get(target)
+        if annotation is None or target in ancestors:
+            return ("?", "cycle" if annotation else target)
+        path = (*ancestors, target)
+        match annotation:
             case Span():
-                return ("span", each.label, tuple(sorted(each.fragments)))
+                return ("span", annotation.label, tuple(sorted(annotation.fragments)))
             case Relation():
-                ends = meaning(each.head, inner), meaning(each.tail, inner)
-                return ("relation", each.label, each.roles, *ends)
+                ends = content(annotation.head, path), content(annotation.tail, path)
+                return ("relation", annotation.label, annotation.roles, *ends)
             case Event():
-                filled = sorted(repr((a.role, meaning(a.target, inner))) for a in each.arguments)
-                return ("event", each.label, meaning(each.trigger, inner), tuple(filled))
+                arguments = sorted(
+                    repr((arg.role, content(arg.target, path))) for arg in annotation.arguments
+                )
+                return (
+                    "event",
+                    annotation.label,
+                    content(annotation.trigger, path),
+                    tuple(arguments),
+                )
             case Attribute():
-                return ("attribute", each.label, each.value, meaning(each.target, inner))
+                return (
+                    "attribute",
+                    annotation.label,
+                    annotation.value,
+                    content(annotation.target, path),
+                )
             case Normalization():
-                what = each.label, each.resource, each.key, each.text
-                return ("normalization", *what, meaning(each.target, inner))
+                entry = annotation.label, annotation.resource, annotation.key, annotation.text
+                return ("normalization", *entry, content(annotation.target, path))
             case Note():
-                return ("note", each.label, each.text, meaning(each.target, inner))
+                return ("note", annotation.label, annotation.text, content(annotation.target, path))
             case Equivalence():
-                members = sorted(repr(meaning(m, inner)) for m in each.members)
-                return ("equivalence", each.label, tuple(members))
+                members = sorted(repr(content(member, path)) for member in annotation.members)
+                return ("equivalence", annotation.label, tuple(members))
 
     layers = sorted(
-        (layer.name, tuple(sorted(repr(meaning(each.id)) for each in layer.annotations())))
+        (
+            layer.name,
+            tuple(sorted(repr(content(annotation.id)) for annotation in layer.annotations())),
+        )
         for layer in document.layers
     )
-    asked = tuple(sorted((query.id, query.prompt) for query in document.queries))
-    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers), asked)
+    queries = tuple(sorted((query.id, query.prompt) for query in document.queries))
+    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers), queries)

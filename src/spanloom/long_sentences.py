@@ -1,14 +1,14 @@
-"""Sentences too long to be read at once, in parts that are: what costs n² costs little of each.
+"""Split sentences too long to be processed at once, since their cost is quadratic.
 
-Training, annotation and ``check`` ask the same functions, so they agree on where a part ends.
+Training, annotation and ``check`` use the same functions, so they agree on the bounds of parts.
 """
 
 import unicodedata
 from collections.abc import Sequence
 
-LONGEST = 256  # words of a sentence that are read at once
-_CLOSING = {"Po", "Pe", "Pf"}  # stops, commas, what closes brackets and quotes
-_LINE, _SIGN, _WIDE, _NONE = 3, 2, 1, 0  # where to part best, and next to that
+LONGEST = 256  # words of a sentence that are processed at once
+_CLOSING = {"Po", "Pe", "Pf"}  # stops, commas, closing brackets and quotes
+_LINE_BREAK, _PUNCTUATION, _WIDE_GAP, _NONE = 3, 2, 1, 0  # split points, best first
 
 Bounds = tuple[int, int]
 
@@ -16,47 +16,48 @@ Bounds = tuple[int, int]
 def parts(
     text: str, words: Sequence[Bounds], sentences: Sequence[Bounds]
 ) -> tuple[tuple[Bounds, ...], frozenset[int]]:
-    """Return sentences of at most ``LONGEST`` words, and the words that begin all but first parts.
+    """Return sentences of at most ``LONGEST`` words, and the first words of later parts.
 
-    A longer one ends a part in the latter half of its room: at a line break, else behind a closing
-    sign, else at a wider blank, the last of each; where there is none, the room is filled.
+    Longer sentences are split in the latter half of the available words: at the last line break,
+    else after the last closing punctuation, else at the last wide gap, else after the last word
+    that fits.
     """
     if all(end - first <= LONGEST for first, end in sentences):
         return tuple(sentences), frozenset()
-    found: list[Bounds] = []
-    inner: set[int] = set()
+    split: list[Bounds] = []
+    inner_starts: set[int] = set()
     for first, end in sentences:
         starts = [first]
         while end - starts[-1] > LONGEST:
-            starts.append(_next(text, words, starts[-1], end))
-        found += zip(starts, [*starts[1:], end], strict=True)
-        inner.update(starts[1:])
-    return tuple(found), frozenset(inner)
+            starts.append(_next_start(text, words, starts[-1], end))
+        split += zip(starts, [*starts[1:], end], strict=True)
+        inner_starts.update(starts[1:])
+    return tuple(split), frozenset(inner_starts)
 
 
 def joined(sentences: Sequence[Bounds], inner: frozenset[int]) -> tuple[Bounds, ...]:
-    """Return the sentences that ``parts`` made parts of."""
+    """Return the sentences that ``parts`` split."""
     if not inner:
         return tuple(sentences)
     starts = [first for first, _ in sentences if first not in inner]
     return tuple(zip(starts, [*starts[1:], sentences[-1][1]], strict=True))
 
 
-def _next(text: str, words: Sequence[Bounds], first: int, end: int) -> int:
-    """The word at which the next part begins; the last two parts share what is left."""
-    left = end - first
-    room = LONGEST if left >= 2 * LONGEST else (left + 1) // 2
-    places = range(first + room // 2 + 1, first + room + 1)
-    best = max(places, key=lambda place: (_fitness(text, words, place), place))
-    return best if _fitness(text, words, best) else first + room
+def _next_start(text: str, words: Sequence[Bounds], first: int, end: int) -> int:
+    """Return the first word of the next part; the last two parts share the remaining words."""
+    remaining = end - first
+    max_words = LONGEST if remaining >= 2 * LONGEST else (remaining + 1) // 2
+    candidates = range(first + max_words // 2 + 1, first + max_words + 1)
+    best = max(candidates, key=lambda word: (_split_quality(text, words, word), word))
+    return best if _split_quality(text, words, best) else first + max_words
 
 
-def _fitness(text: str, words: Sequence[Bounds], place: int) -> int:
-    """How well a part may end before a word."""
-    last, start = words[place - 1][1], words[place][0]
-    gap = text[last:start]
+def _split_quality(text: str, words: Sequence[Bounds], word: int) -> int:
+    """Return how good a split before a word is, 0 being the worst."""
+    previous_end, start = words[word - 1][1], words[word][0]
+    gap = text[previous_end:start]
     if len(f"{gap}.".splitlines()) > 1:
-        return _LINE
-    if unicodedata.category(text[last - 1]) in _CLOSING:
-        return _SIGN
-    return _WIDE if len(gap) > 1 else _NONE
+        return _LINE_BREAK
+    if unicodedata.category(text[previous_end - 1]) in _CLOSING:
+        return _PUNCTUATION
+    return _WIDE_GAP if len(gap) > 1 else _NONE

@@ -26,8 +26,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spanloom.atomic_io import check_replaceable, flush, is_at, reported
 from spanloom.errors import StorageError
-from spanloom.storage import check_replaceable, flush, is_at, reported
 
 _FORMAT = 1
 _NOTHING = hashlib.sha256().hexdigest()

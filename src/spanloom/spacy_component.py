@@ -20,8 +20,8 @@ from spanloom.document import SENTENCE, SENTENCES, Document, Layer
 from spanloom.document import Span as Piece
 from spanloom.formats.brat.ids import fresh_ids
 from spanloom.interchange.spacy import attach, from_spacy, to_spacy
-from spanloom.model.folder import load
 from spanloom.model.model import Model
+from spanloom.model.serialization import load
 
 _COLUMNS = (POS, TAG, DEP, HEAD)
 _BATCH = 256  # documents
@@ -52,10 +52,10 @@ class Component:
 
     def _bare(self, doc: Doc) -> Document:
         """What the model may read: text, words, and sentences, found where none are said."""
-        document = from_spacy(doc).bare()
-        if document.has(SENTENCES):
+        document = from_spacy(doc).unannotated()
+        if document.has_layer(SENTENCES):
             return document
-        bounds, fresh = self.model.split.sentences(doc.text), fresh_ids(document)
+        bounds, fresh = self.model.word_tokenizer.sentences(doc.text), fresh_ids(document)
         spans = (Piece(fresh("S"), SENTENCE, (each,)) for each in bounds)
         return document.with_layer(Layer(SENTENCES, tuple(spans)))
 
@@ -89,7 +89,7 @@ def make(
     """
     loaded = load(model, precision=precision)
     chosen = None if tasks is None else tuple(tasks)
-    loaded.passes(chosen)  # that it has these tasks
+    loaded.encoder_passes(chosen)  # that it has these tasks
     return Component(loaded, chosen, entities)
 
 

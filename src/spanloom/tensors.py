@@ -1,8 +1,8 @@
 """The batch types that encoders, data, nn and tasks share.
 
-A batch holds no padding but that of the encoder's windows: its words lie flat, sentence after
-sentence, and everything above the encoder speaks in rows of that flat list. Bounds are
-``[start, end)`` in those rows. Label 0 is "none" in every score tensor.
+Only the encoder's input is padded. The words of a batch form one flat list, sentence after
+sentence, and everything above the encoder indexes that list; bounds are ``[start, end)`` in it.
+Label 0 is "none" in every score tensor.
 """
 
 from dataclasses import dataclass, field
@@ -13,165 +13,179 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """Where a batch reads more than its text: which words are text, and what levels run over.
+class PromptLayout:
+    """Layout of a batch with prompts: indices of text words and of "[CLS]", and segment bounds.
 
-    ``text`` are the rows of the text's words among all words read. ``openings`` are the rows of the
-    words that stand for what opens each unit ("[CLS]"), where a task asked for them. ``sentences``
-    and ``contexts`` are runs of words read: those before a text run with its first.
+    All indices count the words that the encoder reads, prompts included. ``text_rows`` are the
+    words of the text, ``cls_rows`` one "[CLS]" word per instance if a task asked for it.
+    ``sentences`` and ``windows`` are bounds; a prompt belongs to the first segment of its text.
     """
 
-    text: Int[Tensor, " text"]
-    openings: Int[Tensor, " unit"] | None
+    text_rows: Int[Tensor, " text_rows"]
+    cls_rows: Int[Tensor, " instance"] | None
     sentences: Int[Tensor, "sentence 2"]
-    contexts: Int[Tensor, "context 2"]
+    windows: Int[Tensor, "context 2"]
 
     @property
-    def runs(self) -> tuple[Int[Tensor, "sentence 2"], Int[Tensor, "context 2"]]:
-        """What levels run over: sentences, contexts."""
-        return self.sentences, self.contexts
+    def level_runs(self) -> tuple[Int[Tensor, "sentence 2"], Int[Tensor, "context 2"]]:
+        """Return the segments that contextual levels read: sentences and windows."""
+        return self.sentences, self.windows
 
-    def to(self, device: torch.device) -> "Aside":
-        """Return the same rows on another device."""
-        openings = None if self.openings is None else self.openings.to(device)
-        runs = self.sentences.to(device), self.contexts.to(device)
-        return Aside(self.text.to(device), openings, *runs)
+    def to(self, device: torch.device) -> "PromptLayout":
+        """Return the same layout on another device."""
+        cls_rows = None if self.cls_rows is None else self.cls_rows.to(device)
+        segments = self.sentences.to(device), self.windows.to(device)
+        return PromptLayout(self.text_rows.to(device), cls_rows, *segments)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some stretches of text: their words, sentences, and the pieces an encoder reads.
+    """Instances collated for one forward pass: words, segment bounds, and the encoder's input.
 
-    ``words`` are all words that are read. ``sentences``, ``contexts`` (what an encoder reads at
-    once) and ``units`` (what a task reads at once) are bounds in the words of the text: all words,
-    unless ``aside`` says which. ``piece_row`` names, for each piece in reading order, its place in
-    ``ids.flatten()``: the window in which it has most context. ``piece_word`` names the word it
-    belongs to, in ascending order. ``segments`` is 0 in prompts and 1 in texts that follow one.
-    ``place_word`` names the word whose piece stands at each place, -1 where none does: where
-    windows overlap, a word's pieces stand in several. ``tokens`` says which words stand for a task,
-    by its number, -1 for all others; None where there is no such word.
+    ``words`` are all words the encoder reads. ``sentences``, ``windows`` (what the encoder reads
+    at once) and ``instances`` (what a task reads at once) are bounds in the words of the text,
+    which are all words unless there is a ``prompt_layout``. ``piece_index`` is the position of each
+    piece in ``input_ids.flatten()``, in reading order; where encoder windows overlap, it is in the
+    window that gives the piece most context. ``piece_to_word`` is the word of each of these pieces,
+    ascending. ``position_to_word`` is the word at each position of ``input_ids``, -1 for none; a
+    word in two overlapping windows appears twice. ``token_type_ids`` are 0 in prompts and 1 in
+    texts that follow one. ``task_tokens`` is the task's number at each word that is a task token,
+    -1 at all others; None if the batch has no such word.
     """
 
     words: tuple[str, ...]
     sentences: Int[Tensor, "sentence 2"]
-    contexts: Int[Tensor, "context 2"]
-    units: Int[Tensor, "unit 2"]
-    ids: Int[Tensor, "window seq"]
-    mask: Bool[Tensor, "window seq"]
-    piece_row: Int[Tensor, " piece"]
-    piece_word: Int[Tensor, " piece"]
-    place_word: Int[Tensor, "window seq"]
-    segments: Int[Tensor, "window seq"] | None = None
-    aside: Aside | None = None
-    tokens: Int[Tensor, " word"] | None = None
+    windows: Int[Tensor, "context 2"]
+    instances: Int[Tensor, "instance 2"]
+    input_ids: Int[Tensor, "window seq"]
+    attention_mask: Bool[Tensor, "window seq"]
+    piece_index: Int[Tensor, " piece"]
+    piece_to_word: Int[Tensor, " piece"]
+    position_to_word: Int[Tensor, "window seq"]
+    token_type_ids: Int[Tensor, "window seq"] | None = None
+    prompt_layout: PromptLayout | None = None
+    task_tokens: Int[Tensor, " word"] | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on another device."""
         return Batch(
             self.words,
             self.sentences.to(device),
-            self.contexts.to(device),
-            self.units.to(device),
-            self.ids.to(device),
-            self.mask.to(device),
-            self.piece_row.to(device),
-            self.piece_word.to(device),
-            self.place_word.to(device),
-            None if self.segments is None else self.segments.to(device),
-            None if self.aside is None else self.aside.to(device),
-            None if self.tokens is None else self.tokens.to(device),
+            self.windows.to(device),
+            self.instances.to(device),
+            self.input_ids.to(device),
+            self.attention_mask.to(device),
+            self.piece_index.to(device),
+            self.piece_to_word.to(device),
+            self.position_to_word.to(device),
+            None if self.token_type_ids is None else self.token_type_ids.to(device),
+            None if self.prompt_layout is None else self.prompt_layout.to(device),
+            None if self.task_tokens is None else self.task_tokens.to(device),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
-    """What a head reads: a vector a word of the text, and a vector an opening where there are any.
+class HeadInputs:
+    """Inputs of a task head: word vectors and, if requested, one "[CLS]" vector per instance.
 
-    Where a task reads pieces, ``words`` are an encoder's last states, row by row of
-    ``ids.flatten()``, and ``table`` its piece vectors.
+    For a task that reads pieces, ``word_vectors`` are the encoder's last hidden states, one per
+    position of ``input_ids.flatten()``, and ``piece_embeddings`` is the encoder's embedding matrix.
     """
 
-    words: Float[Tensor, "word dim"]
-    openings: Float[Tensor, "unit dim"] | None = None
-    table: Float[Tensor, "vocabulary width"] | None = None
+    word_vectors: Float[Tensor, "word dim"]
+    cls_vectors: Float[Tensor, "instance dim"] | None = None
+    piece_embeddings: Float[Tensor, "vocabulary width"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SpanTargets:
-    """Gold spans and the relations between them, in rows of the batch's words.
+    """Gold spans and the relations between them; bounds index the batch's words.
 
-    ``pairs`` holds rows ``(head, tail, label)`` where head and tail are rows of ``bounds``. Values
-    are those of attributes: 0 for absent, -1 for unknown; None where nothing has attributes. Label
-    0 is a span of which nobody knows what it is. ``looked`` says which labels were looked for where
-    each word stands; None where all were.
+    ``pairs`` are ``(head, tail, label)``, head and tail being indices of ``bounds``. Span label 0
+    is a span whose label is unknown. Attribute values are 0 for absent and -1 for unknown; None if
+    the task has no attributes. ``label_mask`` tells which labels were annotated in the text of each
+    word; None if all were.
     """
 
     bounds: Int[Tensor, "gold 2"]
     labels: Int[Tensor, " gold"]
     pairs: Int[Tensor, "relation 3"]
-    values: Int[Tensor, "gold attribute"] | None = None
-    pair_values: Int[Tensor, "relation pair_attribute"] | None = None
-    looked: Bool[Tensor, "word label"] | None = None
+    attribute_values: Int[Tensor, "gold attribute"] | None = None
+    pair_attribute_values: Int[Tensor, "relation pair_attribute"] | None = None
+    label_mask: Bool[Tensor, "word label"] | None = None
 
     def to(self, device: torch.device) -> "SpanTargets":
         """Return the same targets on another device."""
-        more = (self.values, self.pair_values, self.looked)
-        rest = (None if each is None else each.to(device) for each in more)
+        optional = (self.attribute_values, self.pair_attribute_values, self.label_mask)
         bounds, labels, pairs = (x.to(device) for x in (self.bounds, self.labels, self.pairs))
-        return SpanTargets(bounds, labels, pairs, *rest)
+        return SpanTargets(
+            bounds,
+            labels,
+            pairs,
+            *(None if tensor is None else tensor.to(device) for tensor in optional),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is known of a text beside its words: who says each word, and its document's genre.
+class CorefFeatures:
+    """Speaker id and genre id of each word; 0 is unknown.
 
-    0 is unknown; voices are told apart within a document, genres are a model's.
+    Speaker ids are distinct within a document only; genre ids are those of the model's vocabulary.
     """
 
-    voices: Int[Tensor, " word"]
-    genres: Int[Tensor, " word"]
+    speaker_ids: Int[Tensor, " word"]
+    genre_ids: Int[Tensor, " word"]
 
-    def to(self, device: torch.device) -> "Told":
-        """Return the same on another device."""
-        return Told(self.voices.to(device), self.genres.to(device))
+    def to(self, device: torch.device) -> "CorefFeatures":
+        """Return the same features on another device."""
+        return CorefFeatures(self.speaker_ids.to(device), self.genre_ids.to(device))
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A summed loss and the number of units it is summed over (a sum can be split over ranks)."""
+    """A summed loss and the number of items it is summed over (a sum can be split over ranks)."""
 
     total: Float[Tensor, ""]
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Spans a decoder kept: bounds in rows of the batch's words, labels, probabilities.
+class PredictedSpans:
+    """Decoded spans: bounds in the batch's words, labels, and the labels' probabilities.
 
-    ``values`` are those of attributes, 0 for absent, and ``sure`` their probabilities.
+    ``attribute_values`` are 0 for absent; ``value_probs`` are their probabilities.
     """
 
     bounds: Int[Tensor, "kept 2"]
     labels: Int[Tensor, " kept"]
     scores: Float[Tensor, " kept"]
-    values: Int[Tensor, "kept attribute"] | None = None
-    sure: Float[Tensor, "kept attribute"] | None = None
+    attribute_values: Int[Tensor, "kept attribute"] | None = None
+    value_probs: Float[Tensor, "kept attribute"] | None = None
 
-    def rows(self, some: Int[Tensor, " row"] | Bool[Tensor, " kept"]) -> "Chosen":
-        """Return some of the spans."""
-        values, sure = (None if each is None else each[some] for each in (self.values, self.sure))
-        return Chosen(self.bounds[some], self.labels[some], self.scores[some], values, sure)
+    def select(self, index: Int[Tensor, " row"] | Bool[Tensor, " kept"]) -> "PredictedSpans":
+        """Return the spans at the indices, or those under a mask."""
+        return PredictedSpans(
+            self.bounds[index],
+            self.labels[index],
+            self.scores[index],
+            None if self.attribute_values is None else self.attribute_values[index],
+            None if self.value_probs is None else self.value_probs[index],
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """Relations a decoder kept: rows ``(head, tail)`` of chosen spans, labels, probabilities.
+class PredictedRelations:
+    """Decoded relations: pairs ``(head, tail)`` of predicted spans, labels, and probabilities.
 
-    ``values`` and ``sure`` are of attributes, as those of ``Chosen``.
+    ``attribute_values`` and ``value_probs`` are as those of ``PredictedSpans``.
     """
 
-    ends: Int[Tensor, "link 2"] = field(default_factory=lambda: torch.zeros(0, 2, dtype=torch.long))
-    labels: Int[Tensor, " link"] = field(default_factory=lambda: torch.zeros(0, dtype=torch.long))
-    scores: Float[Tensor, " link"] = field(default_factory=lambda: torch.zeros(0))
-    values: Int[Tensor, "link attribute"] | None = None
-    sure: Float[Tensor, "link attribute"] | None = None
+    pairs: Int[Tensor, "relation 2"] = field(
+        default_factory=lambda: torch.zeros(0, 2, dtype=torch.long)
+    )
+    labels: Int[Tensor, " relation"] = field(
+        default_factory=lambda: torch.zeros(0, dtype=torch.long)
+    )
+    scores: Float[Tensor, " relation"] = field(default_factory=lambda: torch.zeros(0))
+    attribute_values: Int[Tensor, "relation attribute"] | None = None
+    value_probs: Float[Tensor, "relation attribute"] | None = None

@@ -24,7 +24,7 @@ def annotate(home, spanloom):
 @pytest.fixture(scope="module")
 def expected(home):
     """What the model itself says, by document."""
-    from spanloom.model.folder import load
+    from spanloom.model.serialization import load
 
     model = load(home / "model", precision="fp32")
     documents = [reading.document for reading in brat.read_all(home / "corpus")]
@@ -54,7 +54,7 @@ def test_forms_of_one_text(annotate, tmp_path):
     document = next(jsonl.loads(annotate(TEXT, "--to", "json").stdout))
     ann = annotate(TEXT, "--to", "brat").stdout
     assert [line.split("\t")[2] for line in ann.splitlines() if line[0] == "T"] == [
-        document.cover(span) for span in document["main"].spans
+        document.text_of(span) for span in document["main"].spans
     ]
     assert "<html" in annotate(TEXT, "--to", "html").stdout
     for name, start in (("a.html", "<!"), ("a.jsonl", '{"name"'), ("a.txt", "# text")):
@@ -141,7 +141,7 @@ def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
 
 
 def test_without_a_model_the_default_one_annotates(spanloom, home, fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("spanloom.model.folder.inside", lambda package: tmp_path / package)
+    monkeypatch.setattr("spanloom.model.serialization.inside", lambda package: tmp_path / package)
     told = fails("annotate", TEXT, code=1)
     assert "this copy of spanloom has no spanloom-en; name a model (-m MODEL)" in told
     shutil.copytree(home / "model", tmp_path / "spanloom" / "models" / "spanloom-en")
@@ -215,10 +215,10 @@ def test_a_full_disk(fails, home, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_is_one_line(fails, home, monkeypatch):
-    from spanloom.model import folder
+    from spanloom.model import serialization
 
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder, "load", interrupted)
+    monkeypatch.setattr(serialization, "load", interrupted)
     assert fails("annotate", TEXT, "-m", home / "model", code=1) == "spanloom: interrupted"

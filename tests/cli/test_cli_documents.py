@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from spanloom.document import content
+from spanloom.document import comparable
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder as brat
 
 
 def read(root):
-    return {each.document.name: content(each.document) for each in brat.read_all(root)}
+    return {each.document.name: comparable(each.document) for each in brat.read_all(root)}
 
 
 def test_convert_there_and_back(spanloom, home, tmp_path):
@@ -92,7 +92,9 @@ def test_check_counts_and_limits(spanloom, home):
     assert free["splits"]["train"]["layers"]["main"]["ceiling"]["spans"]["gold"] == 136
     told = spanloom("check", home / "corpus", "-m", home / "model", "--json")
     assert json.loads(told.stdout)["model"] == {"width": 1, "nested": False}
-    assert told.stderr == f"{home / 'corpus'}: read as brat\nwords: fine, sentences: line\n"
+    assert (
+        told.stderr == f"{home / 'corpus'}: read as brat\nwords: char-class, sentences: newline\n"
+    )
     recipe = spanloom("check", home / "corpus", "--recipe", home / "recipe.yaml")
     assert recipe.exit_code == 0
     assert "Mod-Link" in recipe.stdout

@@ -8,7 +8,7 @@ import pytest
 
 from spanloom.corpora import folder as corpora
 from spanloom.metrics.report import score
-from spanloom.model.folder import load
+from spanloom.model.serialization import load
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def evaluate(home, spanloom):
 def test_figures_are_those_of_the_metric(evaluate, home):
     gold = corpora.read(home / "corpus", "dev").documents
     model = load(home / "model", precision="fp32")
-    expected = score(gold, list(model.annotate(each.bare() for each in gold)), "main")
+    expected = score(gold, list(model.annotate(each.unannotated() for each in gold)), "main")
     told = json.loads(evaluate(home / "corpus", "--json").stdout)
     steps = told["tasks"]["steps"]
     assert told["split"] == "dev"

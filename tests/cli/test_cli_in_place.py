@@ -33,7 +33,7 @@ def contents(folder):
 
 def stub(found, *, layers=("entities",), inputs=()):
     """A model of one task for each layer; ``found`` makes a document's layers."""
-    tasks = {name: SimpleNamespace(layer=name, annotates=True, inputs=inputs) for name in layers}
+    tasks = {name: SimpleNamespace(layer=name, predicts=True, inputs=inputs) for name in layers}
 
     def annotate(documents, names):
         for each in documents:
@@ -42,7 +42,7 @@ def stub(found, *, layers=("entities",), inputs=()):
     return SimpleNamespace(
         tasks=tasks,
         layers={name: name for name in layers},
-        passes=lambda names: [layers],
+        encoder_passes=lambda names: [layers],
         annotate=annotate,
     )
 

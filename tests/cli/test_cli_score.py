@@ -8,7 +8,7 @@ import tiny
 from spanloom.corpora import card as cards
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat import folder as brat
-from spanloom.glad.row import load_all
+from spanloom.glad.result import load_results
 from spanloom.scoring import _base
 
 GOLD = "Ada B-PER\nLovelace I-PER\nmet O\nBob B-PER\n\nOslo B-LOC\n"
@@ -117,14 +117,15 @@ def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
     recipe = tmp_path / "ner.yaml"
     recipe.write_text(
         f"trunk: [{{transformer: {tmp_path / 'encoder'}}}]\n"
-        "tasks: {ner: {data: tiny, kind: entities, layer: entities, size: 16, width: 2}}\n"
+        "tasks:\n"
+        "  ner: {data: tiny, kind: entities, layer: entities, hidden_size: 16, max_span_width: 2}\n"
         "stages: [{tasks: [ner], epochs: 2, precision: fp32}]\nwindow: 64\n"
     )
     rows = tmp_path / "rows"
     run = ("glad", "run", recipe, "--data", tmp_path / "glad", "--rows", rows)
     result = spanloom(*run, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.stderr
-    (row,) = load_all(rows)
+    (row,) = load_results(rows)
     assert (row.dataset, row.task, row.kind, row.seed) == ("tiny", "ner", "entities", 1)
     assert row.figures["spans"] == row.report["spans"]["micro"]["f1"]
     low, high = row.intervals["spans"]

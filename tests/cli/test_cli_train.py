@@ -17,8 +17,8 @@ from spanloom.training.interrupt import Stopped
 @pytest.fixture
 def small(home, tmp_path):
     """A recipe of one epoch over the home's encoder and corpus."""
-    stage = {"tasks": ["steps"], "epochs": 1, "batch": 96, "precision": "fp32"}
-    tasks = {"steps": {"data": str(home / "corpus"), "kind": "relations", "size": 16}}
+    stage = {"tasks": ["steps"], "epochs": 1, "batch_words": 96, "precision": "fp32"}
+    tasks = {"steps": {"data": str(home / "corpus"), "kind": "relations", "hidden_size": 16}}
     trunk = [{"transformer": str(home / "encoder")}]
     (tmp_path / "encoder").mkdir()
     (tmp_path / "corpus").mkdir()
@@ -60,7 +60,7 @@ def test_a_folder_trains_by_a_proposed_recipe(home, spanloom, tmp_path):
     assert "task corpus: 6 documents" in told.stderr
     used = recipes.load(tmp_path / "m" / "recipe.yaml")
     assert used.tasks["corpus"].kind == "relations"
-    assert used.collected["corpus"]["spans"] == ["Action", "Modifier", "Place", "Reagent"]
+    assert used.vocabulary["corpus"]["span_labels"] == ["Action", "Modifier", "Place", "Reagent"]
 
 
 def test_what_is_not_ours_is_refused_before_training(fails, home, tmp_path):
@@ -124,7 +124,7 @@ def test_the_command_to_go_on_says_all_that_was_asked_for(
     def stopped(recipe, near, out, say, *, resume, device):
         raise Stopped("the model as it stands: there")
 
-    monkeypatch.setattr("spanloom.training.start.train", stopped)
+    monkeypatch.setattr("spanloom.training.train.train", stopped)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "argv", ["/bin/spanloom"])
@@ -145,7 +145,7 @@ def test_over_several_machines_it_says_what_it_cannot_know(
     def stopped(*args, **options):
         raise Stopped("")
 
-    monkeypatch.setattr("spanloom.training.start.train", stopped)
+    monkeypatch.setattr("spanloom.training.train.train", stopped)
     for name, value in {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)
     asked = "train", home / "recipe.yaml", "-o", tmp_path / "m"

@@ -8,26 +8,35 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
 from spanloom.config import recipe as recipes
-from spanloom.config.commented import commented
-from spanloom.config.options import Options, options
-from spanloom.config.recipe import PartSpec, Rates, Recipe, StageSpec, TaskSpec, dumps, load, loads
+from spanloom.config.options import Options, validate_options
+from spanloom.config.recipe import (
+    EmbedderSpec,
+    LearningRates,
+    Recipe,
+    StageSpec,
+    TaskSpec,
+    dumps,
+    load,
+    loads,
+)
+from spanloom.config.recipe_comments import with_comments
 from spanloom.errors import RecipeError
 
 TEXT = """\
 trunk:
-- {transformer: minilm, layers: mix, dropout: 0.1}
+- {transformer: minilm, layers: scalar-mix, dropout: 0.1}
 - casing: 16
-levels: [{name: context, rnn: lstm, size: 256}]
+levels: [{name: context, rnn: lstm, hidden_size: 256}]
 tasks:
-  wlp: {data: wlp, kind: relations, level: context, width: 8}
+  wlp: {data: wlp, kind: relations, level: context, max_span_width: 8}
   dep:
     data: ewt
     kind: dependency
-words: {splitter: fine, sentences: line}
+tokenization: {tokenizer: char-class, sentence_splitter: newline}
 stages:
-- {tasks: [wlp, dep], epochs: 8, lr: {trunk: 3e-4, rest: 2e-3}}
+- {tasks: [wlp, dep], epochs: 8, lr: {encoder: 3e-4, task: 2e-3}}
 - tasks: [wlp]
-  metric: wlp.relations.f1
+  validation_metric: wlp.relations.f1
 seed: 1
 """
 NAME = st.text("abcé_-09", min_size=1, max_size=5)
@@ -43,42 +52,55 @@ def any_recipe(draw):
     stage = StageSpec(
         tasks=draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)),
         epochs=draw(st.floats(0.1, 99)),
-        lr=Rates(trunk=draw(st.floats(0, 1))),
+        lr=LearningRates(encoder=draw(st.floats(0, 1))),
         patience=draw(st.none() | st.integers(1, 9)),
     )
     name = draw(NAME)
-    part = PartSpec(name=name, options={name: draw(VALUE), **draw(RAW)})
-    return Recipe(trunk=[part], tasks=tasks, stages=[stage], collected=draw(RAW))
+    part = EmbedderSpec(name=name, options={name: draw(VALUE), **draw(RAW)})
+    return Recipe(trunk=[part], tasks=tasks, stages=[stage], vocabulary=draw(RAW))
 
 
 def test_the_example_reads_as_it_says():
     recipe = loads(TEXT)
     assert recipe.trunk[0].name == "transformer"
-    assert recipe.trunk[0].options == {"transformer": "minilm", "layers": "mix", "dropout": 0.1}
-    assert recipe.trunk[1] == PartSpec(name="casing", options={"casing": 16})
-    assert recipe.levels[0].reads == ("trunk",)
-    assert recipe.levels[0].options == {"rnn": "lstm", "size": 256}
-    assert recipe.tasks["wlp"].options == {"width": 8}
+    assert recipe.trunk[0].options == {
+        "transformer": "minilm",
+        "layers": "scalar-mix",
+        "dropout": 0.1,
+    }
+    assert recipe.trunk[1] == EmbedderSpec(name="casing", options={"casing": 16})
+    assert recipe.levels[0].inputs == ("trunk",)
+    assert recipe.levels[0].options == {"rnn": "lstm", "hidden_size": 256}
+    assert recipe.tasks["wlp"].options == {"max_span_width": 8}
     assert (recipe.tasks["dep"].level, recipe.tasks["dep"].layer) == ("trunk", "main")
-    assert recipe.stages[0].lr == Rates(trunk=0.0003, rest=0.002)
+    assert recipe.stages[0].lr == LearningRates(encoder=0.0003, task=0.002)
     assert recipe.stages[1].epochs == StageSpec(tasks=["wlp"]).epochs
 
 
 @settings(max_examples=30)
 @given(any_recipe())
 def test_commented_and_dumped_recipes_load_back_equal(recipe):
-    assert loads(commented(recipe)) == recipe
+    assert loads(with_comments(recipe)) == recipe
     assert loads(dumps(recipe)) == recipe
     assert list(loads(dumps(recipe)).tasks) == list(recipe.tasks)
     assert dumps(loads(dumps(recipe))) == dumps(recipe)
 
 
 def test_commented_explains_every_key_of_the_frame():
-    notes = {("tasks", "wlp", "width"): "longest span in words"}
-    lines = commented(loads(TEXT), notes).splitlines()
+    notes = {("tasks", "wlp", "max_span_width"): "longest span in words"}
+    lines = with_comments(loads(TEXT), notes).splitlines()
     bare = {line.split(":")[0].strip() for line in lines if "  # " not in line}
-    assert bare == {"- transformer", "layers", "dropout", "- casing", "rnn", "size", "wlp", "dep"}
-    assert "    width: 8  # longest span in words" in lines
+    assert bare == {
+        "- transformer",
+        "layers",
+        "dropout",
+        "- casing",
+        "rnn",
+        "hidden_size",
+        "wlp",
+        "dep",
+    }
+    assert "    max_span_width: 8  # longest span in words" in lines
     assert all(len(line) <= 100 for line in lines)
 
 
@@ -87,25 +109,49 @@ def test_commented_explains_every_key_of_the_frame():
     [
         ("seed: 1", "sead: 1", "r.yaml:15: sead: unknown key; did you mean 'seed'?"),
         ("epochs: 8", "epoch: 8", "r.yaml:12: stages.0.epoch: unknown key; did you mean 'epochs'?"),
-        ("rest: 2e-3", "rset: 1", "r.yaml:12: stages.0.lr.rset: unknown key; .* 'rest'"),
-        ("splitter", "spliter", "r.yaml:10: words.spliter: unknown key; .* 'splitter'"),
+        ("task: 2e-3", "tsak: 1", "r.yaml:12: stages.0.lr.tsak: unknown key; .* 'task'"),
+        (
+            "{tokenizer",
+            "{tokenzer",
+            "r.yaml:10: tokenization.tokenzer: unknown key; .* 'tokenizer'",
+        ),
         ("epochs: 8", "epochs: 0", "r.yaml:12: stages.0.epochs: expected greater than 0, got 0"),
         ("epochs: 8", "epochs: .inf", "stages.0.epochs: expected a finite number, got inf"),
         ("epochs: 8", "epochs: soon", "stages.0.epochs: expected a valid number.*, got 'soon'"),
-        ("epochs: 8", "batch: 1.5", "stages.0.batch: expected a valid integer.*, got 1.5"),
-        ("epochs: 8", "optimiser: sgd", "expected 'adamw' or 'adam', got 'sgd'"),
-        ("- tasks: [wlp]\n  metric", "- metric", "r.yaml:13: stages.1: the key 'tasks' is missing"),
+        (
+            "epochs: 8",
+            "batch_words: 1.5",
+            "stages.0.batch_words: expected a valid integer.*, got 1.5",
+        ),
+        ("epochs: 8", "optimizer: sgd", "expected 'adamw' or 'adam', got 'sgd'"),
+        (
+            "- tasks: [wlp]\n  validation_metric",
+            "- validation_metric",
+            "r.yaml:13: stages.1: the key 'tasks' is missing",
+        ),
         ("tasks: [wlp]\n", "tasks: wlp\n", "r.yaml:13: stages.1.tasks: expected a list, got 'wlp'"),
         ("tasks: [wlp]\n", "tasks: [wpl]\n", "r.yaml:13: stages.1.tasks: no task 'wpl'; .* 'wlp'"),
-        ("metric: wlp", "metric: dep", "r.yaml:14: stages.1.metric: no task of this stage 'dep'"),
+        (
+            "validation_metric: wlp",
+            "validation_metric: dep",
+            "r.yaml:14: stages.1.validation_metric: no task of this stage 'dep'",
+        ),
         ("level: context", "level: contxt", "r.yaml:6: tasks.wlp.level: no level 'contxt'; did"),
-        ("size: 256", "reads: [context]", "r.yaml:4: levels.0.reads: no level below 'context'"),
+        (
+            "hidden_size: 256",
+            "inputs: [context]",
+            "r.yaml:4: levels.0.inputs: no level below 'context'",
+        ),
         ("name: context", "name: trunk", "r.yaml:4: levels.0.name: 'trunk' is taken"),
         ("    data: ewt\n", "", "r.yaml:7: tasks.dep: the key 'data' is missing"),
         ("wlp: {data", "w.lp: {data", "r.yaml:6: tasks.w.lp: expected a text that matches"),
         ("- casing: 16", "- casing", "r.yaml:3: trunk.1: expected a mapping"),
         ("- casing: 16", "- {}", "r.yaml:3: trunk.1.name: expected a text"),
-        ("words: {splitter: fine, sentences: line}", "words: fine", "r.yaml:10: words: expected a"),
+        (
+            "tokenization: {tokenizer: char-class, sentence_splitter: newline}",
+            "tokenization: fine",
+            "r.yaml:10: tokenization: expected a",
+        ),
         ("seed: 1", "stages: []", "r.yaml:15: key 'stages' stands twice"),
         (TEXT, "", "r.yaml: expected a mapping with the keys trunk"),
         (TEXT, "[]", "r.yaml: expected a mapping with the keys trunk"),
@@ -136,7 +182,7 @@ class Casing(Options):
 def test_the_owner_of_a_kind_checks_its_options_at_their_line():
     def read(new):
         recipe = loads(TEXT.replace("- casing: 16", f"- casing: 16\n  {new}"), "r.yaml")
-        return options(Casing, recipe.trunk[1].options, recipe.at("trunk", 1))
+        return validate_options(Casing, recipe.trunk[1].options, recipe.at("trunk", 1))
 
     assert read("dropout: 0.5") == Casing(casing=16, dropout=0.5)
     with pytest.raises(RecipeError, match="r.yaml:4: trunk.1.dropuot: unknown key; .* 'dropout'"):
@@ -151,18 +197,18 @@ def test_keys_read_elsewhere_are_suggested_too():
     with pytest.raises(
         RecipeError, match=r"r.yaml:6: tasks.wlp.levle: .* 'level'\? \(known: casing, data"
     ):
-        options(Casing, task.options, recipe.at("tasks", "wlp"), TaskSpec.model_fields)
+        validate_options(Casing, task.options, recipe.at("tasks", "wlp"), TaskSpec.model_fields)
 
 
 @pytest.mark.parametrize(
     ("setting", "get", "value"),
     [
         ("stages.0.epochs=3", lambda r: r.stages[0].epochs, 3.0),
-        ("stages.1.lr.trunk=1e-5", lambda r: r.stages[1].lr, Rates(trunk=1e-5)),
-        ("words.splitter=spacy", lambda r: r.words.splitter, "spacy"),
-        ("tasks.wlp.width=3", lambda r: r.tasks["wlp"].options, {"width": 3}),
+        ("stages.1.lr.encoder=1e-5", lambda r: r.stages[1].lr, LearningRates(encoder=1e-5)),
+        ("tokenization.tokenizer=spacy", lambda r: r.tokenization.tokenizer, "spacy"),
+        ("tasks.wlp.max_span_width=3", lambda r: r.tasks["wlp"].options, {"max_span_width": 3}),
         ("trunk.1.casing=a=b", lambda r: r.trunk[1].options, {"casing": "a=b"}),
-        ("levels.0.reads=[trunk, trunk]", lambda r: r.levels[0].reads, ("trunk",) * 2),
+        ("levels.0.inputs=[trunk, trunk]", lambda r: r.levels[0].inputs, ("trunk",) * 2),
         ("tasks.new={data: x, kind: y}", lambda r: r.tasks["new"].kind, "y"),
     ],
 )
@@ -183,7 +229,10 @@ def test_a_setting_changes_one_value(tmp_path, setting, get, value):
         ("stages.0.epoch=3", "stages.0.epoch: unknown key; did you mean 'epochs'"),
         ("stages.0.lrs.trunk=3", "stages.0.lrs: unknown key; did you mean 'lr'"),
         ("tasks.wpl.level=trunk", "tasks.wpl: unknown key; did you mean 'wlp'"),
-        ("tasks.wlp.widht.x=1", "tasks.wlp.widht: unknown key; did you mean 'width'"),
+        (
+            "tasks.wlp.max_span_widht.x=1",
+            "tasks.wlp.max_span_widht: unknown key; did you mean 'max_span_width'",
+        ),
         ("sed.x=1", "sed: unknown key; did you mean 'seed'"),
         ("seed.x=1", "seed: expected a mapping or a list, got 1"),
         ("seed", "expected KEY.KEY=VALUE"),
@@ -206,11 +255,13 @@ def test_recipes_are_frozen_and_equal_apart_from_their_place():
     assert recipe != loads(TEXT.replace("seed: 1", "seed: 2"))
     with pytest.raises(ValidationError):
         recipe.seed = 2
-    assert recipe.at("seed").place() == ("a.yaml", 15)
+    assert recipe.at("seed").place_of() == ("a.yaml", 15)
 
 
 def test_reading_a_recipe_needs_no_heavy_import():
-    script = "import sys, spanloom.config.recipe, spanloom.config.commented;print(*sys.modules)"
+    script = (
+        "import sys, spanloom.config.recipe, spanloom.config.recipe_comments;print(*sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
@@ -218,5 +269,10 @@ def test_reading_a_recipe_needs_no_heavy_import():
 
 
 def test_the_frame_describes_every_key():
-    for model in (recipes.Recipe, recipes.StageSpec, recipes.Rates, recipes.WordsSpec):
+    for model in (
+        recipes.Recipe,
+        recipes.StageSpec,
+        recipes.LearningRates,
+        recipes.TokenizationSpec,
+    ):
         assert all(field.description for field in model.model_fields.values()), model

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from spanloom import scoring, tasks
-from spanloom.config import kinds
-from spanloom.config.yaml import Where
+from spanloom.config import registry
+from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora.sources import TEXT
 from spanloom.errors import NameNotFound, RecipeError
@@ -14,7 +14,7 @@ from spanloom.formats import _files
 
 OPEN = re.compile(r"CC BY(-SA)? \d|MIT$|public domain$")
 METRICS = {
-    *(name.replace("_", "-") for name in kinds.names(scoring.__path__)),
+    *(name.replace("_", "-") for name in registry.names(scoring.__path__)),
     *("conlleval", "conll2012-coref", "coval-lea", "evalb", "semeval2010-task8", "ud-eval"),
     *("srl-eval", "tacred", "squad-v1.1", "squad-v2.0", "streuseval", "carb", "glue"),
     *("spans", "relations", "orl", "absa", "changpinyo", "oie2016", "perplexity"),
@@ -27,7 +27,7 @@ def test_a_card_says_what_can_be(name):
     assert card.title
     assert card.cite
     assert card.home.startswith("https://")
-    assert set(card.tasks) <= set(kinds.names(tasks.__path__))
+    assert set(card.tasks) <= set(registry.names(tasks.__path__))
     assert card.metric in METRICS
     used = {rule.of for rule in card.splits.values()}
     used |= {source.sentences for source in card.sources.values()} - {""}
@@ -36,7 +36,7 @@ def test_a_card_says_what_can_be(name):
         assert not rule.like or rule.like in cards.names()
     for source in card.sources.values():
         if source.format not in (_files.BRAT, TEXT):
-            _files.chosen(_files.load(source.format), source.options, Where(name))
+            _files.chosen(_files.load(source.format), source.options, SourceLocation(name))
         assert source.sha256 or card.obtain, "files at hand have a sum, others say how to get them"
 
 

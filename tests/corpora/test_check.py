@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from spanloom.corpora.check import Ceiling, check
+from spanloom.annotation.events import EventLosses, collect, project
+from spanloom.annotation.text_pairs import join_texts
+from spanloom.corpora.check import OracleScore, check
+from spanloom.corpora.duplicates import duplicates
 from spanloom.corpora.folder import Corpus, read, splits
-from spanloom.corpora.reach import Reach, Why
+from spanloom.corpora.reachability import ModelLimits, Reason
 from spanloom.corpora.report import to_json, to_text
-from spanloom.corpora.twins import twins
 from spanloom.document import (
     MAIN,
     Argument,
@@ -21,11 +23,9 @@ from spanloom.document import (
     Span,
 )
 from spanloom.formats.brat import read as brat
-from spanloom.forms.events import EventLosses, collect, project
-from spanloom.forms.parts import joined
-from spanloom.words import splitter
+from spanloom.tokenization import word_tokenizer
 
-REACH = Reach(splitter("fine", "line"), width=3)
+REACH = ModelLimits(word_tokenizer("char-class", "newline"), width=3)
 
 
 def corpus(*documents):
@@ -73,23 +73,23 @@ def test_a_small_corpus_by_hand():
     assert sizes == (1, 2, 4, 18, 0)
     assert dev.seen == 1
     found = train.layers[MAIN]
-    assert found.census.labels["spans"] == {"Action": 2, "Reagent": 1}
-    assert found.census.labels["arguments"] == {"Acts-on": 1}
-    assert found.census.widths == {1: 3}
-    assert found.census.links["across sentences"] == 1
+    assert found.statistics.labels["spans"] == {"Action": 2, "Reagent": 1}
+    assert found.statistics.labels["arguments"] == {"Acts-on": 1}
+    assert found.statistics.widths == {1: 3}
+    assert found.statistics.links["across sentences"] == 1
     assert found.events == EventLosses(unnamed=1)
     assert (found.spans.gold, found.spans.reached) == (3, 3)
-    assert found.relations.missed == {Why.APART: 1}
+    assert found.relations.missed == {Reason.APART: 1}
     assert (found.relations.recall, found.relations.f1) == (0.5, 2 / 3)
     found = dev.layers[MAIN]
-    assert found.spans.missed == {Why.LABEL: 1, Why.BORDERS: 1}
-    assert found.spans.examples[Why.BORDERS] == ["b:13 Action 'wai'"]
-    assert found.relations.missed == {Why.END: 2}
+    assert found.spans.missed == {Reason.LABEL: 1, Reason.BORDERS: 1}
+    assert found.spans.examples[Reason.BORDERS] == ["b:13 Action 'wai'"]
+    assert found.relations.missed == {Reason.END: 2}
 
 
 def test_without_train_every_label_is_known():
     report = check({"all": corpus(DEV)}, REACH)
-    assert report.splits["all"].layers[MAIN].spans.missed == {Why.BORDERS: 1}
+    assert report.splits["all"].layers[MAIN].spans.missed == {Reason.BORDERS: 1}
 
 
 def test_examples_name_the_file_and_line_and_are_five_at_most():
@@ -98,8 +98,8 @@ def test_examples_name_the_file_and_line_and_are_five_at_most():
     made = Corpus((reading.document,), reading.problems, Path("data"))
     split = check({"all": made}, REACH).splits["all"]
     ceiling = split.layers[MAIN].spans
-    assert ceiling.missed == {Why.BORDERS: 8}
-    assert ceiling.examples[Why.BORDERS] == [
+    assert ceiling.missed == {Reason.BORDERS: 8}
+    assert ceiling.examples[Reason.BORDERS] == [
         f"data/sub/x.ann:{i + 1} A '{'abcdefgh'[i]}'" for i in range(5)
     ]
     assert len(split.problems) == 1
@@ -111,7 +111,7 @@ def test_an_argument_stands_where_its_event_does():
     reading = brat.loads("ab cd", ann, name="x")
     split = check({"all": Corpus((reading.document,))}, REACH).splits["all"]
     examples = split.layers[MAIN].relations.examples
-    assert examples[Why.END] == ["x.ann:3 Theme 'ab' -> 'c'"]
+    assert examples[Reason.END] == ["x.ann:3 Theme 'ab' -> 'c'"]
 
 
 def test_shapes_are_counted():
@@ -125,7 +125,7 @@ def test_shapes_are_counted():
         ("A", 8, 18),
     )
     split = check({"all": corpus(Document(TRAIN.text, (hard,), "c"))}, REACH).splits["all"]
-    assert {name: n for name, n in split.layers[MAIN].census.shapes.items() if n} == {
+    assert {name: n for name, n in split.layers[MAIN].statistics.shapes.items() if n} == {
         "nested in another span": 1,
         "pairs of spans that cross": 2,
         "duplicates (same bounds and label)": 1,
@@ -149,7 +149,7 @@ def test_links_are_counted_events_among_them():
         events=(Event("E1", "A", "T1", (Argument("r", "T2"),)),),
     )
     split = check({"all": corpus(Document(TRAIN.text, (made,), "c"))}, REACH).splits["all"]
-    assert {name: n for name, n in split.layers[MAIN].census.links.items() if n} == {
+    assert {name: n for name, n in split.layers[MAIN].statistics.links.items() if n} == {
         "from a span to itself": 1,
         "duplicates (same label and ends)": 2,
         "several labels on one ordered pair": 1,
@@ -160,23 +160,25 @@ def test_links_are_counted_events_among_them():
 def test_width_quantiles():
     made = layer(*[("A", 0, 3)] * 98, ("A", 0, 7), ("A", 0, 13))
     census = check({"all": corpus(Document(TRAIN.text, (made,), "c"))}, REACH)
-    census = census.splits["all"].layers[MAIN].census
+    census = census.splits["all"].layers[MAIN].statistics
     assert [census.width_at(share) for share in (0, 0.07, 0.98, 0.99, 1.0)] == [1, 1, 1, 2, 3]
 
 
 def test_twins_find_leaks_and_whether_spans_agree():
     moved = Document("\n" + TRAIN.text, (layer(("Action", 1, 4)),), "m")
     other = Document(TRAIN.text, (layer(("Action", 0, 3)),), "o")
-    found = twins({"train": [TRAIN, Document(" ", name="e")], "test": [Document("", name="f")]})
+    found = duplicates(
+        {"train": [TRAIN, Document(" ", name="e")], "test": [Document("", name="f")]}
+    )
     assert found == ()
-    leak, inside = twins({"train": [TRAIN], "test": [moved], "x": [DEV, DEV]})
+    leak, inside = duplicates({"train": [TRAIN], "test": [moved], "x": [DEV, DEV]})
     assert (leak.names, leak.leak, leak.annotation) == (("train/a", "test/m"), True, False)
     assert (inside.names, inside.leak, inside.annotation) == (("x/b", "x/b"), False, True)
-    assert twins({"train": [other], "test": [moved]})[0].annotation
+    assert duplicates({"train": [other], "test": [moved]})[0].annotation
 
 
 def test_nothing_gold_leaves_a_perfect_ceiling():
-    assert (Ceiling().recall, Ceiling().f1) == (1.0, 1.0)
+    assert (OracleScore().recall, OracleScore().f1) == (1.0, 1.0)
 
 
 def test_words_and_sentences_are_no_layers_to_learn():
@@ -220,7 +222,7 @@ def test_queries_are_counted_with_those_that_no_layer_answers():
         "queries": 4,
         "answers": 2,
         "unanswered": 3,
-        "strays": 1,
+        "dangling": 1,
     }
     text = to_text(report)
     assert "\n\ntrain: 5 queries\n\n" in text
@@ -232,7 +234,7 @@ def test_queries_are_counted_with_those_that_no_layer_answers():
 def test_relations_between_two_texts_are_counted_apart_from_the_ceiling():
     between, inner = Relation("R1", "entails", "T1", "T2"), Relation("R2", "r", "T3", "T4")
     spans = (Span("T3", "A", ((0, 3),)), Span("T4", "A", ((4, 7),)))
-    pair = joined("p", "mix the cells", "wait")
+    pair = join_texts("p", "mix the cells", "wait")
     nli, ner = Layer("nli", relations=(between,)), Layer("ner", spans, (inner,))
     report = check({"all": corpus(pair.with_layer(nli).with_layer(ner), TRAIN)}, REACH)
     split = report.splits["all"]
@@ -246,7 +248,7 @@ def test_relations_between_two_texts_are_counted_apart_from_the_ceiling():
 
 
 def test_parts_and_judgements_that_make_no_sense_are_problems():
-    pair = joined("p", "mix the cells", "wait")
+    pair = join_texts("p", "mix the cells", "wait")
     labels = tuple(Relation(f"R{n}", f"l{n}", "T1", "T2") for n in (1, 2))
     twice = pair.with_layer(Layer("nli", relations=labels))
     alone = Document("ab", (Layer("parts", (Span("T1", "part", ((0, 1),)),)),), "q")
@@ -271,7 +273,7 @@ def test_wet_lab_protocols_whole(data):
     projected = sum(len(project(each, scheme)[1]) for each in layers)
     assert (relations, projected) == (20_742, 43_773)
     began = time.process_time()
-    report = check(corpora, Reach(splitter("fine", "line")))
+    report = check(corpora, ModelLimits(word_tokenizer("char-class", "newline")))
     assert time.process_time() - began < 10
     whole = [split.layers[MAIN] for split in report.splits.values()]
     assert all(each.events.swapped == each.events.shared == 0 for each in whole)

@@ -13,7 +13,7 @@ WORDS = st.lists(
 
 
 def spans(document, layer):
-    return [(span.label, document.cover(span)) for span in document[layer].spans]
+    return [(span.label, document.text_of(span)) for span in document[layer].spans]
 
 
 @given(WORDS, st.data())

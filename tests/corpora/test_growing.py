@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from spanloom.corpora.folder import growing
+from spanloom.corpora.folder import pause_gc
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,9 @@ def _collector():
 @pytest.mark.parametrize("before", [True, False])
 def test_the_collector_rests_and_is_left_as_it_was(before):
     (gc.enable if before else gc.disable)()
-    with growing():
+    with pause_gc():
         assert not gc.isenabled()
-        with growing():
+        with pause_gc():
             pass
         assert not gc.isenabled()
     assert gc.isenabled() == before
@@ -27,6 +27,6 @@ def test_the_collector_rests_and_is_left_as_it_was(before):
 
 def test_an_error_wakes_it_too():
     gc.enable()
-    with pytest.raises(KeyError), growing():
+    with pytest.raises(KeyError), pause_gc():
         raise KeyError
     assert gc.isenabled()

@@ -17,7 +17,7 @@ QQP = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 
 
 def sample(name):
-    return _files.load(name).sample
+    return _files.load(name).example
 
 
 def rows(head, row):

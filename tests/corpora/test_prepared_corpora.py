@@ -12,7 +12,7 @@ from spanloom.corpora import card as cards
 from spanloom.corpora import prepare as preparing
 from spanloom.corpora import sources
 from spanloom.corpora.prepare import prepare
-from spanloom.document import Document, Layer, Span, content
+from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, FormatError, SpanloomError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read as brat
@@ -109,8 +109,8 @@ def again(out, name, split):
 
 def same(out, name, split, written):
     """Whether what is read again equals what was written."""
-    wanted = {each.name: content(cut_at_lines(each)) for each in written}
-    found = {each.name: content(each) for each in again(out, name, split)}
+    wanted = {each.name: comparable(cut_at_lines(each)) for each in written}
+    found = {each.name: comparable(each) for each in again(out, name, split)}
     return found == wanted
 
 
@@ -171,13 +171,13 @@ def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def killed(document, folder, put=preparing._put):
+    def killed(document, folder, put=preparing._write_document):
         if document.name == "s00012":
             raise Killed
         put(document, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "_put", killed)
+        patched.setattr(preparing, "_write_document", killed)
         with pytest.raises(Killed):
             room.prepare()
     assert room.files() == {}
@@ -317,7 +317,7 @@ sources:
             (room.raw / folder).mkdir(exist_ok=True)
             (room.raw / folder / f"{name}.conll").write_text(start + text)
     one, two = room.read("all")
-    assert [one.cover(each) for each in one["sentences"].spans] == ["a b", "c"]
+    assert [one.text_of(each) for each in one["sentences"].spans] == ["a b", "c"]
     assert one["entities"].spans == two["entities"].spans
     room.prepare()
     assert same(room.out, "tiny", "all", [one, two])
@@ -408,6 +408,6 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
         for each in sources.documents(card, split, raw, cards.load):
             path = prepared / name / split / f"{each.name}.txt"
             found = replace(brat.load(path, name=each.name).document, source=None)
-            assert content(found) == content(cut_at_lines(each)), each.name
+            assert comparable(found) == comparable(cut_at_lines(each)), each.name
             there += 1
         assert there == len(list((prepared / name / split).rglob("*.txt")))

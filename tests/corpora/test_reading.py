@@ -14,7 +14,7 @@ def test_brat_documents_come_sorted_with_their_problems(tmp_path):
     (tmp_path / "train" / "sub" / "a.ann").write_text(ann, encoding="utf-8")
     corpus = read(tmp_path, "train")
     assert [each.name for each in corpus.documents] == ["sub/a", "sub/b"]
-    assert [each.has("main") for each in corpus.documents] == [True, False]
+    assert [each.has_layer("main") for each in corpus.documents] == [True, False]
     assert [str(each).split(" ")[0] for each in corpus.problems] == ["sub/a.ann:2:"]
     assert corpus.root == tmp_path / "train"
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from spanloom.data.pieces import pieces
-from spanloom.data.units import prompt
-from spanloom.words import blank_words, fine_words, splitter
+from spanloom.data.instances import tokenize_prompt
+from spanloom.data.subwords import subword_tokenizer
+from spanloom.tokenization import blank_words, fine_words, word_tokenizer
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "embedders"))
 import published
 
 KINDS = ("roberta", "deberta", "modernbert", "llama3", "xlm_roberta", "deberta_v3")
@@ -26,7 +26,7 @@ EVERY = pytest.mark.parametrize("kind", MADE)
 
 
 def known(kind):
-    return pieces(MADE[kind], padding=0, unknown=0, mask=0)
+    return subword_tokenizer(MADE[kind], padding=0, unknown=0, mask=0)
 
 
 def expected(tokenizer, text, bounds):
@@ -88,7 +88,9 @@ def test_a_blank_before_a_word_is_part_of_its_first_piece():
 
 
 def test_prompts_are_cut_as_texts_are():
-    asked = prompt("the buffer.", splitter("fine", "line"), known("roberta"))
+    asked = tokenize_prompt(
+        "the buffer.", word_tokenizer("char-class", "newline"), known("roberta")
+    )
     assert list(asked.pieces) == known("roberta").within("the buffer.", [(0, 3), (4, 10), (10, 11)])
 
 
@@ -97,7 +99,7 @@ def test_a_blank_that_is_put_before_every_text_is_put_before_no_word_within_it()
     made.normalizer = normalizers.Sequence(
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     )
-    cut = pieces(made, padding=0, unknown=0, mask=0)
+    cut = subword_tokenizer(made, padding=0, unknown=0, mask=0)
     assert cut.within("a aa", [(0, 1), (2, 3), (3, 4)]) == [(2,), (2,), (1,)]
 
 
@@ -108,14 +110,14 @@ def test_where_signs_are_split_off_first_each_part_has_its_blank():
     )
     text = "the buffer."
     bounds = fine_words(text)
-    cut = pieces(made, padding=0, unknown=0, mask=0)
+    cut = subword_tokenizer(made, padding=0, unknown=0, mask=0)
     assert cut.within(text, bounds) == expected(made, text, bounds)
 
 
 def test_words_seen_before_are_looked_up(monkeypatch):
     cut = known("roberta")
     first = cut.within("the buffer the buffer.", fine_words("the buffer the buffer."))
-    monkeypatch.setattr("spanloom.data.pieces._encoded", None)
+    monkeypatch.setattr("spanloom.data.subwords._encoded", None)
     assert cut.within("the buffer.", fine_words("the buffer.")) == [*first[:2], first[-1]]
 
 

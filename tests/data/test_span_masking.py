@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.data.span_masking import SAMPLERS, Masking, mask
-from spanloom.tensors import Aside, Batch
+from spanloom.data.span_masking import SAMPLERS, Masking, mask_pieces
+from spanloom.tensors import Batch, PromptLayout
 
 MASK, VOCABULARY, FIRST = 1500, 1000, 2000  # pieces of texts begin at FIRST: no random one is like
 OPEN, CLOSE, PAD = 1001, 1002, 0
@@ -40,13 +40,13 @@ def batch(windows):
     return Batch(
         words=("w",) * word,
         sentences=every,
-        contexts=every,
-        units=every,
-        ids=ids,
-        mask=ids != PAD,
-        piece_row=(places := torch.tensor(rows, dtype=torch.long)),
-        piece_word=(owners := torch.tensor(words, dtype=torch.long)),
-        place_word=tiny.placed(ids, places, owners),
+        windows=every,
+        instances=every,
+        input_ids=ids,
+        attention_mask=ids != PAD,
+        piece_index=(places := torch.tensor(rows, dtype=torch.long)),
+        piece_to_word=(owners := torch.tensor(words, dtype=torch.long)),
+        position_to_word=tiny.placed(ids, places, owners),
     )
 
 
@@ -58,7 +58,7 @@ def text(words, seed=0):
 
 def draw(one, how, seed):
     torch.manual_seed(seed)
-    return mask(one, how, piece=MASK, vocabulary=VOCABULARY)
+    return mask_pieces(one, how, piece=MASK, vocabulary=VOCABULARY)
 
 
 def stretches(rows):
@@ -68,7 +68,7 @@ def stretches(rows):
 
 
 def word_of(one):
-    return dict(zip(one.piece_row.tolist(), one.piece_word.tolist(), strict=True))
+    return dict(zip(one.piece_index.tolist(), one.piece_to_word.tolist(), strict=True))
 
 
 def lengths(one, targets):
@@ -81,18 +81,18 @@ def lengths(one, targets):
 @given(windows=WINDOWS, scheme=SCHEMES, seed=st.integers(0, 10**6), rate=st.floats(0, 1))
 def test_what_is_masked_is_told_and_nothing_else_changes(windows, scheme, seed, rate):
     one = batch(windows)
-    masked, targets = draw(one, Masking(rate=rate, scheme=scheme), seed)
-    old, new = one.ids.flatten().tolist(), masked.ids.flatten().tolist()
+    masked, targets = draw(one, Masking(mlm_probability=rate, scheme=scheme), seed)
+    old, new = one.input_ids.flatten().tolist(), masked.input_ids.flatten().tolist()
     rows = targets.rows.tolist()
     assert sorted(set(rows)) == rows
-    assert set(rows) <= set(one.piece_row.tolist())
+    assert set(rows) <= set(one.piece_index.tolist())
     assert bool(rows) == bool(one.words)
     assert targets.labels.tolist() == [old[row] for row in rows]
     kept = set(range(len(old))) - set(rows)
     assert [new[row] for row in kept] == [old[row] for row in kept]
-    assert one.ids.flatten().tolist() == old
+    assert one.input_ids.flatten().tolist() == old
     for field in fields(Batch):
-        if field.name != "ids":
+        if field.name != "input_ids":
             assert getattr(masked, field.name) is getattr(one, field.name)
 
 
@@ -100,8 +100,8 @@ def test_what_is_masked_is_told_and_nothing_else_changes(windows, scheme, seed, 
 @given(windows=WINDOWS, scheme=SCHEMES, seed=st.integers(0, 10**6), rate=st.floats(0, 1))
 def test_boundaries_are_the_nearest_pieces_that_are_not_masked(windows, scheme, seed, rate):
     one = batch(windows)
-    _, targets = draw(one, Masking(rate=rate, scheme=scheme), seed)
-    rows, seq = targets.rows.tolist(), one.ids.shape[1]
+    _, targets = draw(one, Masking(mlm_probability=rate, scheme=scheme), seed)
+    rows, seq = targets.rows.tolist(), one.input_ids.shape[1]
     sides = zip(rows, targets.left.tolist(), targets.right.tolist(), strict=True)
     for (row, left, right), place in zip(sides, targets.place.tolist(), strict=True):
         a, b = row, row
@@ -111,20 +111,20 @@ def test_boundaries_are_the_nearest_pieces_that_are_not_masked(windows, scheme, 
             b += 1
         assert (left, right, place) == (a, b, row - a - 1)
         assert a // seq == row // seq == b // seq
-        assert one.mask.flatten()[[a, b]].all()
+        assert one.attention_mask.flatten()[[a, b]].all()
 
 
 @settings(max_examples=150)
 @given(windows=WINDOWS, scheme=SCHEMES, seed=st.integers(0, 10**6), longest=st.integers(1, 12))
 def test_words_are_masked_whole_and_spans_are_no_longer_than_said(windows, scheme, seed, longest):
     one = batch(windows)
-    how = Masking(rate=0.4, longest=longest, scheme=scheme)
+    how = Masking(mlm_probability=0.4, max_span_length=longest, scheme=scheme)
     masked, targets = draw(one, how, seed)
     words, rows = word_of(one), set(targets.rows.tolist())
-    if scheme != "pieces":
+    if scheme != "subword":
         hidden = {words[row] for row in rows}
         assert rows == {row for row, word in words.items() if word in hidden}
-    if scheme == "spans":
+    if scheme == "span":
         assert max(lengths(one, targets), default=0) <= longest
 
 
@@ -132,9 +132,9 @@ def test_words_are_masked_whole_and_spans_are_no_longer_than_said(windows, schem
 @pytest.mark.parametrize("words", [40, 400])
 def test_the_share_of_masked_pieces_is_the_rate(scheme, words):
     one = text(words)
-    how = Masking(rate=0.15, scheme=scheme)
+    how = Masking(mlm_probability=0.15, scheme=scheme)
     shares = torch.tensor(
-        [len(draw(one, how, seed)[1].rows) / len(one.piece_row) for seed in range(300)]
+        [len(draw(one, how, seed)[1].rows) / len(one.piece_index) for seed in range(300)]
     )
     error = float(shares.std()) / len(shares) ** 0.5
     assert abs(float(shares.mean()) - 0.15) < 4 * error + 0.0005
@@ -145,7 +145,7 @@ def test_the_share_of_masked_pieces_is_the_rate(scheme, words):
 )
 def test_lengths_follow_the_clipped_geometric_distribution(p, longest, mean):
     one, q = text(4000), 1 - p
-    how = Masking(p=p, longest=longest)
+    how = Masking(geometric_p=p, max_span_length=longest)
     found = [length for seed in range(12) for length in lengths(one, draw(one, how, seed)[1])]
     share = torch.bincount(torch.tensor(found), minlength=longest + 1)[1:] / len(found)
     expected = torch.tensor([p * q**k / (1 - q**longest) for k in range(longest)])
@@ -168,11 +168,11 @@ def test_every_word_far_from_an_edge_is_masked_as_often():
 @pytest.mark.parametrize("scheme", sorted(SAMPLERS))
 def test_a_portion_is_replaced_drawn_or_kept_as_a_whole(scheme):
     one, words = text(3000), word_of(text(3000))
-    portion = {"spans": None, "words": words.get, "pieces": lambda row: row}[scheme]
+    portion = {"span": None, "whole-word": words.get, "subword": lambda row: row}[scheme]
     fates = []
     for seed in range(6):
         masked, targets = draw(one, Masking(scheme=scheme), seed)
-        new = masked.ids.flatten()[targets.rows]
+        new = masked.input_ids.flatten()[targets.rows]
         fate = torch.where(new == MASK, 0, torch.where(new < VOCABULARY, 1, 2)).tolist()
         rows, stretch = targets.rows.tolist(), targets.left.tolist()
         keys = stretch if portion is None else list(map(portion, rows))
@@ -192,15 +192,17 @@ def test_the_seed_decides_the_masks(scheme):
     masks = [draw(one, how, seed) for seed in (1, 1, 2)]
     for field in fields(type(masks[0][1])):
         assert getattr(masks[0][1], field.name).equal(getattr(masks[1][1], field.name))
-    assert masks[0][0].ids.equal(masks[1][0].ids)
-    assert not masks[0][0].ids.equal(masks[2][0].ids)
+    assert masks[0][0].input_ids.equal(masks[1][0].input_ids)
+    assert not masks[0][0].input_ids.equal(masks[2][0].input_ids)
 
 
 def test_where_room_is_rare_all_of_it_is_as_likely():
     """Only the first window's three words hold a span of two: at either end."""
     one, starts = batch([(0, [1] * 3, 0)] + [(0, [1], 0)] * 60), []
     for seed in range(600):
-        _, targets = draw(one, Masking(rate=2 / 63, p=1e-6, longest=2), seed)
+        _, targets = draw(
+            one, Masking(mlm_probability=2 / 63, geometric_p=1e-6, max_span_length=2), seed
+        )
         starts += [run[0] for run in stretches(targets.rows.tolist()) if len(run) == 2]
     assert set(starts) == {1, 2}
     assert abs(starts.count(1) / len(starts) - 0.5) < 4 * 0.5 / len(starts) ** 0.5
@@ -208,17 +210,17 @@ def test_where_room_is_rare_all_of_it_is_as_likely():
 
 def test_spans_that_fit_nowhere_are_shortened():
     one = batch([(0, [1] * 3, 0), (0, [1] * 2, 0)] * 6)
-    _, targets = draw(one, Masking(rate=1.0, p=1e-6), 0)
+    _, targets = draw(one, Masking(mlm_probability=1.0, geometric_p=1e-6), 0)
     assert set(lengths(one, targets)) <= {1, 2, 3}
-    assert len(targets.rows) == len(one.piece_row)
+    assert len(targets.rows) == len(one.piece_index)
 
 
 def test_a_word_that_two_windows_share_is_masked_window_by_window():
     one = batch([(0, [1, 3], 0), (0, [2, 1], 0)])
-    one = replace(one, piece_word=torch.tensor([0, 1, 1, 1, 1, 1, 2]))
+    one = replace(one, piece_to_word=torch.tensor([0, 1, 1, 1, 1, 1, 2]))
     seen = set()
     for seed in range(80):
-        _, targets = draw(one, Masking(scheme="words"), seed)
+        _, targets = draw(one, Masking(scheme="whole-word"), seed)
         seen.add(tuple(targets.rows.tolist()))
     assert {(1,), (2, 3, 4), (7, 8), (9,)} <= seen
 
@@ -226,16 +228,16 @@ def test_a_word_that_two_windows_share_is_masked_window_by_window():
 def test_words_beside_the_text_stay():
     one = batch([(0, [1, 2, 1, 1, 2], 0)])
     none = torch.zeros(0, 2, dtype=torch.long)
-    beside = replace(one, aside=Aside(torch.tensor([1, 2, 4]), None, none, none))
+    beside = replace(one, prompt_layout=PromptLayout(torch.tensor([1, 2, 4]), None, none, none))
     for scheme in SAMPLERS:
-        _, targets = draw(beside, Masking(rate=1.0, scheme=scheme), 0)
+        _, targets = draw(beside, Masking(mlm_probability=1.0, scheme=scheme), 0)
         assert set(targets.rows.tolist()) <= {2, 3, 4, 6, 7}
         assert len(targets.rows) >= 1
 
 
 def test_touching_portions_share_their_boundaries():
     one = batch([(0, [1] * 6, 0)])
-    _, targets = draw(one, Masking(rate=1.0, scheme="pieces"), 0)
+    _, targets = draw(one, Masking(mlm_probability=1.0, scheme="subword"), 0)
     assert targets.left.tolist() == [0] * 6
     assert targets.right.tolist() == [7] * 6
     assert targets.place.tolist() == list(range(6))
@@ -244,7 +246,7 @@ def test_touching_portions_share_their_boundaries():
 def test_spans_never_touch():
     one = text(500)
     for seed in range(20):
-        _, targets = draw(one, Masking(rate=0.3), seed)
+        _, targets = draw(one, Masking(mlm_probability=0.3), seed)
         runs = stretches(targets.rows.tolist())
         assert all(after[0] - before[-1] > 1 for before, after in pairwise(runs))
         assert max(lengths(one, targets)) <= 10

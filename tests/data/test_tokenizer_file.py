@@ -9,7 +9,7 @@ import pytest
 from tiny_tokenizers import bytes_bpe, wordpiece
 
 from spanloom.data import tokenizer_file
-from spanloom.data.pieces import pieces
+from spanloom.data.subwords import subword_tokenizer
 from spanloom.errors import ModelError
 
 DOUBLE = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
@@ -115,14 +115,16 @@ def test_a_panic_is_an_error_of_ours():
     trie = b"".join((0xFFFF_FC00 | row % 3).to_bytes(4, "little") for row in range(4))
     made = tokenizer_file.read(file({"normalizer": charsmap(trie)}), "tokenizer.json")
     with pytest.raises(ModelError, match="the tokenizer failed"):
-        pieces(made, padding=0, unknown=1, mask=1)(["abc", "élan"])
+        subword_tokenizer(made, padding=0, unknown=1, mask=1)(["abc", "élan"])
 
 
 def test_an_error_of_the_library_is_one_of_ours():
     made = wordpiece()
     said = json.loads(made.to_str())
     said["model"]["unk_token"] = "nowhere"
-    cut = pieces(tokenizer_file.read(json.dumps(said).encode(), "t"), padding=0, unknown=1, mask=1)
+    cut = subword_tokenizer(
+        tokenizer_file.read(json.dumps(said).encode(), "t"), padding=0, unknown=1, mask=1
+    )
     with pytest.raises(ModelError, match="the tokenizer failed"):
         cut(["中文"])
 
@@ -131,11 +133,11 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 from spanloom.data import tokenizer_file
-from spanloom.data.pieces import pieces
+from spanloom.data.subwords import subword_tokenizer
 from spanloom.errors import ModelError
 try:
     made = tokenizer_file.read(open(sys.argv[1], "rb").read(), "tokenizer.json")
-    pieces(made, padding=0, unknown=1, mask=1)(["a" * 60, "word"])
+    subword_tokenizer(made, padding=0, unknown=1, mask=1)(["a" * 60, "word"])
 except ModelError as error:
     print("refused", len(str(error)))
 """

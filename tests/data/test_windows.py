@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.data.windows import pack, slices
+from spanloom.data.windows import pack, strided_windows
 
 LENGTHS = st.lists(st.integers(1, 30), max_size=40)
 
@@ -29,16 +29,18 @@ def _distance(piece, window):
 
 @given(length=st.integers(1, 200), limit=st.integers(1, 50))
 def test_each_piece_is_kept_once_where_it_stands_farthest_from_an_edge(length, limit):
-    windows = slices(length, limit)
-    assert [p for each in windows for p in range(each.keep, each.stop)] == list(range(length))
+    windows = strided_windows(length, limit)
+    assert [p for each in windows for p in range(each.keep_start, each.keep_end)] == list(
+        range(length)
+    )
     for each in windows:
-        assert 0 <= each.start <= each.keep <= each.stop <= each.end <= length
+        assert 0 <= each.start <= each.keep_start <= each.keep_end <= each.end <= length
         assert each.end - each.start <= limit
-        for piece in range(each.keep, each.stop):
+        for piece in range(each.keep_start, each.keep_end):
             assert _distance(piece, each) == max(_distance(piece, other) for other in windows)
 
 
 @given(length=st.integers(1, 2000), limit=st.integers(2, 50))
 def test_windows_read_each_piece_two_times_or_three(length, limit):
-    windows = slices(length, limit)
+    windows = strided_windows(length, limit)
     assert sum(each.end - each.start for each in windows) <= 3 * length + limit

@@ -2,7 +2,7 @@
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from spanloom.data.pieces import pieces
+from spanloom.data.subwords import subword_tokenizer
 
 WORDS = ("the", "cat", "cats", "Ada", "42", "50ml", "sat", "x" * 90, ",", "élan", "中文", "zzz")
 
@@ -34,4 +34,4 @@ def bytes_bpe():
 
 def letters():
     """Return pieces of the WordPiece tokenizer, whose every letter is a piece."""
-    return pieces(wordpiece(), padding=0, unknown=1, mask=1)
+    return subword_tokenizer(wordpiece(), padding=0, unknown=1, mask=1)

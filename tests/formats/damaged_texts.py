@@ -12,7 +12,7 @@ def reads_or_tells(form, cases, seed=1, options=None, **beside):
     """Read damaged samples of a format, and write and read again what could be read."""
     rng = random.Random(seed)
     options = options or form.options()
-    sample = form.sample if isinstance(form.sample, str) else form.sample[""]
+    sample = form.example if isinstance(form.example, str) else form.example[""]
     for number in range(cases):
         text = sample
         for _ in range(rng.randrange(1, 5)):

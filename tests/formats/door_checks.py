@@ -47,7 +47,7 @@ def reads_or_refuses(form, times=300, seed=1):
     rng = random.Random(seed)
     read, refused = 0, []
     for _ in range(times):
-        text = form.sample
+        text = form.example
         for _ in range(rng.randrange(1, 4)):
             text = damaged(rng, text) or "\n"
         try:
@@ -68,8 +68,8 @@ def same_again(form, text, **options):
     written = form.dumps(found, **options)
     assert list(form.loads(written, **options)) == found
     chosen = options.get("options", form.options())
-    assert {what for each in found[:200] for what in form.lost(each, chosen)} == set()
-    assert form.looks(text[:65_536], "any.name")
+    assert {what for each in found[:200] for what in form.count_lost(each, chosen)} == set()
+    assert form.sniff(text[:65_536], "any.name")
     return written == text
 
 
@@ -77,4 +77,4 @@ def written_and_read(form, documents, **options):
     """Write documents and read them; return them and what was lost, by document."""
     again = list(form.loads(form.dumps(documents, **options), **options))
     chosen = options.get("options", form.options())
-    return again, [form.lost(each, chosen) for each in documents]
+    return again, [form.count_lost(each, chosen) for each in documents]

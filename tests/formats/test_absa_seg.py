@@ -11,9 +11,9 @@ from spanloom.formats.absa_seg import KIND, loads
 
 
 def test_items_of_a_sentence_are_one_document():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert first.text == "The soup was cold , the wine was n't ."
-    terms = [(each.label, first.cover(each)) for each in first["aspects"].spans]
+    terms = [(each.label, first.text_of(each)) for each in first["aspects"].spans]
     assert terms == [("negative", "soup"), ("positive", "wine")]
     assert second.text == "price (lunch) and more"
     assert [each.name for each in (first, second)] == ["s00001", "s00002"]
@@ -35,7 +35,7 @@ def test_what_is_wrong_is_told_with_its_line(text, line, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -56,4 +56,4 @@ def test_what_has_no_number_is_lost_and_counted():
     (again,), (lost,) = written_and_read(KIND, [document])
     assert again["aspects"].spans == (Span("T1", "neutral", ((2, 3),)),)
     assert lost == {"spans of layer aspects": 2}
-    assert KIND.lost(Document("a"), KIND.options()) == {"texts": 1}
+    assert KIND.count_lost(Document("a"), KIND.options()) == {"texts": 1}

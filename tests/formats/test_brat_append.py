@@ -20,7 +20,7 @@ from spanloom.document import (
 from spanloom.errors import DocumentError, FormatError, StorageError
 from spanloom.formats.brat import read, write
 from spanloom.formats.brat.append import append
-from spanloom.model.beside import beside
+from spanloom.model.merge_predictions import merge_predictions
 
 TEXT = "add cold buffer to the\ncells and mix them well\n"
 
@@ -35,7 +35,7 @@ def add(tmp_path):
         path.unlink(missing_ok=True)
         if before is not None:
             path.write_text(before, encoding="utf-8", newline="")
-        merge = partial(beside, predicted=Document(text, (layer,), "a"), plain=plain)
+        merge = partial(merge_predictions, predicted=Document(text, (layer,), "a"), plain=plain)
         count = append(tmp_path, "a", merge)
         found = path.read_bytes().decode() if path.exists() else ""
         assert found.startswith(before or "")
@@ -186,7 +186,7 @@ def test_split_files_grow_at_their_last(tmp_path):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "a.a1").write_text("T1\tP 0 3\tadd\n")
     (tmp_path / "a.a2").write_text("")
-    merge = partial(beside, predicted=Document(TEXT, (spans((0, 3), (4, 8)),), "a"))
+    merge = partial(merge_predictions, predicted=Document(TEXT, (spans((0, 3), (4, 8)),), "a"))
     assert append(tmp_path, "a", merge) == 1
     assert (tmp_path / "a.a1").read_text() == "T1\tP 0 3\tadd\n"
     assert (tmp_path / "a.a2").read_text() == "T2\tP 4 8\tcold\n"
@@ -196,7 +196,7 @@ def test_an_id_of_the_words_file_is_taken(tmp_path):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "a.words").write_text("T1\twords__word 0 3\tadd\nlayer\tchunks\n")
     chunks = Document(TEXT, (spans((4, 8), name="chunks"),), "a")
-    assert append(tmp_path, "a", partial(beside, predicted=chunks)) == 1
+    assert append(tmp_path, "a", partial(merge_predictions, predicted=chunks)) == 1
     assert (tmp_path / "a.ann").read_text() == "T2\tchunks__P 4 8\tcold\n"
     assert (tmp_path / "a.words").read_text().endswith("layer\tchunks\n")
 
@@ -207,7 +207,7 @@ def test_links_that_leave_the_folder_are_not_written(tmp_path):
     (root / "a.txt").write_text(TEXT)
     (tmp_path / "outside").write_text("")
     (root / "a.ann").symlink_to("../outside")
-    merge = partial(beside, predicted=Document(TEXT, (spans((0, 3)),), "a"))
+    merge = partial(merge_predictions, predicted=Document(TEXT, (spans((0, 3)),), "a"))
     with pytest.raises(StorageError, match="leads out of"):
         append(root, "a", merge)
     for name in ("../root/a", "/a", ""):
@@ -219,7 +219,7 @@ def test_links_that_leave_the_folder_are_not_written(tmp_path):
 def test_what_cannot_be_read_or_does_not_fit_is_left_alone(tmp_path):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\tadd\n\xff\n")
-    merge = partial(beside, predicted=Document(TEXT, (spans((0, 3)),), "a"))
+    merge = partial(merge_predictions, predicted=Document(TEXT, (spans((0, 3)),), "a"))
     with pytest.raises(FormatError, match=r"a\.ann:2: byte 13"):
         append(tmp_path, "a", merge)
     (tmp_path / "a.ann").write_bytes(b"")
@@ -230,7 +230,7 @@ def test_what_cannot_be_read_or_does_not_fit_is_left_alone(tmp_path):
     layer = Layer(MAIN, spans((0, 3)).spans, attributes=half)
     odd = Document("another text", (layer,), "a")
     with pytest.raises(StorageError, match="cannot be written"):
-        append(tmp_path, "a", partial(beside, predicted=odd))
+        append(tmp_path, "a", partial(merge_predictions, predicted=odd))
     assert (tmp_path / "a.ann").read_bytes() == b""
 
 
@@ -245,7 +245,7 @@ def test_ids_that_another_program_took_meanwhile_are_not_reused(tmp_path):
         if len(calls) == 1:
             with path.open("a") as other:
                 other.write("T2\tQ 19 22\tthe\nT3\tP 4 8\tcold\n")
-        return beside(document, Document(TEXT, (spans((4, 8), (9, 15)),), "a"))
+        return merge_predictions(document, Document(TEXT, (spans((4, 8), (9, 15)),), "a"))
 
     assert append(tmp_path, "a", merge) == 1
     assert len(calls) == 2
@@ -262,7 +262,7 @@ def test_lines_that_do_not_concern_it_do_not_start_it_anew(tmp_path):
         calls.append(document)
         with path.open("a") as other:
             other.write("#7\tN T1\tx\n")
-        return beside(document, Document(TEXT, (spans((4, 8)),), "a"))
+        return merge_predictions(document, Document(TEXT, (spans((4, 8)),), "a"))
 
     assert append(tmp_path, "a", merge) == 1
     assert len(calls) == 1
@@ -274,13 +274,13 @@ def test_written_and_read_in_between_twice_is_once(predicted):
     """Any prediction beside all it says, and beside a broken line."""
     parts = write.parts(predicted)
     document = read.loads_parts(predicted.text, parts, name=predicted.name).document
-    assert write.added(beside(document, predicted)) == []
+    assert write.added(merge_predictions(document, predicted)) == []
     asked = {suffix: said for suffix, said in parts.items() if suffix == ".queries"}
     parts = {".ann": "broken T1 E1\n", **asked}
     bare = read.loads_parts(predicted.text, parts, name=predicted.name).document
-    lines = write.added(beside(bare, predicted))
+    lines = write.added(merge_predictions(bare, predicted))
     parts[".ann"] += "".join(line + "\n" for line in lines)
     again = read.loads_parts(predicted.text, parts, name=predicted.name)
     assert [each.line for each in again.problems] == [1]
-    assert write.added(beside(again.document, predicted)) == []
-    assert len(lines) == sum(each.made is not None for each in again.document.source.lines)
+    assert write.added(merge_predictions(again.document, predicted)) == []
+    assert len(lines) == sum(each.annotation is not None for each in again.document.source.lines)

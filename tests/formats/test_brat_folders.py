@@ -38,7 +38,7 @@ def test_a_new_document_never_replaces_another_unless_told(tmp_path):
     with pytest.raises(StorageError, match=r"new\.1\.ann: not written"):
         save(other, tmp_path)
     with pytest.raises(StorageError, match=r"new\.1\.ann: not written"):
-        save(NEW.bare(), tmp_path)  # it says "not annotated", the file says otherwise
+        save(NEW.unannotated(), tmp_path)  # it says "not annotated", the file says otherwise
     assert [path.name for path in save(other, tmp_path, overwrite=True)] == ["new.1.ann"]
     longer = replace(other, text="Ada met")
     with pytest.raises(StorageError, match=r"new\.1\.txt: not written"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from spanloom.document import MAIN, content
+from spanloom.document import MAIN, comparable
 from spanloom.formats.brat import conf, folder, read, write
 
 # (document, line): True if we read a line that brat refuses, False if we keep one that it reads
@@ -96,7 +96,7 @@ def _unbroken(document):
     for layer in document.layers:
         spans = tuple(_cut(span, document.text) for span in layer.spans)
         layers.append(replace(layer, spans=spans))
-    return content(replace(document, layers=tuple(layers)))
+    return comparable(replace(document, layers=tuple(layers)))
 
 
 def _cut(span, text):
@@ -156,8 +156,8 @@ def _lines_that_brat_makes(document):
     for line in document.source.lines:
         if line.file != ".ann":
             continue
-        if line.made and not line.raw.startswith("*"):
-            made[number] = _ours(line.made)
+        if line.annotation and not line.raw.startswith("*"):
+            made[number] = _ours(line.annotation)
         number += max(1, len(line.raw.splitlines()))
     return made
 

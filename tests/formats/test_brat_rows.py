@@ -17,7 +17,7 @@ from spanloom.document import (
     Normalization,
     Relation,
     Span,
-    content,
+    comparable,
 )
 from spanloom.errors import FormatError, StorageError
 from spanloom.formats.brat import conf, folder, read, write
@@ -48,7 +48,9 @@ def fragments(ann, text=TEXT):
 def kept(ann, text=TEXT):
     """The lines that made nothing, each of them reported."""
     reading = one(ann, text)
-    lines = [i for i, line in enumerate(reading.document.source.lines, start=1) if not line.made]
+    lines = [
+        i for i, line in enumerate(reading.document.source.lines, start=1) if not line.annotation
+    ]
     assert sorted(each.line for each in reading.problems if each.kept) == lines
     return lines
 
@@ -308,7 +310,7 @@ def test_row_36_event_with_a_wrong_trigger_is_kept():
 def test_row_37_cyclic_events():
     ann = "T1\tA 0 6\tBarack\nT2\tB 7 12\tObama\nE1\tA:T1 X:E2\nE2\tB:T2 X:E1 Y:E2\n"
     assert len(main(ann).events) == 2
-    assert content(one(ann).document) == content(one(ann).document)
+    assert comparable(one(ann).document) == comparable(one(ann).document)
 
 
 def test_row_38_attributes_without_and_with_value():
@@ -405,7 +407,7 @@ def test_row_45_files_that_are_missing_empty_or_elsewhere(tmp_path):
         "other/bare.ann: has no .txt beside it",
     ]
     bare, empty = (each.document for each in folder.read_all(tmp_path))
-    assert (bare.has(MAIN), empty.has(MAIN)) == (False, True)
+    assert (bare.has_layer(MAIN), empty.has_layer(MAIN)) == (False, True)
     assert (write.parts(bare), write.parts(empty)) == ({}, {".ann": ""})
     elsewhere = read.load(tmp_path / "bare.txt", annotations=tmp_path / "other").document
     assert len(elsewhere[MAIN].spans) == 2

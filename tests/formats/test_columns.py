@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from spanloom.document import Document, Layer, Span, content
+from spanloom.annotation.tag_schemes import SCHEMES
+from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats.columns import KIND, ColumnOptions, dumps, loads
-from spanloom.forms.tag_schemes import SCHEMES
 
 MARK = "-DOCSTART- -X- -X- O\n\n"
 
@@ -28,18 +28,18 @@ def write(found, **said):
 
 
 def spans(document, layer):
-    return [(document.cover(each), each.label) for each in document[layer].spans]
+    return [(document.text_of(each), each.label) for each in document[layer].spans]
 
 
 def values(document, layer):
-    about = {each.id: document.cover(each) for each in document[layer].spans}
+    about = {each.id: document.text_of(each) for each in document[layer].spans}
     return [(about[each.target], each.label, each.value) for each in document[layer].attributes]
 
 
 def test_a_sentence_is_a_document():
     first, second = read("Ada\tB-person\nmet\tO\nNew\tB-place\nYork\tI-place\n\nYes\tO\n\n")
     assert (first.name, first.text, first.meta) == ("s00001", "Ada met New York", ())
-    assert [first.cover(each) for each in first["words"].spans] == ["Ada", "met", "New", "York"]
+    assert [first.text_of(each) for each in first["words"].spans] == ["Ada", "met", "New", "York"]
     assert spans(first, "entities") == [("Ada", "person"), ("New York", "place")]
     assert (second.name, second.text, second["entities"]) == ("s00002", "Yes", Layer("entities"))
 
@@ -82,7 +82,7 @@ def test_every_line_comes_back(text):
     assert read(write(found)) == found
     for each in found:
         unmarked = each.meta == (("start", ""),)  # alone it does not stand before a mark
-        assert KIND.lost(each, ColumnOptions()) == (
+        assert KIND.count_lost(each, ColumnOptions()) == (
             {"values of the document": 1} if unmarked else {}
         )
 
@@ -150,7 +150,7 @@ def test_what_has_no_place_is_counted():
     layers = Layer("entities", placed), Layer("other", (Span("T7", "v", ((0, 1),)),))
     document = Document(text, layers, "a/b", (("k", "v"),))
     assert write([document]) == "-DOCSTART-\tO\n\na\tB-x\nb\tI-x\nc\tB-w\n\nd\tO\n\n"
-    assert KIND.lost(document, ColumnOptions()) == {
+    assert KIND.count_lost(document, ColumnOptions()) == {
         "names": 1,
         "values of the document": 1,
         "spans of layer entities": 4,
@@ -166,7 +166,7 @@ def test_what_would_part_cells_is_written_otherwise():
     document = Document(text, (Layer("words", words),))
     (again,) = read(write([document], separator="blank"))
     assert again.text == "__________ _ a_b_c"
-    assert KIND.lost(document, ColumnOptions())["texts"] == 1
+    assert KIND.count_lost(document, ColumnOptions())["texts"] == 1
 
 
 def test_what_stood_behind_a_sentence_still_parts_it():
@@ -247,9 +247,9 @@ def sentences(draw):
 def test_drawn_sentences_come_back(scheme, separator, drawn):
     said = {"schemes": {"entities": scheme}, "separator": separator}
     again = read(write(drawn, **said), **said)
-    assert [content(each)[0] for each in again] == [content(each)[0] for each in drawn]
-    assert [content(each)[3] for each in again] == [content(each)[3] for each in drawn]
-    assert not KIND.lost(drawn[0], ColumnOptions(**said))
+    assert [comparable(each)[0] for each in again] == [comparable(each)[0] for each in drawn]
+    assert [comparable(each)[3] for each in again] == [comparable(each)[3] for each in drawn]
+    assert not KIND.count_lost(drawn[0], ColumnOptions(**said))
 
 
 @given(drawn=st.lists(documents(lines=False, scores=True), max_size=3))
@@ -259,14 +259,14 @@ def test_any_document_can_be_written_and_read(drawn):
         assert write(again, preset=preset) == write(drawn, preset=preset)
         assert read(write(again, preset=preset), preset=preset) == again
     for each in drawn:
-        KIND.lost(each, ColumnOptions())
+        KIND.count_lost(each, ColumnOptions())
 
 
 def test_the_sample():
-    found = list(loads(KIND.sample))
-    assert dumps(found) == KIND.sample
-    assert KIND.looks(KIND.sample, "x.conll")
-    assert not any(KIND.lost(each, ColumnOptions()) for each in found)
+    found = list(loads(KIND.example))
+    assert dumps(found) == KIND.example
+    assert KIND.sniff(KIND.example, "x.conll")
+    assert not any(KIND.count_lost(each, ColumnOptions()) for each in found)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_the_sample():
     ],
 )
 def test_other_files_do_not_look_like_columns(head):
-    assert not KIND.looks(head, "x.txt")
+    assert not KIND.sniff(head, "x.txt")
 
 
 @pytest.mark.parametrize("preset", ["wnut17", "conll2003", "semcor-traits"])
@@ -291,7 +291,7 @@ def test_damaged_samples_are_read_or_refused(preset):
     said = ColumnOptions(preset=preset)
     reads_or_tells(KIND, 200, options=said)
     reads_or_tells(
-        replace(KIND, sample=f"{MARK}EU NNP I-NP I-ORG\nfl VB I-VP B-X\n\n"), 200, 2, said
+        replace(KIND, example=f"{MARK}EU NNP I-NP I-ORG\nfl VB I-VP B-X\n\n"), 200, 2, said
     )
 
 
@@ -321,7 +321,7 @@ def test_real_files(preset, name, data):
         text = stream.read()
     found = read(text, preset=preset)
     assert write(found, preset=preset) == text
-    assert KIND.looks(text[:65_536], file)
+    assert KIND.sniff(text[:65_536], file)
     layer = list(ColumnOptions(preset=preset).table("").layers)[-1]
     tags = [line.rstrip("\n").replace(" ", "\t").split("\t")[-1] for line in text.split("\n")]
     assert Counter(span.label for each in found for span in each[layer].spans) == _counted(tags)

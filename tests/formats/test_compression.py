@@ -18,19 +18,19 @@ def load(made):
 
 
 def kept(document, layer):
-    return [document.cover(each) for each in document[layer].spans]
+    return [document.text_of(each) for each in document[layer].spans]
 
 
 def test_the_sample():
-    first, second = load(KIND.sample)
+    first, second = load(KIND.example)
     assert (first.name, first.text) == ("s00001", "What are you seeing on the coast road there ?")
     assert kept(first, "compression") == ["What are you seeing", "?"]
     assert kept(first, "compression2") == ["What are you seeing", "there ?"]
     assert kept(second, "compression") == ["Hello ."]
     assert second["compression2"] == Layer("compression2")
-    assert not second.has("compression3")
-    assert dumps([first, second]) == KIND.sample
-    assert not any(KIND.lost(each, Options()) for each in (first, second))
+    assert not second.has_layer("compression3")
+    assert dumps([first, second]) == KIND.example
+    assert not any(KIND.count_lost(each, Options()) for each in (first, second))
 
 
 def test_few_runs_are_better_than_early_words():
@@ -39,9 +39,9 @@ def test_few_runs_are_better_than_early_words():
 
 
 def test_files_stand_beside_the_first(tmp_path):
-    written = write(tmp_path / "input.txt", load(KIND.sample), KIND, Options())
-    assert [each.name for each in written] == ["input.txt", *KIND.beside.values()]
-    assert list(read(tmp_path / "input.txt", KIND, Options())) == load(KIND.sample)
+    written = write(tmp_path / "input.txt", load(KIND.example), KIND, Options())
+    assert [each.name for each in written] == ["input.txt", *KIND.sidecars.values()]
+    assert list(read(tmp_path / "input.txt", KIND, Options())) == load(KIND.example)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_has_no_place_is_counted():
         "": "a b c def\n",
         "compression": "a c\n",
     }
-    assert KIND.lost(document, Options()) == {"spans of layer compression": 2}
+    assert KIND.count_lost(document, Options()) == {"spans of layer compression": 2}
 
 
 @given(drawn=st.lists(documents(lines=False, scores=True), max_size=3))
@@ -79,22 +79,22 @@ def test_any_document_can_be_written_and_read(drawn):
     assert len(again) == len(drawn)
     assert load(dumps(again)) == again
     for each in drawn:
-        KIND.lost(each, Options())
+        KIND.count_lost(each, Options())
 
 
 def test_damaged_samples_are_read_or_refused():
     reads_or_tells(KIND, 200)
-    reads_or_tells(KIND, 300, 2, compression=KIND.sample["compression"])
+    reads_or_tells(KIND, 300, 2, compression=KIND.example["compression"])
 
 
 def test_only_the_name_tells():
-    assert KIND.looks("a b c\n", "data/input.txt")
-    assert not KIND.looks("a b c\n", "story.txt")
+    assert KIND.sniff("a b c\n", "data/input.txt")
+    assert not KIND.sniff("a b c\n", "story.txt")
 
 
 def test_real_files(data):
     folder = data("compression-bcn")
-    names = {"": "input.txt", **KIND.beside}
+    names = {"": "input.txt", **KIND.sidecars}
     made = {key: (folder / name).read_bytes().decode() for key, name in names.items()}
     found = load(made)
     assert len(found) == 1370

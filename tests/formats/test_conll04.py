@@ -18,14 +18,14 @@ from spanloom.formats.conll04 import KIND, dumps, loads
 
 def told(document):
     layer = document["entities"]
-    names = {span.id: document.cover(span) for span in layer.spans}
+    names = {span.id: document.text_of(span) for span in layer.spans}
     found = [(names[each.head], each.label, names[each.tail]) for each in layer.relations]
-    return [(document.cover(span), span.label) for span in layer.spans], found
+    return [(document.text_of(span), span.label) for span in layer.spans], found
 
 
 def test_the_sample():
-    assert same_again(KIND, KIND.sample)
-    first, second = loads(KIND.sample)
+    assert same_again(KIND, KIND.example)
+    first, second = loads(KIND.example)
     assert (first.name, first.text) == ("7", "Ada Byron of London saw IBM")
     entities, relations = told(first)
     assert entities == [("Ada Byron", "Peop"), ("London", "Loc"), ("IBM", "Org")]
@@ -79,7 +79,7 @@ def test_what_has_no_place_is_counted():
         "#doc x/y\n0\ta\tB-X\t['N']\t[0]\n1\tb\tB-Y\t['r\\s é']\t[0]\n"
         "2\tc\tO\t['N']\t[2]\n3\td\tO\t['N']\t[3]\n"
     )
-    assert KIND.lost(document, Options()) == {
+    assert KIND.count_lost(document, Options()) == {
         "blanks and line breaks": 1,
         "spans of layer entities": 2,
         "relations of layer entities": 3,
@@ -92,7 +92,7 @@ def test_any_document_can_be_written_and_read(drawn):
     assert len(again) == len(drawn)
     assert list(loads(dumps(again))) == again
     for each in drawn:
-        KIND.lost(each, Options())
+        KIND.count_lost(each, Options())
 
 
 def test_damaged_samples_are_read_or_refused():
@@ -101,7 +101,7 @@ def test_damaged_samples_are_read_or_refused():
 
 @pytest.mark.parametrize("head", ["", "#doc 1\n", "#doc 1\n0\tAda\tO\n", "# text = a\n" + ROW])
 def test_other_files_do_not_look_like_it(head):
-    assert not KIND.looks(head, "x.txt")
+    assert not KIND.sniff(head, "x.txt")
 
 
 @pytest.mark.parametrize(

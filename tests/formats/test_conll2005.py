@@ -21,18 +21,18 @@ def said(document):
     """Predicates with their roles and what these cover."""
     spans = {span.id: span for span in document["srl"].spans}
     return [
-        (spans[each.head].label, each.label, document.cover(spans[each.tail]))
+        (spans[each.head].label, each.label, document.text_of(spans[each.tail]))
         for each in document["srl"].relations
     ]
 
 
 def marks(document, layer="srl"):
-    about = {span.id: document.cover(span) for span in document[layer].spans}
+    about = {span.id: document.text_of(span) for span in document[layer].spans}
     return [(about[each.target], each.label, each.value) for each in document[layer].attributes]
 
 
 def test_predicates_and_arguments_are_spans_and_relations():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert (first.name, first.text) == ("s00001", "He wanted to look up .")
     assert said(first) == [
         ("want.01", "ARG0", "He"),
@@ -53,10 +53,10 @@ def test_predicates_and_arguments_are_spans_and_relations():
 
 def test_predicates_can_be_called_v():
     options = PropsOptions(predicate="V")
-    found = list(loads(KIND.sample, options=options))
+    found = list(loads(KIND.example, options=options))
     assert {head for head, *_ in said(found[0])} == {"V"}
     assert marks(found[0]) == [("wanted", "roleset", "want.01"), ("look", "roleset", "look.05")]
-    assert dumps(found, options=options) == KIND.sample
+    assert dumps(found, options=options) == KIND.example
 
 
 def test_words_can_stand_in_another_file():
@@ -147,7 +147,7 @@ def test_any_columns_come_back(data):
             column.count("(") for column in map("".join, every)
         ) - sum("(V*" in "".join(c) or "(V(" in "".join(c) for c in every)
         assert dumps([found], options=options) == text
-        assert KIND.lost(found, options) == {}
+        assert KIND.count_lost(found, options) == {}
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_any_document_is_written_and_reads_again(document):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     reads_or_tells(KIND, 300)
 
 
@@ -214,7 +214,7 @@ def test_golden_files_come_back(golden):
             words = beside.read_text(encoding="utf-8") if beside.exists() else None
             found = list(loads(text, words=words))
             assert dumps(found) == text
-            assert KIND.looks(text, "") or "(V*" not in text
+            assert KIND.sniff(text, "") or "(V*" not in text
     golden.count(12)
 
 

@@ -7,11 +7,11 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.trees import flatten, parse
 from spanloom.config.options import Options
 from spanloom.document import Attribute, Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.conll2012 import KIND, dumps, loads
-from spanloom.forms.trees import flat, parse
 
 ROW = "a\t0\t0\tx\tNN\t*\t-\t-\t-\t-\t*\t-"
 
@@ -35,29 +35,29 @@ def row(place=0, **cells):
 
 
 def spans(found, layer):
-    return [(found.cover(each), each.label) for each in found[layer].spans]
+    return [(found.text_of(each), each.label) for each in found[layer].spans]
 
 
 def attributes(found, layer):
-    about = {each.id: found.cover(each) for each in found[layer].spans}
+    about = {each.id: found.text_of(each) for each in found[layer].spans}
     return [(about[each.target], each.label, each.value) for each in found[layer].attributes]
 
 
 def test_every_column_has_a_place():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert (first.name, first.meta) == ("nw/a/01", (("part", "000"), ("separator", "blank")))
     assert first.text == "He wanted New York to look up !\nBob agreed"
     assert spans(first, "xpos")[:2] == [("He", "PRP"), ("wanted", "VBD")]
     assert spans(first, "entities") == [("New York", "GPE"), ("Bob", "PERSON")]
     heads = {each.id: each.label for each in first["srl"].spans}
-    ends = {each.id: first.cover(each) for each in first["srl"].spans}
+    ends = {each.id: first.text_of(each) for each in first["srl"].spans}
     assert [(heads[e.head], e.label, ends[e.tail]) for e in first["srl"].relations] == [
         ("want.01", "ARG0", "He"),
         ("want.01", "ARG1", "New York to look up"),
         ("look.05", "ARG0", "He"),
         ("look.05", "C-V", "up"),
     ]
-    mentions = {each.id: first.cover(each) for each in first["coreference"].spans}
+    mentions = {each.id: first.text_of(each) for each in first["coreference"].spans}
     links = first["coreference"].relations
     assert [(mentions[e.head], mentions[e.tail]) for e in links] == [("Bob", "He")]
     assert ("look", "frameset", "05") in attributes(first, "words")
@@ -75,12 +75,12 @@ def test_every_column_has_a_place():
 
 
 def test_constituents_are_those_of_the_tree():
-    (first, _) = loads(KIND.sample)
+    (first, _) = loads(KIND.example)
     tree = parse(
         "(TOP (S (NP (PRP He)) (VP (VBD wanted) (S (NP (NNP New) (NNP York))"
         " (VP (TO to) (VP (VB look) (PRT (RP up)))))) (. !)))"
     )
-    made = flat(tree)
+    made = flatten(tree)
     words = [span.fragments[0] for span in first["words"].spans]
     expected = [(words[a][0], words[b - 1][1], label) for a, b, label in made.brackets]
     found = [(each.start, each.end, each.label) for each in first["constituency"].spans]
@@ -105,7 +105,7 @@ def test_unusual_rows_come_back(rows):
     text = document(*rows)
     found = list(loads(text))
     assert dumps(found) == text
-    assert KIND.lost(found[0], Options()) == {}
+    assert KIND.count_lost(found[0], Options()) == {}
 
 
 def test_predicates_of_other_documents_are_found_by_their_v():
@@ -179,10 +179,10 @@ def annotated(draw):
 def test_what_was_written_once_comes_back(drawn):
     (once,) = loads(dumps([drawn]))
     assert list(loads(dumps([once]))) == [once]
-    assert KIND.lost(once, Options()) == {}
-    lost = KIND.lost(drawn, Options())
+    assert KIND.count_lost(once, Options()) == {}
+    lost = KIND.count_lost(drawn, Options())
     for name in ("constituency", "entities", "coreference"):
-        kept = len(once[name].spans) if once.has(name) else 0
+        kept = len(once[name].spans) if once.has_layer(name) else 0
         assert kept >= len(drawn[name].spans) - lost.get(f"spans of layer {name}", 0)
 
 
@@ -192,10 +192,10 @@ def test_any_document_is_written_and_reads_again(drawn):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     reads_or_tells(KIND, 300)
 
 
 def test_files_of_coreference_alone_are_others():
-    assert not KIND.looks("#begin document (a); part 0\na\t0\t0\tx\t-\n", "a.conll")
-    assert KIND.looks(document(row()), "a.conll")
+    assert not KIND.sniff("#begin document (a); part 0\na\t0\t0\tx\t-\n", "a.conll")
+    assert KIND.sniff(document(row()), "a.conll")

@@ -7,7 +7,7 @@ import pytest
 from drawn_documents import documents
 from hypothesis import given, settings
 
-from spanloom.document import Document, Layer, Normalization, Relation, Span, content
+from spanloom.document import Document, Layer, Normalization, Relation, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats import conllu
 from spanloom.formats.conllu import KIND, Columns, dumps, loads
@@ -30,7 +30,7 @@ def only(text, **options):
 
 def said(document, layer):
     """Spans as text and label, relations as label and the texts of their ends."""
-    spans = {each.id: document.cover(each) for each in document[layer].spans}
+    spans = {each.id: document.text_of(each) for each in document[layer].spans}
     found = [(spans[each.id], each.label) for each in document[layer].spans]
     relations = document[layer].relations
     return found, [(each.label, spans[each.head], spans[each.tail]) for each in relations]
@@ -38,12 +38,12 @@ def said(document, layer):
 
 def values(document, layer):
     """Attributes as target's text, label and value."""
-    known = {each.id: document.cover(each) for each in document[layer].spans}
+    known = {each.id: document.text_of(each) for each in document[layer].spans}
     return [(known[each.target], each.label, each.value) for each in document[layer].attributes]
 
 
 def test_the_sample_says_what_its_columns_say():
-    document = only(KIND.sample)
+    document = only(KIND.example)
     assert document.name == "sample"
     assert document.text == "I don't like Ada's tea.\nShe does."
     assert said(document, "tokens")[0] == [("don't", "token"), ("Ada's", "token")]
@@ -57,12 +57,12 @@ def test_the_sample_says_what_its_columns_say():
     assert said(document, "coreference")[1] == [("coref", "She", "Ada")]
     assert ("Ada's tea", "Bridge", "3") in values(document, "coreference")
     assert ("'s", "misc", "Typo=No") in values(document, "words")
-    assert not KIND.lost(document, Columns())
+    assert not KIND.count_lost(document, Columns())
 
 
 def test_without_entities_misc_stays_as_it_is():
-    document = only(KIND.sample, entities=False)
-    assert not document.has("entities")
+    document = only(KIND.example, entities=False)
+    assert not document.has_layer("entities")
     assert ("She", "misc", "Entity=(3-person-giv:act-nnnnn-cf1-1-ana)") in values(document, "words")
 
 
@@ -120,7 +120,7 @@ def test_tokens_over_words():
     assert document.text == "Do n't know 'bout New York."
     assert ("Do n't know", "form", "Dunno") in values(document, "tokens")
     assert ("New York", "upos", "PROPN") in values(document, "tokens")
-    assert not document.has("upos")
+    assert not document.has_layer("upos")
 
 
 COREFUD = """\
@@ -149,7 +149,7 @@ def test_mentions_with_gaps_and_on_empty_nodes():
     ]
     assert len(first["entities"].spans[1].fragments) == 2
     assert ("", "nodes", "0.1-0.1") in values(first, "entities")
-    assert not first.has("named")
+    assert not first.has_layer("named")
     assert dict(second.meta) == {"inherited global.Entity": "eid-etype-head-other"}
     (again,) = loads(dumps([second]))  # alone it brings its header
     assert again.layers == second.layers
@@ -176,7 +176,7 @@ def test_what_other_layers_say_is_written_as_brackets():
     assert "Entity=(1-person)\n" in text
     (again,) = loads(text)
     assert said(again, "coreference")[1] == [("coref", "her", "Ada")]
-    assert content(again)[3] == content(next(loads(dumps([again]))))[3]
+    assert comparable(again)[3] == comparable(next(loads(dumps([again]))))[3]
 
 
 def test_what_ud_asks_for_is_added_on_demand():
@@ -238,13 +238,13 @@ def test_brackets_must_match(entity, problem):
 def test_any_document_is_written_and_read(document):
     text = dumps([document])
     assert dumps(loads(text)) == text
-    KIND.lost(document, Columns())
+    KIND.count_lost(document, Columns())
 
 
 def test_damaged_files_are_read_or_refused():
     """What is still read of a damaged sample is written, and read again as the same."""
     chance = random.Random(7)
-    for text in (KIND.sample, COREFUD):
+    for text in (KIND.example, COREFUD):
         for _ in range(300):
             damaged = text
             for _ in range(chance.randint(1, 3)):
@@ -276,10 +276,10 @@ def _damaged(text, chance):
 
 
 def test_it_knows_its_own():
-    assert KIND.looks(KIND.sample[:200] + "\n1\tI", "a.conllu") is False  # cut in its comments
-    assert KIND.looks(KIND.sample, "a.txt")
+    assert KIND.sniff(KIND.example[:200] + "\n1\tI", "a.conllu") is False  # cut in its comments
+    assert KIND.sniff(KIND.example, "a.txt")
     for strange in ("", "{}", "1\ta\n", "# a\n", "a\tb\tc\td\te\tf\tg\th\ti\tj\n"):
-        assert not KIND.looks(strange, "a.conllu")
+        assert not KIND.sniff(strange, "a.conllu")
 
 
 def _files(data):
@@ -291,11 +291,11 @@ def test_a_corpus_by_another_reader(data):
     path = next(iter(sorted(data("gum").glob("dep/*.conllu"))))
     text = path.read_text(encoding="utf-8")
     document = only(text)
-    assert KIND.looks(text[:65_536], path.name)
+    assert KIND.sniff(text[:65_536], path.name)
     words = [
         each for sentence in other.parse(text) for each in sentence if isinstance(each["id"], int)
     ]
-    assert [document.cover(each) for each in document["words"].spans] == [
+    assert [document.text_of(each) for each in document["words"].spans] == [
         each["form"] for each in words
     ]
     assert [each.label for each in document["upos"].spans] == [each["upos"] for each in words]

@@ -19,28 +19,28 @@ def row(number, form, lexical="_\tN\t_\t_\t_\t_\t_\t_\tO-N"):
 
 
 def test_the_sample_says_what_its_columns_say():
-    (document,) = loads(KIND.sample)
-    assert dumps([document]) == KIND.sample
-    assert [(document.cover(each), each.label) for each in document["mwe"].spans] == [
+    (document,) = loads(KIND.example)
+    assert dumps([document]) == KIND.example
+    assert [(document.text_of(each), each.label) for each in document["mwe"].spans] == [
         ("Have check out", "weak"),
         ("check out", "strong"),
     ]
     assert ("check out", "v.cognition") in [
-        (document.cover(each), each.label) for each in document["supersenses"].spans
+        (document.text_of(each), each.label) for each in document["supersenses"].spans
     ]
     assert document["supersenses"].spans[-1].label == "p.Beneficiary|p.Goal"
     labels = {each.label for each in document["words"].attributes}
     assert labels == {"lemma", "feats", "lexcat"}  # all else follows
-    assert document.has("dependency")
-    assert not KIND.lost(document, KIND.options())
+    assert document.has_layer("dependency")
+    assert not KIND.count_lost(document, KIND.options())
 
 
 def test_the_two_formats_say_the_same():
-    (document,) = loads(KIND.sample)
+    (document,) = loads(KIND.example)
     (again,) = streusle_json.loads(streusle_json.dumps([document]))
     for layer in ("mwe", "supersenses"):
         said = [
-            [(each.label, one.cover(each)) for each in one[layer].spans]
+            [(each.label, one.text_of(each)) for each in one[layer].spans]
             for one in (document, again)
         ]
         assert said[0] == said[1]
@@ -53,7 +53,7 @@ def test_what_a_model_says_is_written():
     rows = [line.split("\t") for line in dumps([document]).split("\n")[1:4]]
     assert [each[18] for each in rows] == ["B-_-n.ACT", "o", "I_"]
     assert [each[10] for each in rows] == ["1:1", "_", "1:2"]
-    assert KIND.lost(document, KIND.options()) == {
+    assert KIND.count_lost(document, KIND.options()) == {
         "spans of layer mwe": 1,
         "spans of layer supersenses": 1,
     }
@@ -70,7 +70,7 @@ def test_tags_that_do_not_follow_stay():
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        (KIND.sample.replace("\t_\t_\to-DET", "\to-DET"), 6, "expected 19 columns"),
+        (KIND.example.replace("\t_\t_\to-DET", "\to-DET"), 6, "expected 19 columns"),
         (row(1, "a", "1:2\tN\t_\t_\t_\t_\t_\t_\tO"), 1, "expected GROUP:1 as SMWE"),
         (row(1, "a", "x\tN\t_\t_\t_\t_\t_\t_\tO"), 1, "expected GROUP:1 as SMWE"),
         (row(1, "a", "1:1\tN\t_\t_\t_\t_\t_\t_\tO"), 1, "expected two words or more of SMWE 1"),
@@ -94,14 +94,14 @@ def test_a_malformed_line_is_named(text, line, problem):
 def test_any_document_is_written_and_read(document):
     text = dumps([document])
     assert dumps(loads(text)) == text
-    KIND.lost(document, KIND.options())
+    KIND.count_lost(document, KIND.options())
 
 
 def test_damaged_files_are_read_or_refused():
     chance = random.Random(3)
     strange = ["\0", "\ud800", "9" * 30, "\t", "\n", "|", "_", "1:1", "1:2", "I_"]
     for _ in range(400):
-        damaged = KIND.sample
+        damaged = KIND.example
         for _ in range(chance.randint(1, 3)):
             start = chance.randrange(len(damaged))
             end = start + chance.choice([0, 1, 8, len(damaged)])
@@ -114,9 +114,9 @@ def test_damaged_files_are_read_or_refused():
 
 
 def test_it_knows_its_own():
-    assert KIND.looks(KIND.sample, "a.txt")
-    assert not KIND.looks("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "a.conllulex")
-    assert not KIND.looks("", "a.conllulex")
+    assert KIND.sniff(KIND.example, "a.txt")
+    assert not KIND.sniff("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "a.conllulex")
+    assert not KIND.sniff("", "a.conllulex")
 
 
 def test_every_file_comes_back(data, golden):
@@ -125,6 +125,6 @@ def test_every_file_comes_back(data, golden):
         text = path.read_bytes().decode()
         found = list(loads(text, path=str(path)))
         assert dumps(found) == text
-        assert KIND.looks(text[:65_536], "")
+        assert KIND.sniff(text[:65_536], "")
         assert "lextag" not in {each.label for one in found for each in one["words"].attributes}
     golden.count(len(paths))

@@ -26,7 +26,7 @@ def clusters(document):
         first = span.id
         while first in before:
             first = before[first]
-        found.setdefault(first, []).append(document.cover(span))
+        found.setdefault(first, []).append(document.text_of(span))
     return sorted(found.values())
 
 
@@ -41,7 +41,7 @@ def gum(*cells):
 
 
 def test_documents_parts_sentences_and_clusters():
-    first, second, third = loads(KIND.sample)
+    first, second, third = loads(KIND.example)
     assert (first.name, first.text) == ("emma/1", "Emma closed her eyes\nThey rested")
     assert first.meta == (("part", "000"),)
     assert clusters(first) == [["Emma", "her"], ["her eyes", "They"]]
@@ -71,7 +71,7 @@ def test_every_cell_comes_back_as_it_was(cells):
     text = conll(*cells)
     found = list(loads(text))
     assert dumps(found) == text
-    assert KIND.lost(found[0], CoreferenceOptions()) == {}
+    assert KIND.count_lost(found[0], CoreferenceOptions()) == {}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_other_columns_stay():
     )
     (found,) = loads(text)
     assert found.meta == (("part", "0"), ("columns", "8"), ("none", ""))
-    words = {each.id: found.cover(each) for each in found["words"].spans}
+    words = {each.id: found.text_of(each) for each in found["words"].spans}
     assert [(words[e.target], e.label, e.value) for e in found["words"].attributes] == [
         ("Ada", "column5", "NNP"),
         ("Ada", "column7", ""),
@@ -201,7 +201,7 @@ def test_names_come_back(name):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     reads_or_tells(KIND, 300)
 
 
@@ -218,7 +218,7 @@ def test_golden_files_come_back(golden, name):
         text = path.read_bytes().decode()
         found = list(loads(text))
         assert dumps(found) == text
-        assert KIND.looks(text[:65_536], path.name)
+        assert KIND.sniff(text[:65_536], path.name)
         for part, each in zip(text.split("#end document")[:-1], found, strict=True):
             sizes = counted(part)
             layer = each["coreference"]
@@ -244,7 +244,7 @@ def test_all_files_are_written_as_they_stand(data, corpus, folder, words):
         text = path.read_bytes().decode()
         (found,) = loads(text)
         assert dumps([found]) == text
-        assert KIND.looks(text[:65_536], path.name)
+        assert KIND.sniff(text[:65_536], path.name)
         assert len(found["coreference"].spans) == counted(text).total()
         count += len(found["words"].spans)
     assert count == words

@@ -24,22 +24,22 @@ def vocab():
 
 
 def named(document, layer):
-    return [(document.cover(each), each.label) for each in document[layer].spans]
+    return [(document.text_of(each), each.label) for each in document[layer].spans]
 
 
 def test_the_sample_comes_back():
-    (document,) = loads(KIND.sample)
-    assert dumps([document]) == KIND.sample
+    (document,) = loads(KIND.example)
+    assert dumps([document]) == KIND.example
     assert (document.name, document.meta) == ("a/b", (("genre", "tale"),))
     assert document.text == "Ada met Bob.\nShe left."
     assert named(document, "sentences") == [("Ada met Bob.", "sentence"), ("She left.", "sentence")]
     assert named(document, "coreference") == [("Ada", "mention"), ("Ada met", "mention")]
-    assert KIND.lost(document, LOST) == {}
-    assert KIND.looks(KIND.sample[:99].decode("latin-1"), "a")
+    assert KIND.count_lost(document, LOST) == {}
+    assert KIND.sniff(KIND.example[:99].decode("latin-1"), "a")
 
 
 def test_spacy_reads_what_is_written(vocab):
-    (document,) = conllu.loads(conllu.KIND.sample)
+    (document,) = conllu.loads(conllu.KIND.example)
     (doc,) = DocBin().from_bytes(dumps([document])).get_docs(vocab)
     assert doc.text == document.text
     words = [each for each in doc if not each.is_space]
@@ -88,7 +88,7 @@ def test_heads_in_a_circle_are_not_written():
     spans = tuple(Span(f"T{n}", "word", ((n, n + 1),)) for n in (0, 2))
     circle = (Relation("R1", "x", "T0", "T2"), Relation("R2", "x", "T2", "T0"))
     document = Document("a b", (Layer("dependency", spans, circle),), "d")
-    assert KIND.lost(document, LOST)["relations of layer dependency"] == 2
+    assert KIND.count_lost(document, LOST)["relations of layer dependency"] == 2
 
 
 def test_entities_keep_links_and_ids():
@@ -104,11 +104,11 @@ def test_entities_keep_links_and_ids():
 @given(documents(lines=False))
 @settings(max_examples=40)
 def test_any_document_is_written_and_read(document):
-    words = document["words"].spans if document.has("words") else ()
-    assume(all(document.cover(span).strip() for span in words))  # a word of blanks is no word there
+    words = document["words"].spans if document.has_layer("words") else ()
+    assume(all(document.text_of(span).strip() for span in words))  # blanks are no word
     data = dumps(loads(dumps([document])))  # text outside of given words became words
     assert dumps(loads(data)) == data
-    KIND.lost(document, LOST)
+    KIND.count_lost(document, LOST)
 
 
 def test_a_small_file_does_not_become_a_large_one():
@@ -129,7 +129,7 @@ def test_arrays_of_objects_are_never_made(monkeypatch):
 
     monkeypatch.setattr(srsly.msgpack, "_decode_numpy", spring)
     data = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1,), b"data": b"x"}
-    message = srsly.msgpack_loads(zlib.decompress(KIND.sample))
+    message = srsly.msgpack_loads(zlib.decompress(KIND.example))
     message["strings"] = [data]
     with pytest.raises(FormatError, match="expected a string, got"):
         list(loads(zlib.compress(srsly.msgpack_dumps(message))))
@@ -153,7 +153,7 @@ def test_arrays_of_objects_are_never_made(monkeypatch):
     ],
 )
 def test_what_is_wrong_is_told(key, value, problem):
-    message = srsly.msgpack_loads(zlib.decompress(KIND.sample))
+    message = srsly.msgpack_loads(zlib.decompress(KIND.example))
     message[key] = value
     with pytest.raises(FormatError) as caught:
         list(loads(zlib.compress(srsly.msgpack_dumps(message)), path="f"))
@@ -163,9 +163,9 @@ def test_what_is_wrong_is_told(key, value, problem):
 
 def test_damaged_bytes_are_read_or_refused():
     chance = random.Random(5)
-    plain = zlib.decompress(KIND.sample)
+    plain = zlib.decompress(KIND.example)
     for number in range(600):
-        data = bytearray(plain if number % 4 else KIND.sample)
+        data = bytearray(plain if number % 4 else KIND.example)
         for _ in range(chance.randint(1, 4)):
             data[chance.randrange(len(data))] = chance.randrange(256)
         if number % 8 == 1:

@@ -8,16 +8,16 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.connected_spans import connected_spans
 from spanloom.errors import FormatError
 from spanloom.formats.dygie import KIND, dumps, loads
-from spanloom.forms.links import linked
 
 
 def test_layers_of_a_line():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("a", "Ada Byron ran .\nHer dog won .")
     assert len(found["words"].spans) == 8
-    cover = {span.id: found.cover(span) for layer in found.layers for span in layer.spans}
+    cover = {span.id: found.text_of(span) for layer in found.layers for span in layer.spans}
     spans = [(each.label, cover[each.id]) for each in found["entities"].spans]
     assert spans == [
         ("Person", "Ada Byron"),
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told_with_its_line(changed, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -103,6 +103,6 @@ def test_clusters_go_and_come_back(clusters):
     said = {"clusters": clusters, "sentences": [["a"] * 6], "doc_key": "k"}
     (found,) = loads(json.dumps(said))
     assert json.loads(dumps([found])) == said
-    assert sorted(map(len, linked(found["coreference"]))) == sorted(
+    assert sorted(map(len, connected_spans(found["coreference"]))) == sorted(
         n for n in map(len, clusters) if n > 1
     )

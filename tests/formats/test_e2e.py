@@ -16,14 +16,14 @@ from spanloom.formats.e2e import KIND, dumps, loads
 
 
 def terms(document):
-    return [(document.cover(each), each.label) for each in document["aspects"].spans]
+    return [(document.text_of(each), each.label) for each in document["aspects"].spans]
 
 
 def test_the_sample():
-    assert same_again(KIND, KIND.sample)
-    first, second, third = loads(KIND.sample)
+    assert same_again(KIND, KIND.example)
+    first, second, third = loads(KIND.example)
     assert (first.name, first.text) == ("s00001", "The staff wasn't bad.")
-    assert [first.cover(each) for each in first["words"].spans][2:4] == ["was", "n't"]
+    assert [first.text_of(each) for each in first["words"].spans][2:4] == ["was", "n't"]
     assert terms(first) == [("staff", "POS")]
     assert second.text == 'Nice (big) screen - the "best" one...'
     assert terms(second) == [("screen", "NEU")]
@@ -59,7 +59,7 @@ def test_what_has_no_place_is_counted():
     said = (Attribute("A1", "x", "T1", "y"),)
     document = Document(text, (Layer("aspects", spans, attributes=said),))
     assert dumps([document]) == "a b c d####a=T-POS b=T-POS c=T-NEU d=T-NEU\n"
-    assert KIND.lost(document, Options()) == {
+    assert KIND.count_lost(document, Options()) == {
         "spans of layer aspects": 3,
         "attributes of layer aspects": 1,
     }
@@ -80,7 +80,7 @@ def test_any_document_can_be_written_and_read(drawn):
     again = list(loads(dumps(drawn)))
     assert list(loads(dumps(again))) == again
     for each in drawn:
-        KIND.lost(each, Options())
+        KIND.count_lost(each, Options())
 
 
 def test_damaged_samples_are_read_or_refused():
@@ -89,7 +89,7 @@ def test_damaged_samples_are_read_or_refused():
 
 @pytest.mark.parametrize("head", ["", "a####b\n", "a b c\n", "a\tO\n", "####\n"])
 def test_other_files_do_not_look_like_it(head):
-    assert not KIND.looks(head, "x.txt")
+    assert not KIND.sniff(head, "x.txt")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spanloom.document import Attribute, Document, Layer, Relation, Span, content
+from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats import _files
 from spanloom.formats.brat.read import loads_parts
@@ -63,14 +63,14 @@ def kept(name):
 
 def beside_of(form, made):
     """Split what ``dumps`` returned into the file itself and what stands beside it."""
-    if not form.beside:
+    if not form.sidecars:
         return made, {}
-    return made[""], {key: made[key] for key in form.beside}
+    return made[""], {key: made[key] for key in form.sidecars}
 
 
 def sample_of(form):
     """The sample, and what stands beside it."""
-    return beside_of(form, form.sample)
+    return beside_of(form, form.example)
 
 
 @EVERY
@@ -83,10 +83,10 @@ def test_the_sample_comes_back(name):
     assert len({each.name for each in documents}) == len(documents)
     again = form.dumps(documents, options=options)
     if not form.binary:
-        assert again == form.sample
+        assert again == form.example
     same, beside = beside_of(form, again)
     back = list(form.loads(same, path="sample", options=options, **beside))
-    assert [content(each) for each in back] == [content(each) for each in documents]
+    assert [comparable(each) for each in back] == [comparable(each) for each in documents]
 
 
 @EVERY
@@ -94,7 +94,7 @@ def test_what_it_holds_is_not_called_lost(name):
     form, options = kept(name)
     text, beside = sample_of(form)
     for document in form.loads(text, path="sample", options=options, **beside):
-        assert dict(form.lost(document, options)) == {}
+        assert dict(form.count_lost(document, options)) == {}
 
 
 @EVERY
@@ -102,7 +102,7 @@ def test_it_knows_its_own_and_no_other(name):
     form, _ = kept(name)
     text, _ = sample_of(form)
     head = text.decode("latin-1") if form.binary else text
-    fit = [n for n in NAMES if _files.load(n).looks(head, f"sample{form.suffixes[0]}")]
+    fit = [n for n in NAMES if _files.load(n).sniff(head, f"sample{form.suffixes[0]}")]
     closer = [n for n in fit if f"sample{form.suffixes[0]}".endswith(_files.load(n).suffixes)]
     assert name in fit
     assert closer == [name]
@@ -111,7 +111,7 @@ def test_it_knows_its_own_and_no_other(name):
 @EVERY
 def test_a_foreign_document_is_written_and_its_losses_are_counted(name):
     form, options = kept(name)
-    lost = form.lost(FOREIGN, options)
+    lost = form.count_lost(FOREIGN, options)
     assert all(type(times) is int and times > 0 and what for what, times in lost.items())
     made, beside = beside_of(form, form.dumps([FOREIGN], options=options))
     list(form.loads(made, path="foreign", options=options, **beside))
@@ -127,10 +127,10 @@ def test_files_go_through_the_doors(name, tmp_path):
     path = tmp_path / f"file{form.suffixes[0]}"
     written = _files.write(path, documents, form, options)
     assert written[0] == path
-    assert set(written[1:]) == {tmp_path / each for each in form.beside.values()}
+    assert set(written[1:]) == {tmp_path / each for each in form.sidecars.values()}
     assert _files.guess(path) == name
     back = list(_files.read(path, form, options))
-    assert [content(each) for each in back] == [content(each) for each in documents]
+    assert [comparable(each) for each in back] == [comparable(each) for each in documents]
 
 
 @EVERY
@@ -139,9 +139,9 @@ def test_through_brat_and_back_nothing_is_lost(name):
     text, beside = sample_of(form)
     documents = list(form.loads(text, path="sample", options=options, **beside))
     there = [through_brat(each) for each in documents]
-    assert [content(each) for each in there] == [content(each) for each in documents]
+    assert [comparable(each) for each in there] == [comparable(each) for each in documents]
     if not form.binary and name != "jsonl":  # brat has no place for scores
-        assert form.dumps(there, options=options) == form.sample
+        assert form.dumps(there, options=options) == form.example
 
 
 def through_brat(document):
@@ -184,7 +184,7 @@ def attack(name, seed, times):
         data = broken.encode("latin-1", "replace") if form.binary else broken
         error = refusal(form, data, options, given)
         if error is not None:
-            assert error.path == "file" or error.path in form.beside.values(), str(error)
+            assert error.path == "file" or error.path in form.sidecars.values(), str(error)
             assert form.binary or (error.line is not None and error.line >= 1), (broken, str(error))
 
 

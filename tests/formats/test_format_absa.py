@@ -15,16 +15,16 @@ TERM = """<text>a</text><aspectTerms>
 
 
 def test_terms_and_categories():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert (first.name, first.text) == ("7:1", 'The soup & the <10€> "wine" were cold.')
-    terms = [(each.label, first.cover(each)) for each in first["aspects"].spans]
+    terms = [(each.label, first.text_of(each)) for each in first["aspects"].spans]
     assert terms == [("negative", "soup"), ("term", '"wine"')]
     assert [each.label for each in first["categories"].spans] == ["food", "anecdotes/miscellaneous"]
     (polarity,) = first["categories"].attributes
     assert (polarity.target, polarity.value) == (first["categories"].spans[0].id, "negative")
     assert second.text == "So. "
     assert second["aspects"] == Layer("aspects")
-    assert not second.has("categories")
+    assert not second.has_layer("categories")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_other_xml_is_refused(text, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
     assert list(loads("")) == []
 
@@ -108,4 +108,4 @@ def test_any_text_and_any_polarity_are_held(text, data):
 def test_what_xml_may_not_hold_is_counted():
     document = Document("a\x00b", (), "1")
     assert "a\ufffdb" in dumps([document])
-    assert KIND.lost(document, KIND.options()) == {"texts": 1}
+    assert KIND.count_lost(document, KIND.options()) == {"texts": 1}

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from spanloom.annotation.text_pairs import Classification, classification_of, text_pair
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import table
 from spanloom.formats._delimited import PRESETS, TableOptions, rows, spelled
 from spanloom.formats._names import Names
-from spanloom.forms.parts import Judgement, judged, parts
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),
@@ -56,12 +56,12 @@ def test_a_real_file_comes_back(data, preset, name, count):
     found = _loads(text, preset=preset)
     assert len(found) == len({each.name for each in found}) == count
     assert _dumps(found, preset=preset) == text
-    layers = [each for each in PRESETS[preset].layers if found[0].has(each)]
-    assert all(judged(each, layers[0]) for each in found)
+    layers = [each for each in PRESETS[preset].layers if found[0].has_layer(each)]
+    assert all(classification_of(each, layers[0]) for each in found)
     for each in found[::50]:
-        assert table.lost(each, TableOptions(preset=preset)) == {}
+        assert table.count_lost(each, TableOptions(preset=preset)) == {}
     header = text.removeprefix("\ufeff").split("\t")[0] in ("index", "Quality", "pair_ID")
-    assert table.looks(text[:65_536], name) == header
+    assert table.sniff(text[:65_536], name) == header
 
 
 @pytest.mark.slow
@@ -74,22 +74,22 @@ def test_the_parts_of_sick(data):
         assert {dict(each.meta)["SemEval_set"] for each in found} == {part}
     first = next(table.loads(text, options=TableOptions(preset="sick")))
     assert first.name == "1"
-    assert judged(first, "entailment") == Judgement("NEUTRAL")
-    assert judged(first, "relatedness") == Judgement("relatedness_score", 4.5)
-    assert first.cover(parts(first)[1]).startswith("A group of boys in a yard is playing")
+    assert classification_of(first, "entailment") == Classification("NEUTRAL")
+    assert classification_of(first, "relatedness") == Classification("relatedness_score", 4.5)
+    assert first.text_of(text_pair(first)[1]).startswith("A group of boys in a yard is playing")
 
 
 def test_the_sample_says_what_it_means():
-    found = list(table.loads(table.KIND.sample))
+    found = list(table.loads(table.KIND.example))
     assert [each.name for each in found] == ["a/1", "a/2", "b"]
-    assert [judged(each, "label") for each in found] == [
-        Judgement("positive"),
-        Judgement("negative"),
+    assert [classification_of(each, "label") for each in found] == [
+        Classification("positive"),
+        Classification("negative"),
         None,
     ]
-    assert table.dumps(found) == table.KIND.sample
-    assert table.looks(table.KIND.sample, "a.tsv")
-    assert [table.lost(each) for each in found] == [{}, {}, {}]
+    assert table.dumps(found) == table.KIND.example
+    assert table.sniff(table.KIND.example, "a.tsv")
+    assert [table.count_lost(each) for each in found] == [{}, {}, {}]
 
 
 GLUE = {
@@ -112,16 +112,16 @@ def test_layouts_of_other_releases_come_back(preset, end, start):
     found = _loads(text, preset=preset)
     assert _dumps(found, preset=preset) == text
     labelled = any(name in text for name in ("label", "is_duplicate"))
-    assert found[0].has("label") == labelled
-    assert table.looks(text, "x") == (labelled and end in text.lstrip("\ufeff"))
+    assert found[0].has_layer("label") == labelled
+    assert table.sniff(text, "x") == (labelled and end in text.lstrip("\ufeff"))
 
 
 def test_no_gold_is_an_empty_layer_and_kept():
     first, second = _loads(GLUE["snli-tsv"], preset="snli-tsv")
-    assert judged(first, "label") is None
+    assert classification_of(first, "label") is None
     assert first.name == "1.jpg#0"
     assert dict(first.meta)["gold_label"] == "-"
-    assert judged(second, "label") == Judgement("neutral")
+    assert classification_of(second, "label") == Classification("neutral")
     said = first.with_layer(second["label"])
     assert _dumps([said], preset="snli-tsv").split("\n")[1].startswith("neutral\ta\tb")
 
@@ -131,22 +131,22 @@ def test_what_was_annotated_gets_a_column():
     said = document.with_layer(Layer("label", (Span("T1", "1", ((0, 9),)),)))
     written = _dumps([said], preset="cola")
     assert written == "index\tsentence\tlabel\n0\tBill ran.\t1\n"
-    assert judged(_loads(written, preset="cola")[0], "label") == Judgement("1")
+    assert classification_of(_loads(written, preset="cola")[0], "label") == Classification("1")
 
 
 def test_columns_by_number_without_a_header():
     text = "x\tfine\tpos\t0.50\ny\tbad\tneg\t-1\n"
     options = {"text": 2, "label": 3, "number": 4, "id": None}
     found = _loads(text, **options)
-    assert [judged(each, "label") for each in found] == [
-        Judgement("pos", 0.5),
-        Judgement("neg", -1.0),
+    assert [classification_of(each, "label") for each in found] == [
+        Classification("pos", 0.5),
+        Classification("neg", -1.0),
     ]
     assert found[0].name == "s00001"
     assert found[0].meta == (("column 1", "x"),)
     assert _dumps(found, **options) == text
     apart = _loads(text, **options, number_layer="degree")
-    assert judged(apart[0], "degree") == Judgement("value", 0.5)
+    assert classification_of(apart[0], "degree") == Classification("value", 0.5)
     assert _dumps(apart, **options, number_layer="degree") == text
 
 
@@ -218,7 +218,7 @@ def test_any_document_is_written_and_read_again(many, said):
     assert len(found) == len(many)
     assert written_and_read(table.KIND, found, options) == found
     for each in many:
-        table.lost(each, TableOptions(**said))
+        table.count_lost(each, TableOptions(**said))
 
 
 TEXT = st.text(st.sampled_from("ab \n\t'é😀"), max_size=6)
@@ -237,9 +237,11 @@ def test_texts_labels_and_numbers_come_back(said, pairs):
     found = _loads(text, **options)
     assert _dumps(found, **options) == text
     for (first, second, label, number), each in zip(said, found, strict=True):
-        assert judged(each, "label") == (Judgement(label) if label else None)
-        assert judged(each, "n") == (Judgement("n", float(number)) if number else None)
-        ends = [each.text[span.start : span.end] for span in parts(each)]
+        assert classification_of(each, "label") == (Classification(label) if label else None)
+        assert classification_of(each, "n") == (
+            Classification("n", float(number)) if number else None
+        )
+        ends = [each.text[span.start : span.end] for span in text_pair(each)]
         assert ends == ([first.strip(), second.strip()] if pairs else [])
         assert each.text == (f"{first}\n{second}" if pairs else first)
 
@@ -250,9 +252,9 @@ def test_documents_from_elsewhere_make_columns_of_their_meta():
         Document("c", (), "n/2", (("year", "1999"), ("line end", "no"))),
     ]
     assert table.dumps(many) == "id\ttext\tlabel\tby\tyear\nn/1\ta b\tx\tAda\t\nn/2\tc\t\t\t1999\n"
-    assert table.lost(many[0]) == {"blanks and line breaks": 1}
-    assert table.lost(many[1]) == {"values of the document": 1}
-    assert table.lost(Document("a", name="n", queries=(Query("q", "?"),))) == {"queries": 1}
+    assert table.count_lost(many[0]) == {"blanks and line breaks": 1}
+    assert table.count_lost(many[1]) == {"values of the document": 1}
+    assert table.count_lost(Document("a", name="n", queries=(Query("q", "?"),))) == {"queries": 1}
 
 
 def test_a_wrong_column_is_told_with_the_nearest():
@@ -325,7 +327,7 @@ def test_a_table_without_rows_has_no_documents(text):
     ],
 )
 def test_only_known_headers_are_looked_for(head):
-    assert not table.looks(head, "a.tsv")
+    assert not table.sniff(head, "a.tsv")
 
 
 def test_names_are_paths_and_differ():

@@ -13,11 +13,11 @@ from spanloom.formats.tacred import KIND, dumps, loads
 
 
 def test_subject_object_and_relation():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert (first.name, first.text) == ("e1", "Ada is a good poet")
     assert dict(first.meta) == {"docid": "D1"}
     subject, target = first["entities"].spans
-    assert [(each.label, first.cover(each)) for each in (subject, target)] == [
+    assert [(each.label, first.text_of(each)) for each in (subject, target)] == [
         ("PERSON", "Ada"),
         ("TITLE", "good poet"),
     ]
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_told_with_its_line(changed, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -88,6 +88,6 @@ def test_a_column_that_not_all_words_have_is_left_out():
     (said,) = json.loads(dumps([found.with_layer(half)]))
     assert "stanford_ner" not in said
     odd = Attribute("A9", "head", found["words"].spans[0].id, "x")
-    assert KIND.lost(found.with_layer(Layer("words", half.spans, attributes=(odd,))), None) == {
-        "attributes of layer words": 1
-    }
+    assert KIND.count_lost(
+        found.with_layer(Layer("words", half.spans, attributes=(odd,))), None
+    ) == {"attributes of layer words": 1}

@@ -7,18 +7,18 @@ from door_checks import reads_or_refuses, same_again, written_and_read
 from drawn_documents import documents
 from hypothesis import given
 
-from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats.framenet import KIND, dumps, loads
 
 
 def test_frames_are_targets_elements_and_what_is_left_out():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("Notes__a", "Ada picked <it> up .")
     layer = found["frames"]
     target, *elements = layer.spans
-    assert (target.label, found.cover(target)) == ("Getting", "picked up")
-    assert [(each.label, found.cover(each)) for each in elements] == [
+    assert (target.label, found.text_of(target)) == ("Getting", "picked up")
+    assert [(each.label, found.text_of(each)) for each in elements] == [
         ("element", "Ada"),
         ("element", "<it>"),
     ]
@@ -40,7 +40,7 @@ def test_frames_are_targets_elements_and_what_is_left_out():
 
 
 def test_a_frame_that_changed_is_written_as_it_is_now():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     layer = found["frames"]
     target = replace(layer.spans[0], label="Removing", fragments=((4, 10),))
     changed = replace(
@@ -69,27 +69,27 @@ def test_frames_of_others_are_written_and_read():
     assert again.text == document.text
     assert again.name == "Notes__b"
     assert lost == {"spans of layer frames": 1}
-    assert [(each.label, again.cover(each)) for each in again["frames"].spans] == [
+    assert [(each.label, again.text_of(each)) for each in again["frames"].spans] == [
         ("Moving", "ran"),
         ("element", "Ada"),
         ("Being", "all"),
     ]
-    assert content(next(loads(dumps([again])))) == content(again)
+    assert comparable(next(loads(dumps([again])))) == comparable(again)
 
 
 def test_several_files_are_several_documents():
-    first, second = loads(KIND.sample + KIND.sample.replace('"a"', '"b"'))
+    first, second = loads(KIND.example + KIND.example.replace('"a"', '"b"'))
     assert [first.name, second.name] == ["Notes__a", "Notes__b"]
-    assert dumps([first, second]) == KIND.sample + KIND.sample.replace('"a"', '"b"')
+    assert dumps([first, second]) == KIND.example + KIND.example.replace('"a"', '"b"')
     with pytest.raises(FormatError, match=r"^in\.xml:\d+: expected"):
-        list(loads(KIND.sample + KIND.sample.replace("header", "head"), path="in.xml"))
+        list(loads(KIND.example + KIND.example.replace("header", "head"), path="in.xml"))
 
 
 def test_nothing_before_or_between_files_is_passed_over():
     assert list(loads("\n\n")) == []
-    assert len(list(loads("\ufeff" + KIND.sample))) == 1
+    assert len(list(loads("\ufeff" + KIND.example))) == 1
     with pytest.raises(FormatError, match=r"^in\.xml:1: not XML"):
-        list(loads("odd\n" + KIND.sample, path="in.xml"))
+        list(loads("odd\n" + KIND.example, path="in.xml"))
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_nothing_before_or_between_files_is_passed_over():
 )
 def test_what_is_wrong_is_told_with_its_line(old, new, line, problem):
     with pytest.raises(FormatError, match=r"^in\.xml:\d+: ") as caught:
-        list(loads(KIND.sample.replace(old, new), path="in.xml"))
+        list(loads(KIND.example.replace(old, new), path="in.xml"))
     assert problem in caught.value.problem
     assert abs(caught.value.line - line) <= 2  # a set is told by the line where it begins
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 

@@ -19,14 +19,14 @@ SPELT_OTHERWISE = {  # a blank too many in a tag, or &apos; in an attribute
 
 
 def test_layers_of_a_text():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("GUM_news_a", "Ada\nAda & co -")
     assert dict(found.meta) == {"type": "news"}
-    links = [(each.label, found.cover(each)) for each in found["hyperlinks"].spans]
+    links = [(each.label, found.text_of(each)) for each in found["hyperlinks"].spans]
     assert links == [("ref", "Ada"), ("ref", "co")]
     said = [(each.label, each.value) for each in found["hyperlinks"].attributes]
     assert said == [("target", "https://example.org/?a&b")]
-    markup = [(each.label, found.cover(each)) for each in found["markup"].spans]
+    markup = [(each.label, found.text_of(each)) for each in found["markup"].spans]
     assert markup == [
         *[("head", "Ada"), ("hi", "Ada"), ("figure", ""), ("caption", "")],
         *[("p", "Ada & co -"), ("w", "co -"), ("gap", "")],
@@ -72,7 +72,7 @@ def test_texts_begin_and_end():
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -143,5 +143,5 @@ def test_other_columns():
     options = GumXmlOptions(columns=("word", "upos"))
     text = '<text id="a">\n<s>\nAda\tPROPN\n</s>\n</text>\n'
     (found,) = loads(text, options=options)
-    assert not found.has("xpos")
+    assert not found.has_layer("xpos")
     assert dumps([found], options=options) == text

@@ -8,11 +8,11 @@ from drawn_documents import documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.text_pairs import Classification, classification_of, text_pair
 from spanloom.document import Attribute, Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats import label_lines
 from spanloom.formats.label_lines import LineOptions
-from spanloom.forms.parts import Judgement, judged, parts
 
 SNLI = (
     '{"annotator_labels": ["neutral", "entailment"], "captionID": "34.jpg#4", '
@@ -32,16 +32,16 @@ def _dumps(found, /, **options):
 
 
 def test_the_sample_says_what_it_means():
-    found = list(label_lines.loads(label_lines.KIND.sample))
+    found = list(label_lines.loads(label_lines.KIND.example))
     assert [each.name for each in found] == ["a/1", "s00002", "3", "b"]
-    assert judged(found[0], "label") == Judgement("positive")
-    assert judged(found[1], "label") == Judgement("0")
-    assert judged(found[2], "label") is None
-    assert not found[3].has("label")
+    assert classification_of(found[0], "label") == Classification("positive")
+    assert classification_of(found[1], "label") == Classification("0")
+    assert classification_of(found[2], "label") is None
+    assert not found[3].has_layer("label")
     assert dict(found[1].meta) == {"label": "0", "by": '["Ada", 7]', "sure": "0.5"}
-    assert label_lines.dumps(found) == label_lines.KIND.sample
-    assert [label_lines.lost(each) for each in found] == [{}] * 4
-    assert label_lines.looks(label_lines.KIND.sample, "a.jsonl")
+    assert label_lines.dumps(found) == label_lines.KIND.example
+    assert [label_lines.count_lost(each) for each in found] == [{}] * 4
+    assert label_lines.sniff(label_lines.KIND.example, "a.jsonl")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -51,15 +51,15 @@ def test_inference_lines_come_back(preset, end):
     first, second = _loads(text, preset=preset)
     assert first.name == "34.jpg#4r1n"
     assert first.text == "A man rides.\nHe rídes."
-    assert [first.cover(part) for part in parts(first)] == ["A man rides.", "He rídes."]
-    assert judged(first, "label") == Judgement("neutral")
-    assert judged(second, "label") is None
-    assert second.has("label")
+    assert [first.text_of(part) for part in text_pair(first)] == ["A man rides.", "He rídes."]
+    assert classification_of(first, "label") == Classification("neutral")
+    assert classification_of(second, "label") is None
+    assert second.has_layer("label")
     assert dict(second.meta)["gold_label"] == "-"
     assert _dumps([first, second], preset=preset) == text
     assert _dumps([first, second], preset=preset)[:-1] == text[:-1]
-    assert label_lines.looks(text, "snli.jsonl")
-    assert label_lines.lost(first, LineOptions(preset=preset)) == {}
+    assert label_lines.sniff(text, "snli.jsonl")
+    assert label_lines.count_lost(first, LineOptions(preset=preset)) == {}
 
 
 def test_what_was_annotated_is_written_as_the_kind_it_was():
@@ -76,23 +76,23 @@ def test_what_was_annotated_is_written_as_the_kind_it_was():
 def test_numbers_have_the_layer_of_the_label_or_their_own():
     text = '{"text": "a", "label": "x", "n": 0.5}\n{"text": "b", "label": "y", "n": null}\n'
     first, second = _loads(text, number="n")
-    assert judged(first, "label") == Judgement("x", 0.5)
-    assert judged(second, "label") == Judgement("y")
+    assert classification_of(first, "label") == Classification("x", 0.5)
+    assert classification_of(second, "label") == Classification("y")
     assert _dumps([first, second], number="n") == text
     first, second = _loads(text, number="n", number_layer="degree")
-    assert judged(first, "degree") == Judgement("n", 0.5)
-    assert judged(second, "degree") is None
+    assert classification_of(first, "degree") == Classification("n", 0.5)
+    assert classification_of(second, "degree") is None
     assert _dumps([first, second], number="n", number_layer="degree") == text
     (alone,) = _loads('{"text": "a", "n": 4}', number="n")
-    assert judged(alone, "label") == Judgement("n", 4.0)
+    assert classification_of(alone, "label") == Classification("n", 4.0)
     assert _dumps([alone], number="n") == '{"text": "a", "n": 4}'
-    assert label_lines.lost(alone, LineOptions(number="n")) == {}
+    assert label_lines.count_lost(alone, LineOptions(number="n")) == {}
 
 
 def test_a_label_may_mean_that_there_is_none():
     text = '{"text": "a", "label": -1}\n{"text": "b", "label": ""}\n{"text": "c", "label": 1}\n'
     found = _loads(text, none="-1")
-    assert [judged(each, "label") for each in found] == [None, None, Judgement("1")]
+    assert [classification_of(each, "label") for each in found] == [None, None, Classification("1")]
     assert _dumps(found, none="-1") == text
     silent = Document("d", (Layer("label"),))
     assert _dumps([silent], none="-1") == '{"id": "", "text": "d", "label": "-1"}\n'
@@ -130,7 +130,7 @@ def test_any_line_comes_back(said, how, end, pairs):
     options = {"second": "second", "layer": "main", "none": "-1"} if pairs else {}
     found = _loads(text, **options)
     assert _dumps(found, **options) == text
-    assert [each.has(options.get("layer", "label")) for each in found] == [
+    assert [each.has_layer(options.get("layer", "label")) for each in found] == [
         "label" in each for each in said
     ]
 
@@ -153,7 +153,7 @@ def test_any_document_is_written_and_read_again(many, said):
     assert len(found) == len(many)
     assert written_and_read(label_lines.KIND, found, options) == found
     for each in many:
-        label_lines.lost(each, options)
+        label_lines.count_lost(each, options)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_meta_from_elsewhere_makes_no_annotation(meta):
 def test_what_is_no_text_is_counted():
     spans = Span("T1", "x", ((0, 3),), 0.5), Span("T2", "y", ((0, 1),))
     two = Document("a b", (Layer("label", spans),), "n")
-    assert label_lines.lost(two) == {"spans of layer label": 2, "scores": 1}
+    assert label_lines.count_lost(two) == {"spans of layer label": 2, "scores": 1}
     value = Attribute("A1", "value", "T1", " 1_0 ")
     one = Document(
         "a b", (Layer("label", spans[:1], attributes=(value,)), Layer("main", spans[1:]))
     )
     assert json.loads(_dumps([one], number="n"))["n"] == 10.0
-    assert label_lines.lost(one)["spans of layer main"] == 1
+    assert label_lines.count_lost(one)["spans of layer main"] == 1
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_is_wrong_is_told_with_its_line(line, options, problem):
     ],
 )
 def test_only_texts_with_labels_are_looked_for(head):
-    assert not label_lines.looks(head, "a.jsonl")
+    assert not label_lines.sniff(head, "a.jsonl")
 
 
 def test_damaged_files_are_read_or_refused():

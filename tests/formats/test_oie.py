@@ -10,14 +10,14 @@ from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.oie import KIND, dumps, loads
 
-HEADER = KIND.sample.split("\n")[0] + "\n"
+HEADER = KIND.example.split("\n")[0] + "\n"
 
 
 def test_blocks_of_a_sentence_are_one_document():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("4", "Ada has once met Bob")
     assert len(found["words"].spans) == 5
-    spans = {span.id: found.cover(span) for span in found["openie"].spans}
+    spans = {span.id: found.text_of(span) for span in found["openie"].spans}
     arrows = [(spans[e.head], e.label, spans[e.tail]) for e in found["openie"].relations]
     assert arrows == [
         ("has met", "A0", "Ada"),
@@ -64,7 +64,7 @@ def test_the_first_line_names_the_columns():
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 

@@ -7,15 +7,15 @@ from door_checks import reads_or_refuses, same_again, written_and_read
 from drawn_documents import documents
 from hypothesis import given
 
-from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats.opinions import KIND, OpinionsOptions, dumps, loads
 
 
 def test_opinions_share_sources_and_targets():
-    first, second = loads(KIND.sample)
+    first, second = loads(KIND.example)
     assert first.name == "hotel/1-1"
-    cover = {span.id: first.cover(span) for span in first["opinions"].spans}
+    cover = {span.id: first.text_of(span) for span in first["opinions"].spans}
     assert [(each.label, cover[each.id]) for each in first["opinions"].spans] == [
         ("Positive", "likes a lot"),
         ("source", "Ada"),
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_told_with_its_line(changed, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -99,4 +99,4 @@ def test_several_targets_are_several_opinions():
     (again,), (lost,) = written_and_read(KIND, [document])
     assert len(json.loads(dumps([document]))[0]["opinions"]) == 2
     assert lost == {"spans of layer opinions": 1}  # the source of nothing
-    assert content(next(loads(dumps([again])))) == content(again)
+    assert comparable(next(loads(dumps([again])))) == comparable(again)

@@ -6,14 +6,14 @@ from drawn_documents import documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.queries import answers
 from spanloom.config.options import Options
 from spanloom.document import Attribute, Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import qamr
-from spanloom.forms.queries import answers
 
-SENTENCES = qamr.KIND.sample["sentences"]
-ROWS = qamr.KIND.sample[""]
+SENTENCES = qamr.KIND.example["sentences"]
+ROWS = qamr.KIND.example[""]
 
 
 def _loads(rows, sentences=SENTENCES):
@@ -26,7 +26,7 @@ def test_the_sample_says_what_it_means():
     assert first.text == "On Monday Ada met , by chance , Bob and Eve ."
     assert len(first["words"].spans) == 12
     found = {
-        query: [first.cover(s) for s in got] for query, got in answers(first, "answers").items()
+        query: [first.text_of(s) for s in got] for query, got in answers(first, "answers").items()
     }
     assert found == {
         "2-3-8:76:0": ["Ada", "Ada", "Ada"],
@@ -37,15 +37,15 @@ def test_the_sample_says_what_it_means():
     assert gap.fragments == ((32, 35), (40, 43))
     whose = {(a.label, a.value) for a in first["answers"].attributes if a.target == gap.id}
     assert whose == {("query", "2-3-8:76:2"), ("writer", "76")}
-    targets = [first.cover(span) for span in first["targets"].spans]
+    targets = [first.text_of(span) for span in first["targets"].spans]
     assert targets == ["Ada", "Bob", "met"]
     said = [a.value for a in first["targets"].attributes if a.label == "validator 1"]
     assert said == ["100:Redundant-1"]
     assert [first.queries[0].prompt, len(second.queries)] == ["Who met Bob by chance?", 1]
-    assert qamr.dumps([first, second]) == qamr.KIND.sample
-    assert qamr.lost(first) == qamr.lost(second) == {}
-    assert qamr.looks(ROWS, "dev.tsv")
-    assert not qamr.looks(SENTENCES, "dev.tsv")
+    assert qamr.dumps([first, second]) == qamr.KIND.example
+    assert qamr.count_lost(first) == qamr.count_lost(second) == {}
+    assert qamr.sniff(ROWS, "dev.tsv")
+    assert not qamr.sniff(SENTENCES, "dev.tsv")
 
 
 @pytest.mark.slow
@@ -60,15 +60,15 @@ def test_the_real_files_come_back(data, name, count):
     assert sum(len(each.queries) for each in found) == count == rows.count("\n")
     known = set(sentences.split("\n"))
     assert all(line in known for line in written["sentences"].splitlines())
-    assert qamr.looks(rows[:65_536], name)
+    assert qamr.sniff(rows[:65_536], name)
     spoken = {row.split("\t")[0]: row.split("\t") for row in rows.splitlines()}
     forms = dict(line.split("\t") for line in sentences.split("\n"))
     for document in found[::10]:
-        assert qamr.lost(document) == {}
+        assert qamr.count_lost(document) == {}
         row = spoken[document.name]
         query = f"{row[1].replace(' ', '-')}:{row[2]}:{row[3]}"
         words = [forms[row[0]].split(" ")[int(number)] for number in row[6].split()]
-        assert document.cover(answers(document, "answers")[query][0]) == " ".join(words)
+        assert document.text_of(answers(document, "answers")[query][0]) == " ".join(words)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_real_files_come_back(data, name, count):
 def test_rows_of_the_full_version_come_back(row):
     (document,) = _loads(row + "\n")
     assert qamr.dumps([document])[""] == row + "\n"
-    assert qamr.lost(document) == {}
+    assert qamr.count_lost(document) == {}
 
 
 def test_a_sentence_that_comes_again_is_another_document():
@@ -111,8 +111,8 @@ def test_answers_of_others_take_free_places():
     made = qamr.dumps([document])
     assert made == {"": "a\t\t\t0\t\tWho met?\t0\t:1 2\n", "sentences": "a\tAda met Bob\n"}
     (again,) = _loads(made[""], made["sentences"])
-    assert [again.cover(span) for span in answers(again, "answers")["::0"]] == ["Ada", "met Bob"]
-    assert qamr.lost(document) == {
+    assert [again.text_of(span) for span in answers(again, "answers")["::0"]] == ["Ada", "met Bob"]
+    assert qamr.count_lost(document) == {
         "spans of layer answers": 1,  # words that follow each other are one fragment
         "attributes of layer answers": 2,  # the query has another id
     }
@@ -123,7 +123,7 @@ def test_answers_of_others_take_free_places():
         queries=document.queries,
     )
     assert qamr.dumps([cut])[""] == "a\t\t\t0\t\tWho met?\t\n"
-    assert qamr.lost(cut)["spans of layer answers"] == 1
+    assert qamr.count_lost(cut)["spans of layer answers"] == 1
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3))
@@ -133,10 +133,10 @@ def test_any_document_is_written_and_read_again(many):
     assert written_and_read(qamr.KIND, found, Options()) == found
     kept = [each for each in many if each.text.split() and each.queries]
     asked = [[query.prompt.split() for query in each.queries] for each in kept]
-    if not any(each.has("words") for each in many):
+    if not any(each.has_layer("words") for each in many):
         assert [[query.prompt.split() for query in each.queries] for each in found] == asked
     for each in many:
-        qamr.lost(each)
+        qamr.count_lost(each)
 
 
 @pytest.mark.parametrize(

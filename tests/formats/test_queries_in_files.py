@@ -8,14 +8,14 @@ from drawn_documents import QUERIES, documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.queries import answers
 from spanloom.corpora import folder as corpora
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.errors import DocumentError, FormatError, StorageError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder, queries, read, write
 from spanloom.formats.brat.save import save
-from spanloom.forms.queries import answers
-from spanloom.model.beside import beside
+from spanloom.model.merge_predictions import merge_predictions
 
 ADA = Layer(
     "qa", (Span("T1", "answer", ((0, 3),)),), attributes=(Attribute("A1", "query", "T1", "Q1"),)
@@ -47,7 +47,7 @@ def test_the_file_is_a_line_a_query_beside_the_others():
 
 
 def test_a_document_of_queries_alone_has_no_layer():
-    document = DOCUMENT.bare()
+    document = DOCUMENT.unannotated()
     assert write.parts(document) == {".queries": WRITTEN}
     assert again(document).document == document
 
@@ -144,20 +144,22 @@ def test_in_place_leaves_every_byte_of_the_queries(tmp_path):
     (tmp_path / "d.queries").write_bytes(b"Q1\tWho?\r\nbroken\r\n\r\nQ2\tWhy?")
     before = (tmp_path / "d.queries").read_bytes()
     document = next(folder.read_all(tmp_path)).document
-    predicted = document.bare().with_layer(ADA)
-    assert [path.name for path in save(beside(document, predicted), tmp_path)] == ["d.ann"]
+    predicted = document.unannotated().with_layer(ADA)
+    assert [path.name for path in save(merge_predictions(document, predicted), tmp_path)] == [
+        "d.ann"
+    ]
     assert (tmp_path / "d.queries").read_bytes() == before
     grown = next(folder.read_all(tmp_path)).document
     assert answers(grown, "qa") == {"Q1": ADA.spans, "Q2": ()}
-    assert save(beside(grown, predicted), tmp_path) == ()
+    assert save(merge_predictions(grown, predicted), tmp_path) == ()
 
 
 def test_a_prediction_answers_the_documents_own_queries():
-    assert beside(DOCUMENT, DOCUMENT) == DOCUMENT
-    assert beside(DOCUMENT, Document(DOCUMENT.text)) == DOCUMENT
+    assert merge_predictions(DOCUMENT, DOCUMENT) == DOCUMENT
+    assert merge_predictions(DOCUMENT, Document(DOCUMENT.text)) == DOCUMENT
     for other in (Query("Q1", "Else?"), Query("Q9", "Who?")):
         with pytest.raises(DocumentError, match=f"a/d: expected answers .* got '{other.id}'"):
-            beside(DOCUMENT, Document(DOCUMENT.text, queries=(other,)))
+            merge_predictions(DOCUMENT, Document(DOCUMENT.text, queries=(other,)))
 
 
 def test_json_lines_have_them_where_there_are_any(tmp_path):

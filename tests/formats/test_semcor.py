@@ -17,17 +17,17 @@ from spanloom.formats.semcor import KIND, dumps, loads
 
 
 def senses(document):
-    return [(document.cover(each), each.label) for each in document["senses"].spans]
+    return [(document.text_of(each), each.label) for each in document["senses"].spans]
 
 
 def values(document, layer):
-    about = {each.id: document.cover(each) for each in document[layer].spans}
+    about = {each.id: document.text_of(each) for each in document[layer].spans}
     return [(about[each.target], each.label, each.value) for each in document[layer].attributes]
 
 
 def test_the_sample():
-    assert same_again(KIND, KIND.sample)
-    (found,) = loads(KIND.sample)
+    assert same_again(KIND, KIND.example)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("br-a01", "New York can wait .\nat last")
     assert found.meta == (("concordance", "brown"),)
     assert senses(found) == [("New York", "15"), ("wait", "42")]
@@ -63,7 +63,7 @@ def test_the_sample():
 
 
 def test_other_senses_take_the_place_of_those_in_the_file():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     other = found.with_layer(
         Layer("senses", (Span("X1", "04", ((4, 8),)), Span("X2", "31", ((9, 19),))))
     )
@@ -86,13 +86,13 @@ def test_plain_documents_come_back():
     (again,) = loads(dumps([document]))
     assert (again.name, again.text, again.meta) == ("x/y", text, ())
     assert senses(again) == senses(document)
-    assert not KIND.lost(document, Options())
+    assert not KIND.count_lost(document, Options())
 
 
 def test_what_has_no_place_is_counted():
     spans = Span("T1", "a:b", ((0, 1),)), Span("T2", "1", ((2, 7),)), Span("T3", "2", ((4, 5),))
     document = Document("a b c\nd", (Layer("senses", spans), Layer("ner", spans[:0])), "x y")
-    assert KIND.lost(document, Options()) == {"names": 1, "spans of layer senses": 2}
+    assert KIND.count_lost(document, Options()) == {"names": 1, "spans of layer senses": 2}
 
 
 HEAD = "<contextfile concordance=c>\n<context filename=f paras=no>\n"
@@ -126,7 +126,7 @@ def test_any_document_can_be_written_and_read(drawn):
     assert len(again) == len(drawn)
     assert list(loads(dumps(again))) == again
     for each in drawn:
-        KIND.lost(each, Options())
+        KIND.count_lost(each, Options())
 
 
 def test_damaged_samples_are_read_or_refused():
@@ -135,7 +135,7 @@ def test_damaged_samples_are_read_or_refused():
 
 @pytest.mark.parametrize("head", ["", "<contextfile>\n", "<?xml version='1.0'?>\n<a/>\n", "a\tO\n"])
 def test_other_files_do_not_look_like_it(head):
-    assert not KIND.looks(head, "x.txt")
+    assert not KIND.sniff(head, "x.txt")
 
 
 def _real(data, names):

@@ -6,7 +6,7 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
 from spanloom.formats.semeval2010 import KIND, SemEval2010Options, dumps, loads
 
@@ -17,8 +17,8 @@ def test_tags_become_spans_and_direction_an_arrow():
     assert (first.name, first.text) == ("7", "The wine of old <b> grapes!")
     assert dict(first.meta) == {"comment": " ripe"}
     e1, e2 = first["entities"].spans
-    assert (e1.label, first.cover(e1)) == ("e1", "wine")
-    assert (e2.label, first.cover(e2)) == ("e2", "old <b> grapes")
+    assert (e1.label, first.text_of(e1)) == ("e1", "wine")
+    assert (e2.label, first.text_of(e2)) == ("e2", "old <b> grapes")
     (arrow,) = first["entities"].relations
     assert (arrow.label, arrow.head, arrow.tail) == ("Origin", e2.id, e1.id)
     (other,) = loads(item.format("Other"))
@@ -29,7 +29,7 @@ def test_tags_become_spans_and_direction_an_arrow():
 def test_a_file_without_answers_has_no_relations():
     (first, second) = loads('1\t"<e1>A</e1> <e2>b</e2>"\n2\t"<e2>c</e2><e1>d</e1>"\n')
     assert not first["entities"].relations
-    assert [second.cover(each) for each in second["entities"].spans] == ["d", "c"]
+    assert [second.text_of(each) for each in second["entities"].spans] == ["d", "c"]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_with_its_line(text, line, problem):
 
 
 def test_the_sample_and_its_damages():
-    assert same_again(KIND, KIND.sample)
+    assert same_again(KIND, KIND.example)
     assert 0 < reads_or_refuses(KIND) < 300
 
 
@@ -84,7 +84,7 @@ def _text(path):
 def test_any_document_is_written_and_reads_again(document):
     (again,), (lost,) = written_and_read(KIND, [document])
     if not lost and document.name:  # what has no name gets one
-        assert content(again)[:2] == content(document)[:2]
+        assert comparable(again)[:2] == comparable(document)[:2]
 
 
 PLACES = st.integers(0, 6)

@@ -8,11 +8,11 @@ from drawn_documents import documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.queries import answers
 from spanloom.document import Attribute, Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import squad
-from spanloom.formats._address import line_at, spelled
-from spanloom.forms.queries import answers
+from spanloom.formats._json_path import line_at, spelled
 
 
 def _loads(value, **how):
@@ -33,20 +33,20 @@ def _qa(query="q1", *found, **further):
 
 
 def test_the_sample_says_what_it_means():
-    first, second = squad.loads(squad.KIND.sample)
+    first, second = squad.loads(squad.KIND.example)
     assert (first.name, second.name) == ("Po (river)/001", "Po (river)/002")
     assert [query.id for query in first.queries] == ["q1", "q2"]
     found = {
-        query: [first.cover(s) for s in got] for query, got in answers(first, "answers").items()
+        query: [first.text_of(s) for s in got] for query, got in answers(first, "answers").items()
     }
     river, longer = "the Adriatic Sea", "in the Adriatic Sea, near Venice"
     assert found == {"q1": [river, longer, river], "q2": []}
     plausible = answers(first, "plausible")
-    assert [first.cover(span) for span in plausible["q2"]] == ["near Venice"]
-    assert second.has("answers")
-    assert not second.has("plausible")
-    assert squad.dumps([first, second]) == squad.KIND.sample
-    assert squad.lost(first) == squad.lost(second) == {}
+    assert [first.text_of(span) for span in plausible["q2"]] == ["near Venice"]
+    assert second.has_layer("answers")
+    assert not second.has_layer("plausible")
+    assert squad.dumps([first, second]) == squad.KIND.example
+    assert squad.count_lost(first) == squad.count_lost(second) == {}
 
 
 @pytest.mark.slow
@@ -54,17 +54,17 @@ def test_the_real_files_come_back(data):
     folder = data("squad-dev")
     for name, version, questions in (("dev-1.1", "1.1", 10_570), ("dev-2.0", "v2.0", 11_873)):
         text = (folder / f"{name}.json").read_bytes().decode()
-        assert squad.looks(text[:65_536], name)
+        assert squad.sniff(text[:65_536], name)
         found = list(squad.loads(text))
         assert sum(len(each.queries) for each in found) == questions
         assert {dict(each.meta)["version"] for each in found} == {version}
         assert squad.dumps(found) == text
-        assert not any(squad.lost(each) for each in found[::100])
+        assert not any(squad.count_lost(each) for each in found[::100])
 
 
 def test_a_paragraph_alone_keeps_its_name():
-    first, second = squad.loads(squad.KIND.sample)
-    assert squad.lost(second) == {}
+    first, second = squad.loads(squad.KIND.example)
+    assert squad.count_lost(second) == {}
     assert [each.name for each in squad.loads(squad.dumps([second]))] == ["Po (river)/001"]
 
 
@@ -111,7 +111,7 @@ def test_whatever_else_there_is_comes_back(version, indent):
         "AC_DC~3/001",
         "__/001",
     ]
-    assert not found[1].has("answers")
+    assert not found[1].has_layer("answers")
     assert json.loads(squad.dumps(found)) == said
     assert list(squad.loads(squad.dumps(found))) == found
 
@@ -129,7 +129,7 @@ def test_answers_that_came_since_are_written():
     layer = document["answers"]
     layer = Layer("answers", (*layer.spans, added[0]), attributes=(*layer.attributes, added[1]))
     (again,) = squad.loads(squad.dumps([document.with_layer(layer)]))
-    assert [again.cover(span) for span in answers(again, "answers")["q1"]] == ["Ada"]
+    assert [again.text_of(span) for span in answers(again, "answers")["q1"]] == ["Ada"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_documents_from_elsewhere_get_a_title_and_a_version(layers, version):
     assert made["version"] == version
     assert made["data"][0]["title"] == "a"
     qa = {"id": "Q1", "question": "Who?"}
-    qa |= {"answers": [], "is_impossible": True} if document.has("answers") else {}
+    qa |= {"answers": [], "is_impossible": True} if document.has_layer("answers") else {}
     assert made["data"][0]["paragraphs"][0]["qas"] == [qa]
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_answer_is_counted():
     )
     other = Layer("main", (Span("T3", "Person", ((0, 1),)),))
     document = Document("a b c", (layer, other), "t/001", (("k", "v"),), (Query("Q1", "?"),))
-    assert squad.lost(document) == {
+    assert squad.count_lost(document) == {
         "values of the document": 1,
         "spans of layer answers": 1,
         "attributes of layer answers": 1,
@@ -173,7 +173,7 @@ def test_any_document_is_written_and_read_again(many):
     again = list(squad.loads(squad.dumps(found)))
     assert again == found
     for each in many:
-        squad.lost(each)
+        squad.count_lost(each)
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,21 @@ from spanloom.formats.streusle_json import KIND, dumps, loads
 
 
 def test_the_sample_says_what_its_labels_say():
-    first, second = loads(KIND.sample)
-    assert dumps([first, second]) == KIND.sample
+    first, second = loads(KIND.example)
+    assert dumps([first, second]) == KIND.example
     assert (first.name, first.text) == ("a-1", "Have a mechanic check it out for you .")
-    assert [(first.cover(each), each.label) for each in first["mwe"].spans] == [
+    assert [(first.text_of(each), each.label) for each in first["mwe"].spans] == [
         ("Have check out", "weak"),
         ("check out", "strong"),
     ]
-    assert [(first.cover(each), each.label) for each in first["supersenses"].spans] == [
+    assert [(first.text_of(each), each.label) for each in first["supersenses"].spans] == [
         ("Have", "v.social"),
         ("mechanic", "n.PERSON"),
         ("check out", "v.cognition"),
         ("for", "p.Beneficiary|p.Goal"),
     ]
     assert second["mwe"].spans == ()  # annotated, nothing there
-    assert KIND.lost(first, KIND.options()) == {}
+    assert KIND.count_lost(first, KIND.options()) == {}
 
 
 def test_each_sentence_of_a_document_is_a_line():
@@ -36,7 +36,7 @@ def test_each_sentence_of_a_document_is_a_line():
     found = [json.loads(line) for line in dumps([document]).splitlines()]
     assert [each["sent_id"] for each in found] == ["d-0001", "d-0002"]
     assert found[0]["lexlabel"] == ["_-n.FOOD", None]
-    assert KIND.lost(document, KIND.options())["spans of layer supersenses"] == 1
+    assert KIND.count_lost(document, KIND.options())["spans of layer supersenses"] == 1
 
 
 LINE = {"sent_id": "a", "toks": ["a", "b", "c"], "lexlabel": [None] * 3, "smwe": [], "wmwe": []}
@@ -79,14 +79,14 @@ def test_a_label_stands_at_the_last_word():
 def test_any_document_is_written_and_read(document):
     text = dumps([document])
     assert dumps(loads(text)) == text
-    KIND.lost(document, KIND.options())
+    KIND.count_lost(document, KIND.options())
 
 
 def test_damaged_lines_are_read_or_refused():
     chance = random.Random(3)
     strange = ["\0", "\ud800", "9" * 30, '"', "\n", "[", "]", "null", "-", "[" * 10**5]
     for _ in range(400):
-        damaged = KIND.sample
+        damaged = KIND.example
         for _ in range(chance.randint(1, 3)):
             start = chance.randrange(len(damaged))
             end = start + chance.choice([0, 1, 8, len(damaged)])
@@ -99,11 +99,11 @@ def test_damaged_lines_are_read_or_refused():
 
 
 def test_it_knows_its_own():
-    assert KIND.looks(KIND.sample, "")
-    assert not KIND.looks('{"name": "a", "text": "b", "layers": []}', "a.jsonl")
+    assert KIND.sniff(KIND.example, "")
+    assert not KIND.sniff('{"name": "a", "text": "b", "layers": []}', "a.jsonl")
 
 
 def test_every_line_of_train_comes_back(data):
     text = (data("streusle") / "train.jsonl").read_text(encoding="utf-8")
-    assert KIND.looks(text[:65_536], "train.jsonl")
+    assert KIND.sniff(text[:65_536], "train.jsonl")
     assert dumps(loads(text)) == text

@@ -7,10 +7,10 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.trees import EMPTY, Tree, flatten, format_tree, named, parse_all
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats.trees import KIND, TreeOptions, dumps, loads
-from spanloom.forms.trees import EMPTY, Tree, flat, named, parse_all, spelled
 
 ATOMS = st.sampled_from(["NP", "S", "NP-SBJ=2", "", "-NONE-", "_", "\u00a0", "["])
 LEAVES = st.builds(
@@ -26,11 +26,11 @@ TREES = st.recursive(
 
 
 def spans(document, layer="constituency"):
-    return [(document.cover(each), each.label) for each in document[layer].spans]
+    return [(document.text_of(each), each.label) for each in document[layer].spans]
 
 
 def test_trees_are_sentences_and_labels_are_spans():
-    (found,) = loads(KIND.sample)
+    (found,) = loads(KIND.example)
     assert (found.name, found.text) == ("s00001", "Stop this !\nAda waved -LRB- it\nYes")
     assert spans(found)[:6] == [
         ("Stop this !", "TOP"),
@@ -64,7 +64,7 @@ def test_every_label_says_something_and_the_brackets_come_back(text, labels):
     (found,) = loads(text)
     assert [label for _, label in spans(found)] == labels
     assert dumps([found]) == text
-    assert KIND.lost(found, TreeOptions()) == {}
+    assert KIND.count_lost(found, TreeOptions()) == {}
     (plain,) = loads(text, options=TreeOptions(functions="strip"))
     assert [label for _, label in spans(plain)] == labels
     assert list(loads(dumps([plain]))) == [plain]
@@ -100,13 +100,13 @@ def test_every_blank_comes_back(text):
     found = list(loads(text))
     assert dumps(found) == text
     assert list(loads(dumps(found))) == found
-    assert KIND.lost(found[0], TreeOptions()) == {}
+    assert KIND.count_lost(found[0], TreeOptions()) == {}
 
 
 def lines(tree, column=0):
     """The indented layout by its rule, part by part."""
-    if column + len(spelled(tree)) < 70:
-        return spelled(tree)
+    if column + len(format_tree(tree)) < 70:
+        return format_tree(tree)
     inner = " " * (column + 2)
     parts = [lines(each, column + 2) for each in tree.children] or [tree.word]
     return f"({tree.label}" + "".join(f"\n{inner}{each}" for each in parts) + ")"
@@ -125,19 +125,19 @@ def test_the_layout_is_the_one_of_the_longest_tree(trees):
 
 @given(st.lists(TREES, min_size=1, max_size=4), st.sampled_from(["\n", "\n\n", " ", ""]))
 def test_any_trees_come_back(trees, between):
-    text = between.join(map(spelled, trees))
+    text = between.join(map(format_tree, trees))
     (found,) = loads(text)
     assert dumps([found]) == text
-    worded = [flat(named(each)) for each in trees if flat(each).words]
+    worded = [flatten(named(each)) for each in trees if flatten(each).words]
     assert found.text == "\n".join(" ".join(each.words) for each in worded)
     assert len(found["constituency"].spans) == sum(len(each.brackets) for each in worded)
-    assert KIND.lost(found, TreeOptions()) == {}
+    assert KIND.count_lost(found, TreeOptions()) == {}
 
 
 @given(TREES, st.sampled_from(["line", "spaced", "indented"]))
 def test_every_layout_spells_the_same_tree(tree, layout):
     tree = named(tree)
-    (found,) = loads(spelled(Tree("TOP", (tree, Tree("NN", word="end")))))
+    (found,) = loads(format_tree(Tree("TOP", (tree, Tree("NN", word="end")))))
     laid = Document(found.text, found.layers, found.name, (("layout", layout),))
     ((_, again),) = parse_all(dumps([laid]))
     assert again.children[0] == tree
@@ -199,9 +199,9 @@ def test_damaged_samples_without_functions_and_empty_parts():
 
 
 def test_numbers_are_no_labels():
-    assert not KIND.looks("(3 (2 It) (4 works))", "a.txt")
-    assert not KIND.looks("(a b)", "a.txt")
-    assert not KIND.looks("(S (NN a)", "a.txt")
+    assert not KIND.sniff("(3 (2 It) (4 works))", "a.txt")
+    assert not KIND.sniff("(a b)", "a.txt")
+    assert not KIND.sniff("(S (NN a)", "a.txt")
 
 
 @pytest.mark.parametrize(("folder", "ending"), [("craft-trees", "*.tree"), ("gum/const", "*.ptb")])
@@ -222,7 +222,7 @@ def test_all_files_are_written_as_they_stand(data, folder, ending, trees, apart)
         text = path.read_bytes().decode()
         (found,) = loads(text)
         assert dumps([found]) == text
-        assert KIND.looks(text[:65_536], path.name)
+        assert KIND.sniff(text[:65_536], path.name)
         count += len(found["sentences"].spans)
         spelling += sum(each.label == "spelling" for each in found["sentences"].attributes)
     assert (count, spelling) == (trees, apart)
@@ -233,4 +233,4 @@ def test_all_files_are_written_as_they_stand(data, folder, ending, trees, apart)
     [("", True), ("\n", True), ("\n(S (NN b", True), (" and so on.\n", False), (")", False)],
 )
 def test_behind_a_tree_there_is_another_or_nothing(behind, looks):
-    assert KIND.looks("(S (NN a))" + behind, "a.txt") is looks
+    assert KIND.sniff("(S (NN a))" + behind, "a.txt") is looks

@@ -7,14 +7,14 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
-from test_board import row
+from test_leaderboard import row
 
 from spanloom import tasks
 from spanloom.config import yaml
 from spanloom.corpora import card as cards
-from spanloom.glad.row import save
+from spanloom.glad.result import save
 from spanloom.metrics.counts import Counts
-from spanloom.metrics.tally import of_counts
+from spanloom.metrics.per_document import counts_per_document
 
 ROOT = Path(__file__).parents[2]
 ASKED = ROOT / "benchmarks/results/asked.yaml"
@@ -192,7 +192,7 @@ def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
     near[0] = (2, 10, 10)
 
     def saved(column, seed, counts):
-        tally = of_counts([Counts(*each) for each in counts])
+        tally = counts_per_document([Counts(*each) for each in counts])
         figures = {"mean": 0.1, "spans": 0.9, "relations": tally.value}
         tallies = {"spans": tally.dumps(), "relations": tally.dumps()}
         save(row(recipe=column, seed=seed, figures=figures, tallies=tallies), tmp_path / "g")

@@ -10,17 +10,22 @@ import yaml
 
 from spanloom.errors import NameNotFound, RecipeError
 from spanloom.glad.grid import COLUMNS, read, run
-from spanloom.training import start
+from spanloom.training import train
 
 TASKS = {
-    "steps": {"data": "corpus", "kind": "relations", "size": 16, "level": "top"},
-    "names": {"data": "whole", "kind": "entities", "layer": "main", "size": 16},
+    "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16, "level": "top"},
+    "names": {"data": "whole", "kind": "entities", "layer": "main", "hidden_size": 16},
 }
-STAGE = {"tasks": ["steps", "names"], "weights": {"names": 0.5}, "epochs": 1, "batch": 64}
+STAGE = {
+    "tasks": ["steps", "names"],
+    "loss_weights": {"names": 0.5},
+    "epochs": 1,
+    "batch_words": 64,
+}
 GRID = {
     "joint": "recipe.yaml",
     "alone": {"every": ["stages.0.epochs=2"], "tasks": {"names": ["seed=5"]}},
-    "tuned": {"every": ["stages.0.lr.rest=0.001"]},
+    "tuned": {"every": ["stages.0.lr.task=0.001"]},
 }
 
 
@@ -33,10 +38,10 @@ def home(tmp_path_factory):
         tasks=TASKS,
         corpora={"whole": [{"data": "corpus"}]},
         levels=[
-            {"name": "low", "rnn": "lstm", "size": 4},
-            {"name": "top", "rnn": "gru", "size": 4, "reads": ["low"]},
+            {"name": "low", "rnn": "lstm", "hidden_size": 4},
+            {"name": "top", "rnn": "gru", "hidden_size": 4, "inputs": ["low"]},
         ],
-        stages=[{**STAGE, "precision": "fp32", "keep_each": True, "together": True}],
+        stages=[{**STAGE, "precision": "fp32", "save_best_per_task": True, "share_batches": True}],
     )
     shutil.copytree(place / "corpus/dev", place / "corpus/test")
     return place
@@ -54,7 +59,8 @@ def written(home, said, name="grid.yaml"):
 
 def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
     cells = {
-        each.place.name: each for each in read(written(home, GRID), tmp_path, ["dropout=0.1"]).cells
+        each.place.name: each
+        for each in read(written(home, GRID), tmp_path, ["embedding_dropout=0.1"]).cells
     }
     assert list(cells) == [
         "alone-steps",
@@ -72,11 +78,18 @@ def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
         {},
     )
     assert (list(names.tasks), names.levels, list(names.corpora)) == (["names"], (), ["whole"])
-    assert (steps.stages[0].epochs, steps.seed, names.seed, names.dropout) == (2, 1, 5, 0.1)
-    assert dict(names.stages[0].weights) == {"names": 0.5}
-    assert not any((names.stages[0].keep_each, names.stages[0].together, names.start))
+    assert (steps.stages[0].epochs, steps.seed, names.seed, names.embedding_dropout) == (
+        2,
+        1,
+        5,
+        0.1,
+    )
+    assert dict(names.stages[0].loss_weights) == {"names": 0.5}
+    assert not any(
+        (names.stages[0].save_best_per_task, names.stages[0].share_batches, names.init_from)
+    )
     tuned = cells["joint-tuned-names"].recipe
-    assert (tuned.start, tuned.stages[0].lr.rest) == (str(tmp_path / "joint"), 0.001)
+    assert (tuned.init_from, tuned.stages[0].lr.task) == (str(tmp_path / "joint"), 0.001)
     assert cells["joint"].tasks == ("steps", "names")
 
 
@@ -89,11 +102,11 @@ def test_some_runs_can_be_asked_for(home, tmp_path):
 
 
 def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):
-    more = {"late": {"data": "corpus", "kind": "entities", "size": 16}}
+    more = {"late": {"data": "corpus", "kind": "entities", "hidden_size": 16}}
     cells = read(written(home, {**GRID, "more": more}), tmp_path).cells
     late = {each.column: each.recipe for each in cells if each.tasks == ("late",)}
     assert list(late) == ["alone", "joint-tuned"]
-    assert late["joint-tuned"].start == str(tmp_path / "joint")
+    assert late["joint-tuned"].init_from == str(tmp_path / "joint")
     assert not any("late" in each.recipe.tasks for each in cells if each.column == "joint")
 
 
@@ -123,6 +136,6 @@ def test_a_grid_is_trained_once_and_told_as_rows(home, tmp_path, monkeypatch):
     assert any(line.startswith("starting from") and line.endswith("anew: nothing") for line in said)
     assert all(row.tallies["spans"] for row in rows)
     assert len({row.key for row in rows}) == 1
-    monkeypatch.setattr(start, "train", None)  # nothing is trained again
+    monkeypatch.setattr(train, "train", None)  # nothing is trained again
     again = list(run(read(grid.path, tmp_path / "runs"), home, said.append))
     assert [row.figures for row in again] == [row.figures for row in rows]

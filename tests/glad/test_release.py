@@ -16,20 +16,20 @@ from spanloom.corpora import prepare
 from spanloom.errors import DataError, NameNotFound
 from spanloom.glad import release as releases
 from spanloom.glad.rescore import rescore
-from spanloom.glad.row import load_all, save
-from spanloom.model import folder
+from spanloom.glad.result import load_results, save
+from spanloom.model import serialization
 from spanloom.model.evaluation import LOG
-from spanloom.model.folder import WEIGHTS, load
-from spanloom.model.packing import Store
+from spanloom.model.quantization import StorageDtypes
+from spanloom.model.serialization import WEIGHTS, load
 
-STAGE = {"tasks": ["names"], "epochs": 1, "batch": 64, "precision": "fp32"}
+STAGE = {"tasks": ["names"], "epochs": 1, "batch_words": 64, "precision": "fp32"}
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("release")
-    tasks = {"names": {"data": "corpus", "kind": "entities", "size": 16}}
+    tasks = {"names": {"data": "corpus", "kind": "entities", "hidden_size": 16}}
     tiny.recipe(place, tasks=tasks, stages=[STAGE])
     shutil.copytree(place / "corpus/dev", place / "corpus/test")
     return place
@@ -49,7 +49,7 @@ def carded(monkeypatch, **changes):
 
 
 def released(home, place, recipe="recipe.yaml", name="out", settings=()):
-    store, run = Store("int8", "fp16"), place / f"{name}.run"
+    store, run = StorageDtypes("int8", "fp16"), place / f"{name}.run"
     return releases.release(home / recipe, home, run, place / name, store, lambda _: None, settings)
 
 
@@ -70,26 +70,30 @@ def test_a_released_model_is_scored_again_where_its_recipe_says_more(home, tmp_p
     carded(monkeypatch, licence="CC BY 4.0")
     (row,) = released(home, tmp_path)
     save(row, tmp_path / "rows")
-    out, kept = tmp_path / "out", {folder.WEIGHTS, folder.TOKENIZER}
+    out, kept = tmp_path / "out", {serialization.WEIGHTS, serialization.TOKENIZER}
     before = {name: (out / name).read_bytes() for name in kept}
-    recipe = recipes.load(out / folder.RECIPE)
+    recipe = recipes.load(out / serialization.RECIPE)
     said = recipe.model_copy(update={"card": CardSpec(intended_use="Notes.")})
-    folder.rewrite(out, {folder.RECIPE: recipes.dumps(said)})
+    serialization.rewrite(out, {serialization.RECIPE: recipes.dumps(said)})
 
     def rescored(names):
         return rescore(out, home, tmp_path / "rows", lambda _: None, names)
 
     assert rescored(None) == ()
-    assert "## Intended use\n\nNotes.\n" in (out / folder.CARD).read_text(encoding="utf-8")
+    assert "## Intended use\n\nNotes.\n" in (out / serialization.CARD).read_text(encoding="utf-8")
     looks = Path(LOG).read_text(encoding="utf-8").splitlines()
     (again,) = rescored(["names"])
     assert (again.figures, again.command, again.dev) == (row.figures, row.command, row.dev)
-    assert load_all(tmp_path / "rows") == [again]
+    assert load_results(tmp_path / "rows") == [again]
     (*old, last) = Path(LOG).read_text(encoding="utf-8").splitlines()
     assert old == looks
     assert json.loads(last)["command"] == f"spanloom glad rescore {out} --tasks names"
     assert {name: (out / name).read_bytes() for name in kept} == before
-    assert (out / folder.LICENCE).read_text(encoding="utf-8").startswith("Attribution-ShareAlike")
+    assert (
+        (out / serialization.LICENCE)
+        .read_text(encoding="utf-8")
+        .startswith("Attribution-ShareAlike")
+    )
     load(out)  # all is as its manifest says
     with pytest.raises(NameNotFound, match="name"):
         rescored(["nobody"])
@@ -102,10 +106,10 @@ def test_what_goes_on_from_a_model_tells_the_data_of_both(home, tmp_path, monkey
     monkeypatch.setattr(cards, "names", lambda: ["corpus", "twin"])
     shutil.copytree(home / "corpus", home / "twin", dirs_exist_ok=True)
     released(home, tmp_path)
-    on = [f"start={tmp_path / 'out'}", "tasks.names.data=twin", "stages.0.epochs=0.5"]
+    on = [f"init_from={tmp_path / 'out'}", "tasks.names.data=twin", "stages.0.epochs=0.5"]
     (row,) = released(home, tmp_path, name="later", settings=on)
     assert row.settings[1:] == tuple(on)
-    assert load(tmp_path / "later").recipe.learnt_before == ("corpus",)
+    assert load(tmp_path / "later").recipe.pretraining_data == ("corpus",)
     told = (tmp_path / "later" / "README.md").read_text(encoding="utf-8")
     assert told.index("- **twin**") < told.index("- **corpus**")
 
@@ -130,7 +134,7 @@ def test_what_goes_on_from_data_of_unknown_licence_is_not_passed_on(home, tmp_pa
     released(home, tmp_path)
     monkeypatch.setattr(cards, "names", lambda: ["twin"])
     shutil.copytree(home / "corpus", home / "twin", dirs_exist_ok=True)
-    on = [f"start={tmp_path / 'out'}", "tasks.names.data=twin"]
+    on = [f"init_from={tmp_path / 'out'}", "tasks.names.data=twin"]
     with pytest.raises(DataError, match="corpus: no dataset with a card"):
         released(home, tmp_path, name="later", settings=on)
     assert not (tmp_path / "later").exists()

@@ -12,19 +12,19 @@ from spanloom.config import recipe as recipes
 from spanloom.errors import DataError
 from spanloom.glad import speed
 from spanloom.glad.run import run
-from spanloom.metrics.tally import loads
-from spanloom.model.folder import load
-from spanloom.training import start
-from spanloom.training.loop import Pace
+from spanloom.metrics.per_document import loads
+from spanloom.model.serialization import load
+from spanloom.training import train
+from spanloom.training.loop import LogIntervals
 
 TASKS = {
-    "steps": {"data": "corpus", "kind": "relations", "size": 16},
-    "names": {"data": "corpus", "kind": "entities", "size": 16},
+    "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},
+    "names": {"data": "corpus", "kind": "entities", "hidden_size": 16},
 }
-STAGE = {"batch": 32, "average": 0.9, "precision": "fp32"}
+STAGE = {"batch_words": 32, "ema_decay": 0.9, "precision": "fp32"}
 STAGES = [
     {"tasks": ["names"], "epochs": 1, **STAGE},
-    {"tasks": ["steps"], "drop": ["names"], "epochs": 3, "evaluate_every": 0.5, **STAGE},
+    {"tasks": ["steps"], "remove_tasks": ["names"], "epochs": 3, "eval_every_epochs": 0.5, **STAGE},
 ]
 
 
@@ -61,7 +61,7 @@ def made(home, tmp_path_factory):
     """A model, its row and what was said; trained with a setting and a seed of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("made"))
-        (row,), said = ran(home, home / "model", "seed=3", "dropout=0.2")
+        (row,), said = ran(home, home / "model", "seed=3", "embedding_dropout=0.2")
     return row, said
 
 
@@ -74,8 +74,8 @@ def card_figures(out):
 def test_a_row_says_how_it_was_made(home, made):
     row, said = made
     assert (row.dataset, row.task, row.kind, row.given) == ("corpus", "steps", "relations", ())
-    assert (row.recipe, row.seed, row.settings) == ("recipe", 3, ("dropout=0.2",))
-    assert "--set seed=3 --set dropout=0.2" in row.command
+    assert (row.recipe, row.seed, row.settings) == ("recipe", 3, ("embedding_dropout=0.2",))
+    assert "--set seed=3 --set embedding_dropout=0.2" in row.command
     assert row.compute.startswith("cpu, 1 thread")
     assert not any("unknown" in line for line in said)
 
@@ -108,7 +108,7 @@ def test_a_row_says_how_fast(made):
 def test_a_model_that_is_there_is_scored_and_its_training_told(home, made):
     row, _ = made
     before = (home / "model/manifest.json").stat().st_mtime_ns
-    ((again,), said) = ran(home, home / "model", "dropout=0.2", "seed=3")
+    ((again,), said) = ran(home, home / "model", "embedding_dropout=0.2", "seed=3")
     assert (home / "model/manifest.json").stat().st_mtime_ns == before
     for name in ("figures", "intervals", "dev", "updates", "epoch", "minutes", "trained", "file"):
         assert getattr(again, name) == getattr(row, name)
@@ -117,7 +117,7 @@ def test_a_model_that_is_there_is_scored_and_its_training_told(home, made):
 
 def test_without_the_folder_of_its_run_a_model_has_no_minutes(home, made, tmp_path):
     shutil.copytree(home / "model", tmp_path / "moved")
-    ((row,), said) = ran(home, tmp_path / "moved", "seed=3", "dropout=0.2")
+    ((row,), said) = ran(home, tmp_path / "moved", "seed=3", "embedding_dropout=0.2")
     assert (row.minutes, row.trained, row.updates, row.epoch) == (None,) * 4
     assert row.dev == {}
     assert row.figures == made[0].figures
@@ -127,11 +127,20 @@ def test_without_the_folder_of_its_run_a_model_has_no_minutes(home, made, tmp_pa
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (("dropout=0.2",), "its seed is 3, asked for is 1"),
-        (("seed=3",), "its dropout is 0.2, asked for is 0.3"),
-        (("seed=3", "dropout=0.2", "stages.1.epochs=4"), "its stages.1.epochs is 3.0, asked"),
-        (("seed=3", "dropout=0.2", "tasks.steps.prune=0.7"), "its tasks.steps.prune is nothing"),
-        (("seed=3", "dropout=0.2", "stages.1.drop=[]"), r"its stages.1.drop is \['names'\]"),
+        (("embedding_dropout=0.2",), "its seed is 3, asked for is 1"),
+        (("seed=3",), "its embedding_dropout is 0.2, asked for is 0.3"),
+        (
+            ("seed=3", "embedding_dropout=0.2", "stages.1.epochs=4"),
+            "its stages.1.epochs is 3.0, asked",
+        ),
+        (
+            ("seed=3", "embedding_dropout=0.2", "tasks.steps.spans_per_word=0.7"),
+            "its tasks.steps.spans_per_word is nothing",
+        ),
+        (
+            ("seed=3", "embedding_dropout=0.2", "stages.1.remove_tasks=[]"),
+            r"its stages.1.remove_tasks is \['names'\]",
+        ),
     ],
 )
 def test_a_model_of_another_recipe_is_refused(home, made, settings, told):
@@ -144,32 +153,32 @@ def test_a_model_of_other_data_is_refused(home, made, tmp_path):
     first = min((place / "corpus/train").glob("*.ann"))
     first.write_text(re.sub(r"^(T\d+\t)\w+", r"\1Other", first.read_text(), flags=re.M))
     with pytest.raises(DataError, match="are not what this model learnt from"):
-        ran(place, place / "model", "seed=3", "dropout=0.2")
+        ran(place, place / "model", "seed=3", "embedding_dropout=0.2")
 
 
 def test_a_look_at_a_test_set_is_noted(home, made, tmp_path):
-    ran(home, home / "model", "seed=3", "dropout=0.2")
+    ran(home, home / "model", "seed=3", "embedding_dropout=0.2")
     (look,) = (tmp_path / "test-evaluations.jsonl").read_text().splitlines()
     assert json.loads(look)["seed"] == 3
 
 
 def test_a_run_that_was_stopped_counts_all_its_time(home, tmp_path):
     chosen = recipes.load(home / "recipe.yaml", ["stages.1.epochs=2"])
-    out, pace = tmp_path / "stopped", Pace(checkpoint=0)
+    out, pace = tmp_path / "stopped", LogIntervals(checkpoint=0)
 
     def stopped(line):
         if line.startswith("epoch 1.00/2"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        start.train(chosen, home, out, stopped, pace=pace, device="cpu")
-    done = start.train(chosen, home, out, lambda line: None, resume=True, pace=pace, device="cpu")
+        train.train(chosen, home, out, stopped, pace=pace, device="cpu")
+    done = train.train(chosen, home, out, lambda line: None, resume=True, pace=pace, device="cpu")
     found = speed.trained(out, load(str(out)).recipe.stages[-1])
     # but for what the last update took, which is taken to be as much as others
     assert found.minutes == pytest.approx(done.cpu_seconds / 60, rel=0.2)
     assert found.speed == pytest.approx(done.words / done.cpu_seconds, rel=0.2)
     assert found.epoch == pytest.approx(done.best_epoch, abs=5e-4)  # as the log rounds it
-    assert found.dev == pytest.approx(done.figures)
+    assert found.dev == pytest.approx(done.metrics)
 
 
 def test_without_a_test_set_there_is_no_row(home, tmp_path):
@@ -177,4 +186,4 @@ def test_without_a_test_set_there_is_no_row(home, tmp_path):
     shutil.rmtree(tmp_path / "corpus/test")
     shutil.copy(home / "recipe.yaml", tmp_path / "recipe.yaml")
     with pytest.raises(DataError, match="has a test split"):
-        ran(tmp_path, home / "model", "seed=3", "dropout=0.2")
+        ran(tmp_path, home / "model", "seed=3", "embedding_dropout=0.2")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from spanloom.atomic_io import verify_folder
 from spanloom.config import recipe as recipes
 from spanloom.corpora import card as cards
 from spanloom.document import Document
 from spanloom.glad import card, rescore
-from spanloom.glad.row import load_all
-from spanloom.model import folder, sharing
-from spanloom.model.layers import output_layers
-from spanloom.storage import verify_folder
+from spanloom.glad.result import load_results
+from spanloom.model import serialization, sharing
+from spanloom.model.output_layers import output_layers
 
 ROOT = Path(__file__).parents[2]
 NAME = "spanloom-en"
@@ -21,17 +21,17 @@ ROWS = ROOT / "benchmarks" / "results" / NAME
 
 @pytest.fixture(scope="module")
 def recipe():
-    return recipes.load(folder.default() / folder.RECIPE)
+    return recipes.load(serialization.default() / serialization.RECIPE)
 
 
 def test_the_card_and_the_licence_are_those_of_its_results(recipe):
-    rows = {(row.dataset, row.task): row for row in load_all(ROWS)}
+    rows = {(row.dataset, row.task): row for row in load_results(ROWS)}
     ordered = rescore.ordered(recipe, rows)
     assert len(ordered) == len(rows)
     made = card.texts(NAME, recipe, sharing.tasks(recipe), rescore.known_cards(recipe), ordered)
     for name, text in made.items():
-        assert (folder.default() / name).read_text(encoding="utf-8") == text
-    assert verify_folder(folder.default()).keys() >= made.keys()
+        assert (serialization.default() / name).read_text(encoding="utf-8") == text
+    assert verify_folder(serialization.default()).keys() >= made.keys()
 
 
 def test_its_licence_is_the_strictest_of_its_data_and_told_wherever_one_looks(recipe):
@@ -39,10 +39,10 @@ def test_its_licence_is_the_strictest_of_its_data_and_told_wherever_one_looks(re
     assert project["license"] == f"Apache-2.0 AND {card.LICENCE.upper()}"
     for pattern in project["license-files"]:
         assert list(ROOT.glob(pattern)), pattern
-    whole = (folder.default() / folder.LICENCE).read_text(encoding="utf-8")
+    whole = (serialization.default() / serialization.LICENCE).read_text(encoding="utf-8")
     assert whole.startswith("Attribution-ShareAlike 4.0 International\n")
     assert "Section 8 -- Interpretation." in whole
-    assert all(cards.load(Path(each).name).weights for each in recipe.every_source)
+    assert all(cards.load(Path(each).name).weights for each in recipe.all_sources)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "Apache-2.0" in readme
     assert "CC BY-SA 4.0" in readme
@@ -64,7 +64,7 @@ def test_its_layers_have_one_name_each_and_relations_wait_to_be_asked_for(recipe
 
 @pytest.mark.slow
 def test_its_relations_are_ones_and_lead_from_one_end_to_the_other():
-    model = folder.load(device="cpu")
+    model = serialization.load(device="cpu")
     text = "The fire was caused by a short circuit. The wheel of the car is broken. She slept."
     assert "relations" not in [layer.name for layer in model(text).layers]
     (layer,) = next(model.annotate([Document(text)], ["relations"])).layers

@@ -12,11 +12,11 @@ from spanloom.corpora import folder
 from spanloom.data.windows import pack
 from spanloom.errors import FormatError
 from spanloom.glad.speed import Trained, first, recorded, speeds, trained
-from spanloom.training.start import fresh
+from spanloom.training.train import fresh
 
 TASKS = {
-    "steps": {"data": "corpus", "kind": "relations", "size": 16},
-    "links": {"data": "corpus", "kind": "relations", "given": True, "size": 16},
+    "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},
+    "links": {"data": "corpus", "kind": "relations", "gold_spans": True, "hidden_size": 16},
 }
 STAGE = StageSpec(tasks=("a", "b"))
 
@@ -49,7 +49,7 @@ def ticks(*spent):
 
 def test_speeds_are_words_by_the_clock(model, texts):
     words = sum(len(each.text.split()) for each in texts)
-    bare = [each.bare() for each in texts]
+    bare = [each.unannotated() for each in texts]
     clock = ticks(1, 2, 3, 4, 2, 8)  # the encoder alone, then all of it; three rounds
     found = speeds(model, bare, ["steps"], clock=clock)
     assert (found.words, found.annotated, found.encoder) == (words, words / 2, words)
@@ -58,7 +58,7 @@ def test_speeds_are_words_by_the_clock(model, texts):
 
 
 def test_the_encoder_reads_alone_what_annotation_hands_it(model, texts):
-    bare = [each.bare() for each in texts]
+    bare = [each.unannotated() for each in texts]
     encoder = model.network.transformer.encoder
     with recorded(encoder) as calls:
         speeds(model, bare, ["steps"], rounds=2)
@@ -71,16 +71,16 @@ def test_the_encoder_reads_alone_what_annotation_hands_it(model, texts):
     assert {states for _, states in whole} == {True}
     assert {states for _, states in alone} == {False}
     # every piece of every text, and the special ones of each window
-    cuts = [model.cut(each) for each in bare]
+    cuts = [model.tokenize(each) for each in bare]
     lengths = [[sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences] for cut in cuts]
     windows = sum(len(pack(each, model.recipe.window)) for each in lengths)
     read = sum(int(call["attention_mask"].sum()) for call in calls[:once])
-    special = len(model.pieces.prefix) + len(model.pieces.suffix)
+    special = len(model.subword_tokenizer.prefix) + len(model.subword_tokenizer.suffix)
     assert read == sum(map(sum, lengths)) + special * windows
 
 
 def test_a_task_with_given_spans_is_timed_on_what_it_may_see(model, texts):
-    bare = [model.tasks["links"].bared(each) for each in texts]
+    bare = [model.tasks["links"].without_gold(each) for each in texts]
     assert speeds(model, bare, ["links"], rounds=1).annotated > 0
 
 
@@ -89,19 +89,19 @@ def test_without_a_transformer_there_is_no_ratio(home, texts, tmp_path):
     trunk = [{"static": str(tmp_path / "vectors.txt")}]
     said = json.loads((home / "recipe.yaml").read_text()) | {"trunk": trunk}
     made, _ = fresh(recipes.loads(json.dumps(said)), home, "cpu")
-    found = speeds(made, [each.bare() for each in texts], ["steps"], rounds=1)
+    found = speeds(made, [each.unannotated() for each in texts], ["steps"], rounds=1)
     assert found.annotated > 0
     assert (found.encoder, found.ratio) == (None, None)
 
 
 def test_nothing_is_left_behind(model, texts):
-    speeds(model, [texts[0].bare()], ["steps"], rounds=1)
+    speeds(model, [texts[0].unannotated()], ["steps"], rounds=1)
     assert not model.network.transformer.encoder._forward_pre_hooks
 
 
 @pytest.mark.parametrize("words", [0, 1, 40, 10**9])
 def test_the_first_documents_have_so_many_words(model, texts, words):
-    sizes = [len(model.cut(each).words) for each in texts]
+    sizes = [len(model.tokenize(each).words) for each in texts]
     found = first(model, iter(texts), words)
     assert found == list(texts[: len(found)])
     assert sum(sizes[: len(found)]) >= min(words, sum(sizes))
@@ -118,7 +118,13 @@ def left(place, updates=97, at=90, entered=0, looks=(), every=20, made="w"):
         folder_.mkdir(parents=True)
         manifest = {"files": {"model.safetensors": {"sha256": digest, "size": 1}}}
         (folder_ / "manifest.json").write_text(json.dumps(manifest))
-    state = {"recipe": "r", "data": "d", "updates": at, "words": 100 * at, "entered": entered}
+    state = {
+        "recipe": "r",
+        "data": "d",
+        "global_step": at,
+        "words": 100 * at,
+        "stage_start_step": entered,
+    }
     state |= {"cpu_seconds": 0.1 * at, "seconds": 0.2 * at}
     (place / "model.run/state").mkdir()
     (place / "model.run/state/progress.json").write_text(json.dumps(state))
@@ -155,7 +161,7 @@ def test_a_run_without_a_log_says_nothing_of_time(tmp_path):
 
 
 def test_the_figure_that_decides_chooses(tmp_path):
-    last = StageSpec(tasks=("a", "b"), metric="a.f")
+    last = StageSpec(tasks=("a", "b"), validation_metric="a.f")
     assert trained(left(tmp_path, looks=LOOKS), last).updates == 60
 
 
@@ -205,7 +211,7 @@ def test_damaged_metrics_are_told(tmp_path, line):
 def test_what_the_metrics_lack_is_told(tmp_path):
     out = left(tmp_path, looks=LOOKS)
     with pytest.raises(FormatError, match=r"expected a\.g on dev, got a\.f, b\.f"):
-        trained(out, StageSpec(tasks=("a",), metric="a.g"))
+        trained(out, StageSpec(tasks=("a",), validation_metric="a.g"))
     (tmp_path / "model.run/state/progress.json").write_text("{}")
     with pytest.raises(FormatError, match=r"progress\.json"):
         trained(out, STAGE)

@@ -14,7 +14,7 @@ from spanloom import (
     SpanloomError,
     errors,
 )
-from spanloom.document import content
+from spanloom.document import comparable
 from spanloom.errors import DataError, LayerError, NameNotFound, PackageMissing
 from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags
 from spanloom.interchange.pandas import COLUMNS, to_pandas
@@ -53,8 +53,8 @@ def test_a_dataset_holds_all_of_a_document():
     made = to_dataset([DOCUMENT, Document("bare", name="b")])
     assert made["text"][:] == [DOCUMENT.text, "bare"]
     back = list(from_dataset(made))
-    assert [content(each) for each in back] == [
-        content(each) for each in (DOCUMENT, Document("bare", name="b"))
+    assert [comparable(each) for each in back] == [
+        comparable(each) for each in (DOCUMENT, Document("bare", name="b"))
     ]
     assert back[0]["main"].spans[0].score == 0.5
 
@@ -80,7 +80,7 @@ def test_sentences_with_classes_as_tags():
     (document,) = from_tags(tagged(), {"ner": "ner_tags"})
     assert document.text == "Ada Lovelace left"
     (span,) = document["ner"].spans
-    assert (span.label, document.cover(span)) == ("PER", "Ada Lovelace")
+    assert (span.label, document.text_of(span)) == ("PER", "Ada Lovelace")
     again = to_tags([document], "ner")
     assert again["tokens"][0] == ["Ada", "Lovelace", "left"]
     names = again.features["tags"].feature.names

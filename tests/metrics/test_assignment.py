@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.metrics.assignment import best
+from spanloom.metrics.assignment import best_assignment
 
 PAIRS = st.tuples(st.integers(0, 4), st.integers(0, 4))
 WEIGHTS = st.dictionaries(PAIRS, st.integers(1, 20) | st.floats(0.01, 1.0))
@@ -27,7 +27,7 @@ def brute(weights):
 
 @given(WEIGHTS)
 def test_against_every_assignment(weights):
-    chosen = best(weights)
+    chosen = best_assignment(weights)
     assert len(set(chosen.values())) == len(chosen)
     assert list(chosen) == sorted(chosen)
     assert weight(chosen, weights) == pytest.approx(brute(weights), abs=1e-9)
@@ -36,16 +36,18 @@ def test_against_every_assignment(weights):
 @given(WEIGHTS)
 def test_rows_and_columns_may_change_sides(weights):
     turned = {(column, row): each for (row, column), each in weights.items()}
-    assert weight(best(turned), turned) == pytest.approx(weight(best(weights), weights), abs=1e-9)
+    assert weight(best_assignment(turned), turned) == pytest.approx(
+        weight(best_assignment(weights), weights), abs=1e-9
+    )
 
 
 def test_nothing_and_one():
-    assert best({}) == {}
-    assert best({(7, 3): 0.5}) == {7: 3}
+    assert best_assignment({}) == {}
+    assert best_assignment({(7, 3): 0.5}) == {7: 3}
 
 
 def test_the_heaviest_pair_may_stay_apart():
-    assert best({(0, 0): 5, (0, 1): 4, (1, 0): 4}) == {0: 1, 1: 0}
+    assert best_assignment({(0, 0): 5, (0, 1): 4, (1, 0): 4}) == {0: 1, 1: 0}
 
 
 @pytest.mark.parametrize("shape", [(60, 60), (40, 90), (90, 40)])
@@ -59,4 +61,4 @@ def test_a_large_part_that_was_made_around_its_answer(shape):
     order = dice.permutation(few)
     weights[np.arange(few), order] = rows[:few] + columns[order]
     given = {pair: int(each) for pair, each in np.ndenumerate(weights) if each > 0}
-    assert weight(best(given), given) == rows.sum() + columns.sum()
+    assert weight(best_assignment(given), given) == rows.sum() + columns.sum()

@@ -9,17 +9,17 @@ from spanloom.errors import DataError
 from spanloom.metrics import bootstrap
 from spanloom.metrics.bootstrap import Interval
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.tally import of_counts, of_scores
+from spanloom.metrics.per_document import counts_per_document, scores_per_document
 
 SMALL = [Counts(1, 2, 2), Counts(3, 3, 4), Counts(0, 1, 1), Counts(5, 6, 5)]
 
 
 def interval(counts, **said):
-    return bootstrap.interval(of_counts(counts), **said)
+    return bootstrap.interval(counts_per_document(counts), **said)
 
 
 def paired(first, second, **said):
-    return bootstrap.paired(of_counts(first), of_counts(second), **said)
+    return bootstrap.paired(counts_per_document(first), counts_per_document(second), **said)
 
 
 def every_resample(counts):
@@ -87,7 +87,7 @@ def test_wrong_use_says_what_was_expected():
 def test_means_are_drawn_as_means():
     scores = [0.25, 1.0, 0.5, 0.75]
     exact = np.quantile([np.mean(drawn) for drawn in product(scores, repeat=4)], [0.025, 0.975])
-    found = bootstrap.interval(of_scores(scores), resamples=20_000)
+    found = bootstrap.interval(scores_per_document(scores), resamples=20_000)
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.03)
     with pytest.raises(DataError, match="3 and 4"):
-        bootstrap.paired(of_scores(scores[1:]), of_counts(SMALL))
+        bootstrap.paired(scores_per_document(scores[1:]), counts_per_document(SMALL))

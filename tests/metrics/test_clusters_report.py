@@ -17,7 +17,7 @@ from spanloom.metrics.bootstrap import Interval
 from spanloom.metrics.clusters import score
 from spanloom.metrics.coreference import Coreference
 from spanloom.metrics.coreference import score as measured
-from spanloom.metrics.tally import loads, of_clusters
+from spanloom.metrics.per_document import clusters_per_document, loads
 
 TEXT = "x " * 8
 HOMES = st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=8)  # the cluster of each word
@@ -105,8 +105,8 @@ def test_figures_are_those_of_the_formulas(drawn):
     wanted = expected([(sets(one), sets(two)) for one, two in drawn])
     every = expected([(sets(one, 1), sets(two, 1)) for one, two in drawn])
     others = {"spans": mentions(drawn), "conll_singletons": every["conll"]}
-    assert found.figures() == pytest.approx(wanted | others)
-    assert next(iter(found.figures())) == "conll"
+    assert found.metrics() == pytest.approx(wanted | others)
+    assert next(iter(found.metrics())) == "conll"
 
 
 def test_links_labels_and_ids_play_no_part_only_who_is_connected():
@@ -116,7 +116,7 @@ def test_links_labels_and_ids_play_no_part_only_who_is_connected():
     others = [Relation("R9", "same", "T2", "T6"), Relation("R8", "x", "T3", "T2")]
     spans = tuple(replace(each, label="other") for each in layer.spans[::-1])
     other = gold.with_layer(Layer("coref", spans, tuple(others), equivalences=(same,)))
-    figures = score([gold], [other], "coref").figures()
+    figures = score([gold], [other], "coref").metrics()
     right = dict.fromkeys(("conll", "muc", "b_cubed", "ceaf_e", "conll_singletons"), 1.0)
     assert figures == {**right, "spans": 0.0}
 
@@ -156,14 +156,14 @@ def test_the_interval_agrees_with_all_possible_resamples():
     every = [expected(drawn)["conll"] for drawn in product(pairs, repeat=4)]
     exact = np.quantile(every, [0.025, 0.975])
     documents = [measured(*map(list, ([*map(sorted, side)] for side in pair))) for pair in pairs]
-    tally = of_clusters(documents)
+    tally = clusters_per_document(documents)
     found = bootstrap.interval(tally, resamples=20_000)
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.02)
     assert bootstrap.interval(tally, seed=4) == bootstrap.interval(tally, seed=4)
-    assert bootstrap.interval(of_clusters(documents[2:3])) == Interval(1.0, 1.0)
-    assert bootstrap.interval(of_clusters([])) == Interval(0.0, 0.0)
+    assert bootstrap.interval(clusters_per_document(documents[2:3])) == Interval(1.0, 1.0)
+    assert bootstrap.interval(clusters_per_document([])) == Interval(0.0, 0.0)
     again = loads(tally.dumps())
-    assert again.figure is tally.figure
+    assert again.spec is tally.spec
     assert again.rows == pytest.approx(tally.rows)
 
 
@@ -186,7 +186,7 @@ def test_the_interval_stands_beside_the_average_in_json_and_table():
 
 def test_absent_gold_is_not_scored_and_absent_prediction_is_all_missed():
     gold, bare = document([0, 0, 1, 1] + [None] * 4, "a"), Document("y", name="b")
-    found = score([gold, bare], [gold.bare(), bare], "coref")
+    found = score([gold, bare], [gold.unannotated(), bare], "coref")
     assert (found.documents, found.not_annotated) == (1, 1)
     assert (found.clusters.muc.recall_den, found.clusters.average) == (2, 0.0)
     assert "not scored: 1 documents" in found.to_table()

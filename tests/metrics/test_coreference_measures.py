@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from spanloom.metrics import coreference
 from spanloom.metrics.blanc import Blanc, blanc
-from spanloom.metrics.coreference import Coreference, Shares, over, score, without_singletons
+from spanloom.metrics.coreference import (
+    Coreference,
+    PartialCounts,
+    ratio,
+    score,
+    without_singletons,
+)
 from spanloom.metrics.counts import Counts
 
 # the example of Luo et al. (2014), Pradhan et al. (2014), and Moosavi and Strube (2016)
@@ -101,14 +107,14 @@ def test_pairs_against_all_of_them_mentions_in_several_clusters_too(gold, predic
 
 def test_the_example_of_the_papers():
     found = score(GOLD, PREDICTED)
-    assert found.muc == Shares(2, 5, 2, 5)
+    assert found.muc == PartialCounts(2, 5, 2, 5)
     assert found.b_cubed.recall == pytest.approx((2 * 2 / 3 + 1 / 3 + 1 / 4 + 2 * 2 / 4) / 7)
     assert found.b_cubed.precision == pytest.approx((2 + 1 / 2 + 1 / 2 + 2 * 2 / 4) / 8)
     assert found.ceaf_e.recall_num == pytest.approx(4 / 5 + 2 * 2 / 8)
     assert (found.ceaf_e.recall_den, found.ceaf_e.precision_den) == (2, 3)
     assert found.lea.recall == pytest.approx((3 * 1 / 3 + 4 * 1 / 6) / 7)
     assert found.lea.precision == pytest.approx((2 * 1 + 2 * 0 + 4 * 1 / 6) / 8)
-    assert coreference.ceaf_m(GOLD, PREDICTED) == Shares(4, 7, 4, 8)
+    assert coreference.ceaf_m(GOLD, PREDICTED) == PartialCounts(4, 7, 4, 8)
     means = (found.muc.f1 + found.b_cubed.f1 + found.ceaf_e.f1) / 3
     assert found.average == pytest.approx(means)
     pairs = blanc(GOLD, PREDICTED)
@@ -176,14 +182,16 @@ def test_a_kind_of_pairs_that_neither_side_has_is_left_out():
 
 def test_clusters_without_singletons_and_over_given_mentions():
     assert without_singletons(["ab", "c", "def"]) == ["ab", "def"]
-    assert over(["ab", "xc", "yz"], "abcd") == [["a", "b"], ["c"], ["d"]]
-    assert score(["ab", "c"], over(["ab", "xy"], "abc")).average == pytest.approx(1)
+    assert ratio(["ab", "xc", "yz"], "abcd") == [["a", "b"], ["c"], ["d"]]
+    assert score(["ab", "c"], ratio(["ab", "xy"], "abc")).average == pytest.approx(1)
 
 
 def test_a_mention_in_several_clusters_is_at_home_in_the_last():
     found = score(["ab", "ac"], ["ab", "c"])
-    assert found.mentions == Shares(3, 3, 3, 3)
-    assert found.muc == Shares(1, 2, 0, 1)  # the response's a is with c in gold, its b is not
+    assert found.mentions == PartialCounts(3, 3, 3, 3)
+    assert found.muc == PartialCounts(
+        1, 2, 0, 1
+    )  # the response's a is with c in gold, its b is not
     assert found.ceaf_e.recall_num == pytest.approx(1 + 2 / 3)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spanloom.errors import DataError
 from spanloom.metrics import bootstrap
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.tally import of_counts
+from spanloom.metrics.per_document import counts_per_document
 
 ONE = [Counts(2, 2, 2), Counts(3, 3, 4), Counts(0, 1, 1), Counts(5, 5, 5), Counts(1, 1, 3)]
 TWO = [Counts(1, 2, 2), Counts(3, 3, 4), Counts(0, 2, 1), Counts(3, 6, 5), Counts(0, 4, 3)]
@@ -18,7 +18,7 @@ PAIRS = st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=6)
 
 
 def permutation(first, second, **said):
-    return bootstrap.permutation(of_counts(first), of_counts(second), **said)
+    return bootstrap.permutation(counts_per_document(first), counts_per_document(second), **said)
 
 
 def by_brute_force(first, second):

@@ -5,13 +5,13 @@ import tiny
 import torch
 
 from spanloom.config import recipe as recipes
-from spanloom.model import folder
-from spanloom.training.start import fresh
+from spanloom.model import serialization
+from spanloom.training.train import fresh
 
 TASKS = {
-    "steps": {"data": "corpus", "kind": "relations", "size": 16},
-    "names": {"data": "corpus", "kind": "entities", "size": 16},
-    "links": {"data": "corpus", "kind": "relations", "given": True, "size": 16},
+    "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},
+    "names": {"data": "corpus", "kind": "entities", "hidden_size": 16},
+    "links": {"data": "corpus", "kind": "relations", "gold_spans": True, "hidden_size": 16},
 }
 
 
@@ -43,5 +43,5 @@ def model(home):
 
 @pytest.fixture(scope="session")
 def saved(home, model):
-    folder.save(model, home / "saved", figures={"steps.spans": 0.5})
+    serialization.save(model, home / "saved", figures={"steps.spans": 0.5})
     return home / "saved"

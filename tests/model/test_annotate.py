@@ -11,10 +11,10 @@ import tiny
 import torch
 
 from spanloom.corpora import folder as corpora
-from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import LayerError, NameNotFound
 from spanloom.formats import jsonl
-from spanloom.model.layers import output_layers
+from spanloom.model.output_layers import output_layers
 
 FREE = ["steps", "names"]  # tasks that need no gold
 
@@ -67,7 +67,7 @@ def test_stretches_grow_and_who_goes_on_behind_one_has_the_same_numbers(model, m
     monkeypatch.setattr("spanloom.model.model._STRETCH", 700)
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(40, seed=2))]
     whole = [list(each) for each in model.stretches(documents, ["steps"], words=100)]
-    sizes = [sum(len(model.cut(each).words) + 16 for each in stretch) for stretch in whole]
+    sizes = [sum(len(model.tokenize(each).words) + 16 for each in stretch) for stretch in whole]
     assert len(sizes) >= 5
     for number, size in enumerate(sizes[:-1]):
         assert min(700, 100 << number) <= size < min(700, 100 << number) + 120
@@ -131,7 +131,7 @@ def test_what_runs_on_request_runs_only_when_it_is_named(model):
     asking = replace(model, recipe=model.recipe.model_copy(update={"tasks": tasks}))
     document = Document(texts(1)[0])
     assert [layer.name for layer in asking(document.text).layers] == ["names"]
-    assert asking.passes() == [("names",)]
+    assert asking.encoder_passes() == [("names",)]
     steps = next(asking.annotate([document], ["steps"]))
     assert steps == next(model.annotate([document], ["steps"]))
 
@@ -153,7 +153,7 @@ def test_what_is_not_read_as_it_stands_is_told_once_a_document(model, caplog):
         Document("add water", name="short"),
         Document("w" * 5000, name="word"),
     ]
-    found = list(model.annotate(documents, ["steps"], cuts=True))
+    found = list(model.annotate(documents, ["steps"], with_tokens=True))
     assert [len(each["sentences"].spans) for each in found] == [3, 1, 1]
     assert [record.getMessage() for record in caplog.records] == [
         "'long': sentences of over 256 words, read in parts: 2",
@@ -174,7 +174,7 @@ def test_no_document_gives_none(model):
 
 def test_spans_lie_on_the_words_of_their_text(model):
     for text in texts(5, seed=3):
-        words = {bounds for bounds in model.split(text).words}
+        words = {bounds for bounds in model.word_tokenizer(text).words}
         starts, ends = {a for a, _ in words}, {b for _, b in words}
         for span in next(model.annotate([Document(text)], ["steps"]))["steps"].spans:
             assert span.start in starts
@@ -185,7 +185,9 @@ def test_spans_lie_on_the_words_of_their_text(model):
 def test_gold_never_reaches_a_prediction(model, home):
     gold = corpora.read(home / "corpus", "dev").documents
     for marked, bare in zip(
-        model.annotate(gold, FREE), model.annotate((d.bare() for d in gold), FREE), strict=True
+        model.annotate(gold, FREE),
+        model.annotate((d.unannotated() for d in gold), FREE),
+        strict=True,
     ):
         close(marked, bare)
         assert marked.source is None
@@ -210,9 +212,9 @@ def test_given_spans_do_not_bring_their_relations(model, home):
         for j, b in enumerate(main.spans)
         if i != j
     )
-    full = gold.bare().with_layer(replace(main, relations=every, events=()))
-    none = gold.bare().with_layer(replace(main, relations=(), events=()))
-    mine, yours = (content(next(model.annotate([each], ["links"]))) for each in (full, none))
+    full = gold.unannotated().with_layer(replace(main, relations=every, events=()))
+    none = gold.unannotated().with_layer(replace(main, relations=(), events=()))
+    mine, yours = (comparable(next(model.annotate([each], ["links"]))) for each in (full, none))
     assert mine == yours
 
 

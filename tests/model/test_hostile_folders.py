@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 
 from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError
-from spanloom.model import folder
+from spanloom.model import serialization
 from spanloom.model.bounded import bounded
-from spanloom.model.unfilled import Unfilled
+from spanloom.model.skip_init import SkipInit
 
 
 class Bite:
@@ -33,7 +33,7 @@ class Bite:
 
 @pytest.fixture
 def victim(saved, tmp_path):
-    folder.copy(saved, tmp_path / "victim")
+    serialization.copy(saved, tmp_path / "victim")
     return tmp_path / "victim"
 
 
@@ -70,7 +70,7 @@ def refused(place, match, kind=ModelError):
     before = set(place.parent.iterdir())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(kind, match=match) as caught:
-        folder.load(place)
+        serialization.load(place)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 300_000  # KiB
@@ -79,7 +79,7 @@ def refused(place, match, kind=ModelError):
 
 def test_a_sealed_copy_loads(victim):
     seal(victim)
-    folder.load(victim)
+    serialization.load(victim)
 
 
 def test_a_pickle_beside(victim, tmp_path):
@@ -257,25 +257,25 @@ def test_a_tokenizer_of_another_kind(victim, kind):
         ("seed: 1", "seed: &a [*a]"),
         ("seed: 1", "seed: one"),
         ("seed: 1", "seed: 1\nplugin: evil"),
-        ("size: 16", "size: 1000000000000"),
-        ("size: 16", "size: 4000"),
+        ("hidden_size: 16", "hidden_size: 1000000000000"),
+        ("hidden_size: 16", "hidden_size: 4000"),
         ("kind: entities", "kind: evil"),
         ("kind: entities", "kind: ../../evil"),
         ("kind: entities", "kind: _base"),
-        ("  steps:\n    spans:", "  other:\n    spans:"),
-        ("width: 1", "width: 1000000000000"),
-        ("width: 1", "width: -1"),
-        ("width: 1", "width: [1]"),
-        ("width: 1", "width: .inf"),
-        ("spans: [Action, Modifier, Place, Reagent]", "spans: 5"),
-        ("spans: [Action, Modifier, Place, Reagent]", "spans: [1, 2, 3, 4]"),
-        ("spans: [Action, Modifier, Place, Reagent]", "spans: []"),
-        ("spans: [Action, Modifier, Place, Reagent]", "labels: []"),
-        ("triggers: [Action]", "triggers: [[Action]]"),
-        ("padding: 0", "padding: -1"),
-        ("padding: 0", "padding: true"),
-        ("unknown: 1", "unknown: 1000000"),
-        ("unknown: 1", "other: 1"),
+        ("  steps:\n    span_labels:", "  other:\n    span_labels:"),
+        ("max_span_width: 1", "max_span_width: 1000000000000"),
+        ("max_span_width: 1", "max_span_width: -1"),
+        ("max_span_width: 1", "max_span_width: [1]"),
+        ("max_span_width: 1", "max_span_width: .inf"),
+        ("span_labels: [Action, Modifier, Place, Reagent]", "span_labels: 5"),
+        ("span_labels: [Action, Modifier, Place, Reagent]", "span_labels: [1, 2, 3, 4]"),
+        ("span_labels: [Action, Modifier, Place, Reagent]", "span_labels: []"),
+        ("span_labels: [Action, Modifier, Place, Reagent]", "labels: []"),
+        ("trigger_labels: [Action]", "trigger_labels: [[Action]]"),
+        ("pad: 0", "pad: -1"),
+        ("pad: 0", "pad: true"),
+        ("unk: 1", "unk: 1000000"),
+        ("unk: 1", "other: 1"),
         ("window: 64", "window: 1000000"),
         ("casing: 4", "casing: 1000000"),
         ("casing: 4", "evil: 4"),
@@ -323,7 +323,7 @@ def test_no_more_is_made_than_weights_fill(kind):
     weights = {f"w{row}": (40, 40) for row in range(30)}
     config = transformers.CONFIG_MAPPING[kind]()  # as large as it is published
     with pytest.raises(ModelError, match="more is asked for"):
-        with bounded(weights), torch.device("meta"), Unfilled():
+        with bounded(weights), torch.device("meta"), SkipInit():
             transformers.AutoModel.from_config(config)
     with bounded(weights):
         torch.nn.Linear(9, 9)

@@ -10,12 +10,12 @@ import yaml
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
+from spanloom.atomic_io import verify_folder
 from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError, StorageError
-from spanloom.model import build, folder
-from spanloom.storage import verify_folder
-from spanloom.training.start import fresh
+from spanloom.model import build, serialization
+from spanloom.training.train import fresh
 
 TEXT = "add warm buffer and wash the cells .\nspin 10 ml cold water ."
 
@@ -27,19 +27,21 @@ def said(model):
 
 
 def test_what_is_saved_says_the_same_to_the_last_bit(model, saved):
-    loaded = folder.load(saved, device="cpu", precision="fp32")
+    loaded = serialization.load(saved, device="cpu", precision="fp32")
     assert said(loaded) == said(model)
     assert loaded.recipe == model.recipe
 
 
 def test_saving_what_was_loaded_changes_no_byte(saved, tmp_path):
-    folder.save(folder.load(saved, device="cpu"), tmp_path / "again", figures={"steps.spans": 0.5})
+    serialization.save(
+        serialization.load(saved, device="cpu"), tmp_path / "again", figures={"steps.spans": 0.5}
+    )
     for name, path in verify_folder(saved).items():
         assert (tmp_path / "again" / name).read_bytes() == path.read_bytes()
 
 
 def test_the_folder_holds_what_its_docstring_says(saved):
-    said = set(re.findall(r"[\w-]+\.\w+", folder.__doc__.split("\n\n")[1]))
+    said = set(re.findall(r"[\w-]+\.\w+", serialization.__doc__.split("\n\n")[1]))
     assert set(os.listdir(saved)) == said - {"trunk-0-vocabulary.txt"}  # casing keeps no text
 
 
@@ -55,8 +57,8 @@ def test_weights_are_the_network(model, saved):
 
 
 def test_a_copy_is_the_same_model(saved, tmp_path):
-    folder.copy(saved, tmp_path / "copy")
-    assert said(folder.load(tmp_path / "copy")) == said(folder.load(saved))
+    serialization.copy(saved, tmp_path / "copy")
+    assert said(serialization.load(tmp_path / "copy")) == said(serialization.load(saved))
 
 
 def test_a_model_does_not_need_the_encoder_it_came_from(saved, tmp_path, monkeypatch):
@@ -67,7 +69,7 @@ def test_a_model_does_not_need_the_encoder_it_came_from(saved, tmp_path, monkeyp
     read = []
     for kind in (AutoConfig, AutoModel):
         monkeypatch.setattr(kind, "from_pretrained", lambda place, **_: read.append(place))
-    folder.load(elsewhere)
+    serialization.load(elsewhere)
     assert read == []
 
 
@@ -75,7 +77,7 @@ def test_a_foreign_folder_is_never_replaced(model, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("years of work")
     with pytest.raises(StorageError):
-        folder.save(model, tmp_path / "mine", figures={})
+        serialization.save(model, tmp_path / "mine", figures={})
     assert os.listdir(tmp_path / "mine") == ["thesis.txt"]
 
 
@@ -107,7 +109,7 @@ def hub(saved, tmp_path, monkeypatch):
 
 
 def test_a_model_loads_from_the_hub_cache_by_its_id(hub, model):
-    assert said(folder.load("ada/steps", device="cpu", precision="fp32")) == said(model)
+    assert said(serialization.load("ada/steps", device="cpu", precision="fp32")) == said(model)
 
 
 def test_a_hub_link_that_leaves_the_cache_is_refused(hub, tmp_path):
@@ -115,7 +117,7 @@ def test_a_hub_link_that_leaves_the_cache_is_refused(hub, tmp_path):
     (hub / "README.md").unlink()
     (hub / "README.md").symlink_to(tmp_path / "outside")
     with pytest.raises(ModelError, match="README.md"):
-        folder.load("ada/steps")
+        serialization.load("ada/steps")
 
 
 def test_an_altered_blob_is_refused(hub):
@@ -125,23 +127,23 @@ def test_an_altered_blob_is_refused(hub):
         stream.seek(-1, os.SEEK_END)
         stream.write(bytes([last[0] ^ 1]))
     with pytest.raises(ModelError, match="SHA-256"):
-        folder.load("ada/steps")
+        serialization.load("ada/steps")
 
 
 @pytest.mark.parametrize("name", ["ada/nothing", "no such/model id", "..", "a/b/c"])
 def test_what_is_nowhere_is_an_error_of_one_line(hub, name):
     with pytest.raises(ModelError) as caught:
-        folder.load(name)
+        serialization.load(name)
     assert "\n" not in str(caught.value)
 
 
 def test_a_path_is_never_looked_up_on_the_hub(tmp_path):
     with pytest.raises(ModelError, match="expected a model folder"):
-        folder.load(tmp_path / "nothing")
+        serialization.load(tmp_path / "nothing")
 
 
 def test_a_window_over_the_encoders_positions_is_refused_with_its_line(home):
-    cutter = build.cutter(str(home / "encoder"))
+    cutter = build.load_tokenizer(str(home / "encoder"))
     most = 300 - len(cutter.prefix) - len(cutter.suffix)
     with pytest.raises(RecipeError, match=f"window: expected at most {most}"):
         fresh(recipes.load(home / "recipe.yaml", [f"window={most + 1}"]), home, "cpu")

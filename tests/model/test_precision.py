@@ -8,7 +8,7 @@ from transformers import BertConfig, BertModel
 
 from spanloom.document import Document
 from spanloom.errors import NameNotFound, PackageMissing
-from spanloom.model import folder, precision
+from spanloom.model import precision, serialization
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def packages():
 
 def test_onnxruntime_finds_the_same(packages, monkeypatch, saved):
     monkeypatch.setattr(precision, "_EIGHT_BITS", ("none",))
-    usual, other = (folder.load(saved, device="cpu", precision=p) for p in ("fp32", "onnx"))
+    usual, other = (serialization.load(saved, device="cpu", precision=p) for p in ("fp32", "onnx"))
     assert str(other.compute).endswith("onnx")
     one, two = (next(each.annotate([Document(TEXT)], ["steps"])) for each in (usual, other))
     assert one == two
@@ -103,22 +103,22 @@ def test_onnxruntime_finds_the_same(packages, monkeypatch, saved):
 
 
 def test_a_model_run_by_onnxruntime_keeps_its_weights(packages, saved, tmp_path):
-    model = folder.load(saved, device="cpu", precision="onnx")
-    folder.save(model, tmp_path / "again", figures={})
-    assert (tmp_path / "again" / folder.WEIGHTS).read_bytes() == (
-        saved / folder.WEIGHTS
+    model = serialization.load(saved, device="cpu", precision="onnx")
+    serialization.save(model, tmp_path / "again", figures={})
+    assert (tmp_path / "again" / serialization.WEIGHTS).read_bytes() == (
+        saved / serialization.WEIGHTS
     ).read_bytes()
 
 
 def test_without_the_extra_only_onnx_is_refused(monkeypatch, saved):
     monkeypatch.setattr("spanloom.errors.find_spec", lambda package: None)
     with pytest.raises(PackageMissing, match="pip install"):
-        folder.load(saved, device="cpu", precision="onnx")
-    assert not folder.load(saved, device="cpu", precision="fastest").compute.onnx
+        serialization.load(saved, device="cpu", precision="onnx")
+    assert not serialization.load(saved, device="cpu", precision="fastest").compute.onnx
 
 
 def test_nothing_is_rounded_where_there_is_no_transformer():
-    chosen = precision.Compute(torch.device("cpu"), bf16=False, int8=True, onnx=True)
+    chosen = precision.ComputeConfig(torch.device("cpu"), bf16=False, int8=True, onnx=True)
     assert str(precision.prepare(None, chosen)).endswith("fp32")
 
 

@@ -6,20 +6,20 @@ import pytest
 import tiny_judged
 import torch
 
+from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, join_texts
 from spanloom.config import recipe as recipes
-from spanloom.data.batches import collate
-from spanloom.data.units import Sizes
-from spanloom.document import Document, Layer, Span, content
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits
+from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import RecipeError
-from spanloom.forms.parts import PARTS, joined, judged
-from spanloom.model import folder
-from spanloom.training.heads import without
-from spanloom.training.start import fresh
+from spanloom.model import serialization
+from spanloom.training.stage_heads import remove_tasks
+from spanloom.training.train import fresh
 
-WAYS = ["heads", "task-embedding", "task-token", "none"]
+WAYS = ["separate-heads", "task-embedding", "task-token", "shared-head"]
 EVERY = pytest.mark.parametrize("way", WAYS)
 ONE = Document("add warm a .")
-TWO = joined("two", "add warm a .", "mix warm b .")
+TWO = join_texts("two", "add warm a .", "mix warm b .")
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +42,15 @@ def made(place):
 
 
 def said(model, names=None):
-    return [content(each) for each in model.annotate([ONE, TWO], names)]
+    return [comparable(each) for each in model.annotate([ONE, TWO], names)]
 
 
 @EVERY
 def test_heads_are_as_many_as_the_table_says(made, way):
     model = made[way]
-    assert len(model.network.heads) == (3 if way == "heads" else 1)
+    assert len(model.network.heads) == (3 if way == "separate-heads" else 1)
     assert (model.network.task_vectors is not None) == (way == "task-embedding")
-    labels = 2 if way == "heads" else 6
+    labels = 2 if way == "separate-heads" else 6
     assert all(len(task.every) == labels for task in model.tasks.values())
 
 
@@ -58,16 +58,16 @@ def test_heads_are_as_many_as_the_table_says(made, way):
 def test_a_task_says_its_own_labels_alone(made, way):
     (one, two) = made[way].annotate([ONE, TWO])
     for name, known in tiny_judged.LABELS.items():
-        assert judged(one, name).label in known
-        assert judged(two, name).label in known
+        assert classification_of(one, name).label in known
+        assert classification_of(two, name).label in known
 
 
 @EVERY
 def test_tasks_that_read_alike_are_one_pass(made, way):
     names = list(tiny_judged.TASKS)
-    passes = made[way].passes()
+    passes = made[way].encoder_passes()
     assert passes == ([(name,) for name in names] if way == "task-token" else [tuple(names)])
-    assert made[way].passes(["match", "heat"]) == (
+    assert made[way].encoder_passes(["match", "heat"]) == (
         [("match",), ("heat",)] if way == "task-token" else [("match", "heat")]
     )
 
@@ -77,20 +77,24 @@ def test_each_task_says_together_what_it_says_alone(made, way):
     together = list(made[way].annotate([ONE, TWO]))
     for name in tiny_judged.TASKS:
         for among, alone in zip(together, made[way].annotate([ONE, TWO], [name]), strict=True):
-            mine, yours = judged(among, name), judged(alone, name)
+            mine, yours = classification_of(among, name), classification_of(alone, name)
             assert mine == yours
 
 
 def test_what_tells_tasks_apart_reaches_the_scores(made):
     """The same head on the same text: only a task's vector or token makes its score another."""
-    for way, apart in (("task-embedding", True), ("task-token", True), ("none", False)):
+    for way, apart in (("task-embedding", True), ("task-token", True), ("shared-head", False)):
         scores = []
         for task in ("heat", "act"):
-            model, reading = made[way], made[way].tasks[task].reading
-            units = list(reading.units(0, model.cut(ONE), Sizes(64, 64), model.prompt))
-            batch = collate(units, model.pieces, 64)
+            model, reading = made[way], made[way].tasks[task].reader
+            units = list(
+                reading.instances(
+                    0, model.tokenize(ONE), InstanceLimits(64, 64), model.tokenize_prompt
+                )
+            )
+            batch = collate(units, model.subword_tokenizer, 64)
             with torch.no_grad():
-                scores.append(model.network.eval().read(batch, [task])[task].openings)
+                scores.append(model.network.eval().head_inputs(batch, [task])[task].cls_vectors)
         assert scores[0].equal(scores[1]) != apart
 
 
@@ -103,13 +107,13 @@ def test_what_is_left_when_tasks_are_dropped_is_saved_and_says_the_same(
     model, _ = fresh(recipe, place, "cpu")
     names = [name for name in tiny_judged.TASKS if name not in dropped]
     before = said(model, names)
-    model = without(model, dropped)
+    model = remove_tasks(model, dropped)
     assert said(model) == before
-    folder.save(model, tmp_path / "left", figures={})
-    loaded = folder.load(tmp_path / "left", device="cpu", precision="fp32")
+    serialization.save(model, tmp_path / "left", figures={})
+    loaded = serialization.load(tmp_path / "left", device="cpu", precision="fp32")
     assert list(loaded.tasks) == names
     assert said(loaded) == before
-    assert loaded.network.heads.keys() == {loaded.network.places[name].head for name in names}
+    assert loaded.network.heads.keys() == {loaded.network.routes[name].head for name in names}
 
 
 @pytest.mark.parametrize("way", WAYS[1:])
@@ -123,8 +127,8 @@ def test_kinds_that_cannot_share_are_told_with_their_line(place, way):
 
 def test_what_was_given_stays_so_that_answers_can_refer_to_it(made):
     document = TWO.with_layer(Layer("heat", (Span("T7", "warm", ((0, 3),)),)))
-    (found,) = made["heads"].annotate([document], ["match", "heat"])
-    assert found[PARTS] == document[PARTS]
+    (found,) = made["separate-heads"].annotate([document], ["match", "heat"])
+    assert found[TEXT_PAIR] == document[TEXT_PAIR]
     (relation,) = found["match"].relations
-    assert {relation.head, relation.tail} == {span.id for span in document[PARTS].spans}
+    assert {relation.head, relation.tail} == {span.id for span in document[TEXT_PAIR].spans}
     assert len(found.annotations()) == 2 + 2

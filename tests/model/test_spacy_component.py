@@ -19,7 +19,7 @@ def nlp(saved):
 def test_it_says_what_the_model_says(nlp, model):
     doc = nlp(TEXTS[0])
     document = doc._.spanloom
-    again = next(model.annotate([document.bare()], ["names"]))
+    again = next(model.annotate([document.unannotated()], ["names"]))
     found = {(each.label, each.fragments) for each in document["names"].spans}
     assert found
     assert found == {(each.label, each.fragments) for each in again["names"].spans}
@@ -42,7 +42,7 @@ def test_words_stay_those_of_the_pipeline(nlp):
     assert made is doc
     assert [token.text for token in doc] == ["Add", "\n", " ", "5", "ml"]
     words = [each for each in doc._.spanloom["words"].spans]
-    assert [doc._.spanloom.cover(each) for each in words] == ["Add", "5", "ml"]
+    assert [doc._.spanloom.text_of(each) for each in words] == ["Add", "5", "ml"]
 
 
 def test_what_is_not_there_is_named(saved):

@@ -9,18 +9,18 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 from spanloom.config import recipe as recipes
-from spanloom.data.batches import collate
-from spanloom.data.units import Sizes
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document
-from spanloom.model import folder
-from spanloom.training.start import fresh
+from spanloom.model import serialization
+from spanloom.training.train import fresh
 
 TRUNKS = {
     "static": {"static": "vectors.txt"},
     "characters": {"characters": "cnn"},
     "casing": {"casing": 4},
     "transformer": {"transformer": "encoder"},
-    "spelling": {"transformer": "encoder", "spelling": True},
+    "spelling": {"transformer": "encoder", "casing_embeddings": True},
 }
 EVERY = pytest.mark.parametrize("kind", TRUNKS)
 TEXT = "add warm a . mix b ."
@@ -45,9 +45,13 @@ def made(place, *parts, **keys):
 
 def read(model, task, text=TEXT):
     """The trunk's vectors of all words that are read, and the batch."""
-    reading = model.tasks[task].reading
-    units = list(reading.units(0, model.cut(Document(text)), Sizes(64, 64), model.prompt))
-    batch = collate(units, model.pieces, 64)
+    reading = model.tasks[task].reader
+    units = list(
+        reading.instances(
+            0, model.tokenize(Document(text)), InstanceLimits(64, 64), model.tokenize_prompt
+        )
+    )
+    batch = collate(units, model.subword_tokenizer, 64)
     network = model.network.eval()
     return torch.cat([network._words(row, batch) for row in range(len(network.trunk))], -1), batch
 
@@ -56,10 +60,10 @@ def read(model, task, text=TEXT):
 def test_a_token_is_one_word_of_one_piece(place, kind):
     model = made(place, kind)
     _, batch = read(model, "heat")
-    at = batch.tokens.ge(0).nonzero().flatten()
-    assert len(at) == len(batch.units) > 0
+    at = batch.task_tokens.ge(0).nonzero().flatten()
+    assert len(at) == len(batch.instances) > 0
     for row in at.tolist():
-        assert (batch.piece_word == row).sum() == len(batch.ids) / len(batch.units)
+        assert (batch.piece_to_word == row).sum() == len(batch.input_ids) / len(batch.instances)
         assert batch.words[row] == ""
 
 
@@ -67,8 +71,8 @@ def test_a_token_is_one_word_of_one_piece(place, kind):
 def test_tokens_of_two_tasks_differ_from_the_start(place, kind):
     model = made(place, kind)
     one, two = (read(model, task) for task in ("heat", "act"))
-    at = one[1].tokens >= 0
-    assert at.equal(two[1].tokens >= 0)
+    at = one[1].task_tokens >= 0
+    assert at.equal(two[1].task_tokens >= 0)
     alike = cosine_similarity(one[0][at], two[0][at]).max()
     assert alike < 0.999
     others = one[0][~at].equal(two[0][~at])
@@ -84,15 +88,15 @@ def test_a_gradient_reaches_the_token_of_its_task_alone(place, kind):
     (table,) = model.network.task_tokens
     reached = table.weight.grad.abs().sum(1) > 0
     assert reached.tolist() == [row == number for row in range(len(model.recipe.tasks))]
-    assert int(batch.tokens.max()) == number
+    assert int(batch.task_tokens.max()) == number
 
 
 def test_a_text_that_spells_a_token_is_not_taken_for_one(place):
     model = made(place, "static", "transformer")
     text = "<<heat>> warm <heat> a ."
     _, batch = read(model, "heat", text)
-    assert batch.tokens.ge(0).sum() == len(batch.units)
-    assert all(batch.words[row] == "" for row in batch.tokens.ge(0).nonzero().flatten())
+    assert batch.task_tokens.ge(0).sum() == len(batch.instances)
+    assert all(batch.words[row] == "" for row in batch.task_tokens.ge(0).nonzero().flatten())
     assert all(word in text for word in batch.words)
 
 
@@ -101,16 +105,16 @@ def test_a_saved_model_has_its_tokens(place, tmp_path):
     with torch.no_grad():
         for each in model.network.task_tokens.parameters():
             each.normal_()
-    folder.save(model, tmp_path / "saved", figures={})
-    loaded = folder.load(tmp_path / "saved", device="cpu", precision="fp32")
+    serialization.save(model, tmp_path / "saved", figures={})
+    loaded = serialization.load(tmp_path / "saved", device="cpu", precision="fp32")
     for task in model.tasks:
         assert read(model, task)[0].equal(read(loaded, task)[0])
 
 
 def test_a_later_model_takes_the_tokens_of_an_earlier_one(place, tmp_path):
     model = made(place, "static", "casing")
-    folder.save(model, tmp_path / "earlier", figures={})
-    later = made(place, "static", "casing", start=str(tmp_path / "earlier"))
+    serialization.save(model, tmp_path / "earlier", figures={})
+    later = made(place, "static", "casing", init_from=str(tmp_path / "earlier"))
     for one, two in zip(model.network.task_tokens, later.network.task_tokens, strict=True):
         assert one.weight.equal(two.weight)
 
@@ -119,8 +123,8 @@ def test_onnx_reads_tokens_as_torch_does(place, tmp_path):
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     model = made(place, "transformer")
-    folder.save(model, tmp_path / "saved", figures={})
-    loaded = folder.load(tmp_path / "saved", device="cpu", precision="onnx")
+    serialization.save(model, tmp_path / "saved", figures={})
+    loaded = serialization.load(tmp_path / "saved", device="cpu", precision="onnx")
     with torch.inference_mode():
         for task in model.tasks:
             torch.testing.assert_close(

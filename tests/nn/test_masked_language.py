@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 from transformers import BertConfig, BertForMaskedLM
 
-from spanloom.nn.masked_language import MaskedLanguage
+from spanloom.nn.masked_language import MaskedLMHead
 
 DIM, VOCABULARY = 16, 40
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -13,8 +13,8 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 def head(**changes):
     torch.manual_seed(0)
-    sizes = {"width": DIM, "vocabulary": VOCABULARY, "boundary": True}
-    return MaskedLanguage(DIM, **(sizes | changes))
+    sizes = {"piece_dim": DIM, "vocab_size": VOCABULARY, "use_boundary": True}
+    return MaskedLMHead(DIM, **(sizes | changes))
 
 
 def targets():
@@ -22,7 +22,7 @@ def targets():
     rows = torch.tensor([2, 3, 4, 9])
     left, right = torch.tensor([1, 1, 1, 8]), torch.tensor([5, 5, 5, 10])
     labels, place = torch.tensor([7, 30, 7, 12]), torch.tensor([0, 1, 2, 0])
-    return {"rows": rows, "labels": labels, "left": left, "right": right, "place": place}
+    return {"masked": rows, "labels": labels, "left": left, "right": right, "span_position": place}
 
 
 def states(width=DIM):
@@ -58,7 +58,7 @@ def test_the_loss_is_that_of_berts_own_head():
         torch.nn.init.normal_(weight)
     ids, told = torch.randint(0, VOCABULARY, (2, 8)), targets()
     labels = torch.full((16,), -100)
-    labels[told["rows"]] = told["labels"]
+    labels[told["masked"]] = told["labels"]
     theirs = bert(input_ids=ids, labels=labels.view(2, 8))
     hidden = bert.bert(input_ids=ids).last_hidden_state.flatten(0, 1)
     table = bert.get_input_embeddings().weight
@@ -70,7 +70,7 @@ def test_the_loss_is_that_of_berts_own_head():
 
 @pytest.mark.parametrize("width", [DIM, 6])
 def test_the_boundary_objective_is_equations_one_and_two(width):
-    one, told = head(width=width), targets()
+    one, told = head(piece_dim=width), targets()
     hidden, table = states(width)
     weights = {name: weight.double() for name, weight in one.boundary.named_parameters()}
     torch.nn.init.normal_(one.boundary.guess.bias)
@@ -83,7 +83,7 @@ def test_the_boundary_objective_is_equations_one_and_two(width):
 
     total = 0.0
     for left, right, place, label in zip(
-        *(told[key].tolist() for key in ("left", "right", "place", "labels")), strict=True
+        *(told[key].tolist() for key in ("left", "right", "span_position", "labels")), strict=True
     ):
         ends = hidden[left].double(), hidden[right].double()
         h0 = torch.cat([*ends, weights["position.weight"][place]])
@@ -105,20 +105,20 @@ def test_each_objective_reads_and_teaches_its_own_states_and_the_table():
 
 
 def test_without_the_boundary_objective_there_is_one_loss_and_no_weight_for_another():
-    one = head(boundary=False)
+    one = head(use_boundary=False)
     assert set(one.loss(*states(), **targets())) == {"masked"}
     assert not [name for name in one.state_dict() if "boundary" in name]
 
 
 def test_the_table_is_no_weight_of_the_head():
-    shapes = [tuple(weight.shape) for weight in head(width=6).parameters()]
+    shapes = [tuple(weight.shape) for weight in head(piece_dim=6).parameters()]
     assert (VOCABULARY, 6) not in shapes
 
 
 def test_pieces_far_into_a_span_share_the_last_place():
-    one, told = head(positions=3), targets()
-    far = told | {"place": torch.tensor([0, 2, 9, 70])}
-    near = told | {"place": torch.tensor([0, 2, 2, 2])}
+    one, told = head(num_positions=3), targets()
+    far = told | {"span_position": torch.tensor([0, 2, 9, 70])}
+    near = told | {"span_position": torch.tensor([0, 2, 2, 2])}
     hidden, table = states()
     assert one.loss(hidden, table, **far)["boundary"].total.equal(
         one.loss(hidden, table, **near)["boundary"].total
@@ -167,5 +167,5 @@ def test_losses_are_summed_not_averaged():
     for name in ("masked", "boundary"):
         split = sum(part[name].total for part in parts)
         torch.testing.assert_close(split, whole[name].total, **CLOSE)
-    direct = F.cross_entropy(head()(hidden[told["rows"]], table), told["labels"], reduction="sum")
+    direct = F.cross_entropy(head()(hidden[told["masked"]], table), told["labels"], reduction="sum")
     torch.testing.assert_close(whole["masked"].total, direct, **CLOSE)

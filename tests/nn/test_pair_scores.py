@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.pairs import Pairing, PairScorer
+from spanloom.nn.pairs import PairGenerator, PairScorer
 from spanloom.nn.spans import SpanAttention
 
 EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
@@ -43,13 +43,15 @@ def _slow(scorer, words, weights, bounds, types, pairs):
 def test_pair_scores_are_those_of_a_loop_over_pairs(seed, data):
     torch.manual_seed(seed)
     words, types = torch.randn(90, 4), torch.rand(5, 3)
-    scorer = PairScorer(4, types=3, labels=4, widths=3, size=6, dropout=0.4).eval()
+    scorer = PairScorer(
+        4, num_types=3, num_labels=4, num_width_embeddings=3, hidden_size=6, dropout=0.4
+    ).eval()
     start = st.integers(0, 80)
     bounds = torch.tensor([(a, a + data.draw(st.integers(1, 9))) for a in _draws(data, start, 5)])
     weights = SpanAttention(4)(words)
-    pairs = Pairing().square(torch.zeros(5, dtype=torch.long))
-    ends = scorer.ends(words, weights, bounds, types)
-    found = scorer(*ends, scorer.context(words), bounds, pairs)
+    pairs = PairGenerator().all_pairs(torch.zeros(5, dtype=torch.long))
+    ends = scorer.project_ends(words, weights, bounds, types)
+    found = scorer(*ends, scorer.context_sums(words), bounds, pairs)
     torch.testing.assert_close(found, _slow(scorer, words, weights, bounds, types, pairs), **CLOSE)
 
 
@@ -58,11 +60,13 @@ def _draws(data, strategy, times):
 
 
 def test_every_distance_has_a_vector_of_its_own_and_a_side():
-    scorer = PairScorer(2, types=1, labels=2, widths=1, size=2, dropout=0.0)
+    scorer = PairScorer(
+        2, num_types=1, num_labels=2, num_width_embeddings=1, hidden_size=2, dropout=0.0
+    )
     gaps = [0, 1, 2, 3, 4, 5, 8, 16, 32, 64, 1000]
     bounds = torch.tensor([(0, 1), *((1 + gap, 2 + gap) for gap in gaps)])
     right = torch.tensor([(0, row) for row in range(1, len(bounds))])
-    one, two = scorer._gap(bounds, right)[1], scorer._gap(bounds, right.flip(1))[1]
+    one, two = scorer._bucket_gap(bounds, right)[1], scorer._bucket_gap(bounds, right.flip(1))[1]
     assert one.tolist() == sorted(set(one.tolist()))[: len(gaps) - 1] + [one.max().item()]
     middle = len(EDGES) + 1
     assert (one - middle).tolist() == (middle - two).tolist()
@@ -70,10 +74,10 @@ def test_every_distance_has_a_vector_of_its_own_and_a_side():
 
 
 PAIRINGS = {
-    Pairing(): lambda i, j: i != j,
-    Pairing(itself=True): lambda i, j: True,
-    Pairing(left=True): lambda i, j: i < j,
-    Pairing(left=True, nearest=2): lambda i, j: 0 < j - i <= 2,
+    PairGenerator(): lambda i, j: i != j,
+    PairGenerator(self_pairs=True): lambda i, j: True,
+    PairGenerator(antecedents_only=True): lambda i, j: i < j,
+    PairGenerator(antecedents_only=True, max_antecedents=2): lambda i, j: 0 < j - i <= 2,
 }
 EVERY = pytest.mark.parametrize("pairing", PAIRINGS)
 
@@ -84,15 +88,15 @@ def test_square_lists_all_ordered_pairs_of_a_group_that_are_asked_for(pairing, s
     group = [row for row, size in enumerate(sizes) for _ in range(size)]
     every, asked = range(len(group)), PAIRINGS[pairing]
     expected = [[i, j] for i in every for j in every if asked(i, j) and group[i] == group[j]]
-    assert pairing.square(torch.tensor(group, dtype=torch.long)).tolist() == expected
+    assert pairing.all_pairs(torch.tensor(group, dtype=torch.long)).tolist() == expected
 
 
 @EVERY
 @pytest.mark.parametrize("most", [1, 7, 30, 10_000])
 def test_squares_are_the_square_in_parts_that_are_not_too_large(pairing, most):
     group = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2, 2, 5])
-    parts = list(pairing.squares(group, most))
-    assert torch.cat(parts).equal(pairing.square(group))
+    parts = list(pairing.iter_by_head(group, most))
+    assert torch.cat(parts).equal(pairing.all_pairs(group))
     assert all(len(part) <= max(most, 5) for part in parts)
 
 
@@ -100,9 +104,9 @@ def test_squares_are_the_square_in_parts_that_are_not_too_large(pairing, most):
 @pytest.mark.parametrize("most", [1, 7, 30, 10_000])
 def test_by_tail_keeps_the_pairs_of_a_tail_in_one_part(pairing, most):
     group = torch.tensor([0, 0, 0, 1, 2, 2, 2, 2, 2, 5])
-    parts = list(pairing.by_tail(group, most))
+    parts = list(pairing.iter_by_tail(group, most))
     found = [tuple(pair) for part in parts for pair in part.tolist()]
-    assert sorted(found) == [tuple(pair) for pair in pairing.square(group).tolist()]
+    assert sorted(found) == [tuple(pair) for pair in pairing.all_pairs(group).tolist()]
     assert [tail for _, tail in found] == sorted(tail for _, tail in found)
     tails = [set(part[:, 1].tolist()) for part in parts]
     assert sum(map(len, tails)) == len(set().union(*tails))

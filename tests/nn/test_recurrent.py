@@ -9,7 +9,7 @@ from spanloom.nn.recurrent import CELLS, Options, Recurrent, build
 @pytest.mark.parametrize("cell", CELLS)
 def test_each_run_is_read_by_itself(cell):
     torch.manual_seed(0)
-    level = Recurrent(CELLS[cell], 5, size=3, layers=2, dropout=0.5).eval()
+    level = Recurrent(CELLS[cell], 5, hidden_size=3, num_layers=2, dropout=0.5).eval()
     runs = torch.tensor([[0, 4], [4, 5], [5, 12], [12, 14]])
     words = torch.randn(14, 5)
     slow = torch.cat([level.rnn(words[a:b][None])[0][0] for a, b in runs.tolist()])
@@ -19,5 +19,5 @@ def test_each_run_is_read_by_itself(cell):
 
 
 def test_a_recipe_makes_the_layers_it_names():
-    level = build(Options(rnn="gru", layers=3, size=7, dropout=0.2), 4)
+    level = build(Options(rnn="gru", num_layers=3, hidden_size=7, dropout=0.2), 4)
     assert (type(level.rnn), level.rnn.num_layers, level.dim) == (torch.nn.GRU, 3, 14)

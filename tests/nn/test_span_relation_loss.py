@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from spanloom.nn import span_relation as room
 from spanloom.nn.pairs import PairScorer
-from spanloom.nn.span_relation import Prune, SpanRelation, least_none
+from spanloom.nn.span_relation import Pruner, SpanRelation, top_k_non_null
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import SpanTargets
 
@@ -24,18 +24,18 @@ GOLD = SpanTargets(
 @pytest.fixture
 def head():
     torch.manual_seed(4)
-    return _head(Prune(0.5))
+    return _head(Pruner(0.5))
 
 
 def _head(prune, confusing=None):
-    sizes = {"size": 6, "dropout": 0.0}
+    sizes = {"hidden_size": 6, "dropout": 0.0}
     return SpanRelation(
         SpanAttention(DIM),
-        SpanScorer(DIM, labels=LABELS, widths=3, **sizes),
-        PairScorer(DIM, types=LABELS, labels=LINKS, widths=3, **sizes),
-        width=3,
-        prune=prune,
-        confusing=confusing,
+        SpanScorer(DIM, num_labels=LABELS, num_width_embeddings=3, **sizes),
+        PairScorer(DIM, num_types=LABELS, num_labels=LINKS, num_width_embeddings=3, **sizes),
+        max_span_width=3,
+        pruner=prune,
+        hard_negatives_per_word=confusing,
         dropout=0.0,
     )
 
@@ -81,13 +81,15 @@ def _slow_pairs(head, view, kept, types, given):
     return total
 
 
-@pytest.mark.parametrize("prune", [Prune(0.5), Prune(0.2), Prune(fixed=1), Prune(3.0)])
+@pytest.mark.parametrize(
+    "prune", [Pruner(0.5), Pruner(0.2), Pruner(spans_per_sentence=1), Pruner(3.0)]
+)
 @pytest.mark.parametrize("confusing", [None, 1.0, 0.4])
 def test_the_loss_is_that_of_a_loop(prune, confusing):
     torch.manual_seed(4)
     head = _head(prune, confusing)
-    view = head.view(torch.randn(12, DIM), SENTENCES)
-    losses = head.loss(view, GOLD, given=False)
+    view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
+    losses = head.loss(view, GOLD, use_gold_spans=False)
     scores, bounds = head.score_spans(view), head.candidates(SENTENCES).tolist()
     expected = _slow_spans(scores, bounds, confusing)
     assert losses["spans"].total.item() == pytest.approx(expected, rel=1e-4)
@@ -100,13 +102,13 @@ def test_the_loss_is_that_of_a_loop(prune, confusing):
 def _kept(scores, bounds, prune):
     kept = {row for row, each in enumerate(bounds) if tuple(each) in _gold_spans()}
     for a, b in SENTENCES.tolist():
-        count = prune.fixed or max(1, -int(-prune.ratio * (b - a) // 1))
+        count = prune.spans_per_sentence or max(1, -int(-prune.spans_per_word * (b - a) // 1))
         kept.update(_hardest(scores, bounds, a, b, count))
     return sorted(kept)
 
 
 def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
-    view = head.view(torch.randn(12, DIM), SENTENCES)
+    view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
     order = sorted(range(len(GOLD.bounds)), key=lambda row: GOLD.bounds[row].tolist())
     back = torch.tensor(order).argsort()
     gold = SpanTargets(
@@ -114,7 +116,7 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
         GOLD.labels[order],
         torch.cat([back[GOLD.pairs[:, :2]], GOLD.pairs[:, 2:]], dim=1),
     )
-    losses = head.loss(view, gold, given=True)
+    losses = head.loss(view, gold, use_gold_spans=True)
     types = F.one_hot(gold.labels, LABELS).float()
     slow = _slow_pairs(head, view, gold.bounds.tolist(), types, given=True)
     assert list(losses) == ["pairs"]
@@ -124,8 +126,8 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
 @pytest.mark.parametrize("given", [True, False])
 def test_no_gold_is_learnt_as_none(head, given):
     empty = SpanTargets(*(torch.zeros(shape, dtype=torch.long) for shape in ((0, 2), 0, (0, 3))))
-    view = head.view(torch.randn(12, DIM, requires_grad=True), SENTENCES)
-    losses = head.loss(view, empty, given=given)
+    view = head.span_inputs(torch.randn(12, DIM, requires_grad=True), SENTENCES)
+    losses = head.loss(view, empty, use_gold_spans=given)
     sum(each.total for each in losses.values()).backward()
     if given:
         assert losses["pairs"].total.item() == 0
@@ -138,7 +140,7 @@ def test_the_least_none_of_each_sentence_are_kept():
     torch.manual_seed(0)
     scores, group = torch.randn(20, 3), torch.tensor([0] * 8 + [1] * 1 + [3] * 11)
     budget = torch.tensor([3, 2, 5, 4])
-    kept = least_none(scores, group, budget)
+    kept = top_k_non_null(scores, group, budget)
     none = scores.log_softmax(-1)[:, 0]
     for row in range(4):
         mine = (group == row).nonzero()[:, 0].tolist()
@@ -147,13 +149,13 @@ def test_the_least_none_of_each_sentence_are_kept():
 
 
 def test_equal_scores_are_kept_in_order():
-    kept = least_none(torch.zeros(6, 2), torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([2, 1]))
+    kept = top_k_non_null(torch.zeros(6, 2), torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([2, 1]))
     assert kept.tolist() == [True, True, False, True, False, False]
 
 
 @pytest.mark.parametrize("chunk", [1, 7])
 def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
-    view = head.view(torch.randn(12, DIM), SENTENCES)
+    view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
     bounds = head.candidates(SENTENCES)[:6]
     types = torch.rand(6, LABELS)
     pairs = torch.tensor([(i, j) for i in range(6) for j in range(6) if i != j])
@@ -172,9 +174,9 @@ def test_labels_nobody_looked_for_and_unsure_spans_are_not_learnt(head):
         torch.tensor([[0, 2], [3, 4], [8, 10]]),
         torch.tensor([1, 0, 2]),
         torch.zeros(0, 3, dtype=torch.long),
-        looked=looked,
+        label_mask=looked,
     )
-    view = head.view(torch.randn(12, DIM), SENTENCES)
+    view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
     bounds, scores = head.candidates(SENTENCES).tolist(), head.score_spans(view)
     expected = torch.zeros(())
     for (start, end), row in zip(bounds, scores, strict=True):
@@ -182,7 +184,7 @@ def test_labels_nobody_looked_for_and_unsure_spans_are_not_learnt(head):
         if (start, end) != (3, 4):
             able = row[:2] if start < 6 else row
             expected = expected - able.log_softmax(-1)[label]
-    found = head.loss(view, gold, given=False)["spans"].total
+    found = head.loss(view, gold, use_gold_spans=False)["spans"].total
     torch.testing.assert_close(found, expected, **CLOSE)
     found.backward()
     assert all(torch.isfinite(each.grad).all() for each in head.spans.parameters())

@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from spanloom.nn import spans as room
 from spanloom.nn.candidates import candidates, rows, starts
-from spanloom.nn.rows import take
-from spanloom.nn.spans import SpanAttention, SpanLinear, SpanScorer, means, sums
+from spanloom.nn.gather import gather_rows
+from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer, prefix_sums, segment_means
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -64,13 +64,15 @@ def test_pool_is_the_weighted_mean_of_each_stretch(seed, scale):
         weights = attention(values * scale)
         bounds = torch.tensor([(a, b) for a in range(12) for b in range(a + 1, 13)])
         expected = torch.stack([_mean(values, weights, a, b) for a, b in bounds.tolist()])
-    torch.testing.assert_close(means(sums(values, weights), bounds), expected.float(), **CLOSE)
+    torch.testing.assert_close(
+        segment_means(prefix_sums(values, weights), bounds), expected.float(), **CLOSE
+    )
 
 
 def test_a_light_word_among_thousands_of_heavy_ones_keeps_its_vector():
     values, weights = torch.randn(4000, 2), torch.full((4000, 1), 10.0).exp()
     weights[2000] = torch.tensor(-10.0).exp()
-    found = means(sums(values, weights), torch.tensor([[2000, 2001]]))
+    found = segment_means(prefix_sums(values, weights), torch.tensor([[2000, 2001]]))
     torch.testing.assert_close(found[0], values[2000], rtol=1e-2, atol=1e-2)
 
 
@@ -83,7 +85,9 @@ def test_attention_weights_are_positive_and_finite_whatever_the_words():
 
 def test_nothing_pooled_is_zero():
     values = torch.randn(4, 3)
-    found = means(sums(values, torch.ones(4, 1)), torch.tensor([[0, 0], [4, 4], [2, 2]]))
+    found = segment_means(
+        prefix_sums(values, torch.ones(4, 1)), torch.tensor([[0, 0], [4, 4], [2, 2]])
+    )
     assert found.equal(torch.zeros(3, 3))
 
 
@@ -99,7 +103,7 @@ def _concatenated(layer, size):
 @given(seed=st.integers(0, 999))
 def test_a_span_layer_is_a_linear_layer_over_the_concatenation(seed):
     torch.manual_seed(seed)
-    layer, attention, words = SpanLinear(5, 4, 3), SpanAttention(5), torch.randn(9, 5)
+    layer, attention, words = SpanProjection(5, 4, 3), SpanAttention(5), torch.randn(9, 5)
     bounds = candidates(torch.tensor([[0, 5], [5, 9]]), 4)
     weights = attention(words)
     weight, bias = _concatenated(layer, 4)
@@ -120,7 +124,7 @@ def test_a_span_layer_is_a_linear_layer_over_the_concatenation(seed):
 
 def test_a_span_layer_has_the_gradients_of_the_concatenation():
     torch.manual_seed(3)
-    layer, attention = SpanLinear(5, 4, 3), SpanAttention(5)
+    layer, attention = SpanProjection(5, 4, 3), SpanAttention(5)
     words = torch.randn(6, 5, requires_grad=True)
     bounds = candidates(torch.tensor([[0, 6]]), 4)
     fast = layer(words, attention(words), bounds)
@@ -144,7 +148,7 @@ def test_a_span_layer_has_the_gradients_of_the_concatenation():
 def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
     torch.manual_seed(0)
     sentences, words = _sentences(lengths), torch.randn(sum(lengths), 5)
-    scorer = SpanScorer(5, labels=3, widths=9, size=8, dropout=0.5).eval()
+    scorer = SpanScorer(5, num_labels=3, num_width_embeddings=9, hidden_size=8, dropout=0.5).eval()
     weights = SpanAttention(5)(words)
     alone = scorer.readout(scorer.first(words, weights, candidates(sentences, width)))
     learnt = scorer(words, weights, starts(sentences, width))
@@ -159,7 +163,7 @@ def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
 def test_taking_rows_is_indexing_with_its_gradient(index):
     rows_of = torch.tensor(index, dtype=torch.long)
     one, two = (torch.arange(8.0).reshape(4, 2).requires_grad_() for _ in range(2))
-    assert take(one, rows_of).equal(two[rows_of])
-    take(one, rows_of).square().sum().backward()
+    assert gather_rows(one, rows_of).equal(two[rows_of])
+    gather_rows(one, rows_of).square().sum().backward()
     two[rows_of].square().sum().backward()
     assert one.grad.equal(two.grad)

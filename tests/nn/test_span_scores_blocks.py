@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.nn import spans as room
-from spanloom.nn.attributes import Slots
+from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import candidates, starts
 from spanloom.nn.spans import SpanAttention, SpanScorer
 
@@ -22,14 +22,21 @@ def _sentences(lengths):
 def _scored(sparse, lengths, width, seed, *, learning=True):
     """Scores, how many blocks they were made in, and all gradients."""
     torch.manual_seed(seed)
-    scorer = SpanScorer(5, labels=3, widths=4, size=8, dropout=0.5, slots=Slots((2,))).eval()
+    scorer = SpanScorer(
+        5,
+        num_labels=3,
+        num_width_embeddings=4,
+        hidden_size=8,
+        dropout=0.5,
+        attribute_sizes=AttributeSizes((2,)),
+    ).eval()
     attention = SpanAttention(5)
     words = torch.randn(sum(lengths), 5, requires_grad=True)
     some = starts(_sentences(lengths), width)
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
         patch.setattr(room, "_SPARSE", sparse)
         weights = attention(words)
-        blocks = sum(1 for _ in scorer.first.blocks(scorer.first.tables(words, weights), some))
+        blocks = sum(1 for _ in scorer.first.blocks(scorer.first.features(words, weights), some))
         scores = scorer(words, weights, some)
     if not learning:
         return scores, blocks, ()

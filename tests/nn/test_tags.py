@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from spanloom.forms.tag_schemes import SCHEMES
+from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.nn import tags as room
-from spanloom.nn.tags import Tags
+from spanloom.nn.tags import Tagger
 
 DIM = 4
 NAMES = SCHEMES["BIO"].tags(("P", "Q"))
@@ -23,7 +23,9 @@ def head(*, crf=True, scheme="BIO"):
     torch.manual_seed(5)
     masks = [torch.tensor(each) for each in SCHEMES[scheme].allowed(NAMES)]
     starts, follow, ends = masks
-    made = Tags(DIM, tags=len(NAMES), starts=starts, follow=follow, ends=ends, dropout=0.2, crf=crf)
+    made = Tagger(
+        DIM, num_tags=len(NAMES), starts=starts, follow=follow, ends=ends, dropout=0.2, crf=crf
+    )
     for weight in made.parameters():
         torch.nn.init.normal_(weight)
     return made.eval()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.errors import FormatError
-from spanloom.forms.tag_schemes import SCHEMES
 from spanloom.metrics.chunks import count_chunks, count_right
 from spanloom.metrics.counts import total
 from spanloom.metrics.tag_spans import count_tag_spans, spans

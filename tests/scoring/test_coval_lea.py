@@ -78,7 +78,7 @@ def test_a_document_that_the_response_lacks_counts_as_empty(tmp_path):
 def test_a_table_too_large_is_not_made(tmp_path, monkeypatch):
     usual = scored(tmp_path, {"x": GOLD}, {"x": PREDICTED})
     monkeypatch.setattr(coval_lea, "CELLS", 4)
-    monkeypatch.setattr(coval_lea, "full", None)
+    monkeypatch.setattr(coval_lea, "full_assignment", None)
     sparse = scored(tmp_path, {"x": GOLD}, {"x": PREDICTED})["with_singletons"]["full_precision"]
     expected = usual["with_singletons"]["full_precision"]["ceafe"]
     assert sparse["ceafe"] == pytest.approx(expected)

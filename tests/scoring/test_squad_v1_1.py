@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import FormatError
-from spanloom.metrics.answers import normalised
+from spanloom.metrics.qa import normalize_answer
 from spanloom.scoring.squad_v1_1 import KIND
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
@@ -118,8 +118,14 @@ def test_scores_are_those_of_plain_loops(tmp_path_factory, asked):
     (folder / "gold").write_text(json.dumps(dataset(*(gold for gold, _ in asked))))
     said = {f"q{row}": text for row, (_, text) in enumerate(asked)}
     (folder / "pred").write_text(json.dumps(said))
-    exact = [any(normalised(each) == normalised(text) for each in gold) for gold, text in asked]
-    f1 = [max(bags(normalised(each), normalised(text)) for each in gold) for gold, text in asked]
+    exact = [
+        any(normalize_answer(each) == normalize_answer(text) for each in gold)
+        for gold, text in asked
+    ]
+    f1 = [
+        max(bags(normalize_answer(each), normalize_answer(text)) for each in gold)
+        for gold, text in asked
+    ]
     assert KIND.score(folder / "gold", folder / "pred", {}) == {
         "exact_match": pytest.approx(100 * sum(exact) / len(asked)),
         "f1": pytest.approx(100 * sum(f1) / len(asked)),

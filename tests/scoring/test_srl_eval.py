@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.props import Argument, column
 from spanloom.errors import FormatError
-from spanloom.forms.props import Argument, column
 from spanloom.metrics.arguments import match
 from spanloom.scoring.srl_eval import KIND
 
@@ -228,7 +228,7 @@ def test_an_independent_count(one, two):
     assert sorted(found.missed) == sorted(each[0] for each in mine - theirs)
     assert sorted(found.excess) == sorted(each[0] for each in theirs - mine)
     assert all(label == other for label, other in found.hits)
-    free = match(gold, predicted, labelled=False)
+    free = match(gold, predicted, with_labels=False)
     assert len(free.hits) >= len(found.hits)
     assert match(gold, gold).perfect
     assert column(gold, 6)

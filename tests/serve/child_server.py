@@ -9,7 +9,7 @@ import time
 from fake_model import ABOUT, Fake, laned
 
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Room
+from spanloom.serve.batcher import QueueLimits
 from spanloom.serve.limits import Limits
 from spanloom.serve.server import address, listening, run, server
 
@@ -21,7 +21,7 @@ def slowly(documents, tasks, cuts):
     return fake(documents, tasks, cuts)
 
 
-with laned(slowly, Room(texts=4)) as lanes:
+with laned(slowly, QueueLimits(texts=4)) as lanes:
     with listening("127.0.0.1", 0) as listener:
         sys.stdout.write(address(listener) + "\n")
         sys.stdout.flush()

@@ -7,31 +7,31 @@ from dataclasses import dataclass, replace
 
 import httpx
 
+from spanloom.annotation.queries import answer_layer
+from spanloom.annotation.text_pairs import TEXT_PAIR, classify
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
-from spanloom.forms.parts import PARTS, judge
-from spanloom.forms.queries import answered
-from spanloom.serve.about import Ability, About
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Room
+from spanloom.serve.batcher import QueueLimits
 from spanloom.serve.engine import Unable
 from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
+from spanloom.serve.model_info import ModelInfo, TaskInfo
 from spanloom.serve.problem import told
 from spanloom.serve.server import Ending, Server, address, listening, server
-from spanloom.serve.start import room
-from spanloom.words import fine_words
+from spanloom.serve.start import queue_limits
+from spanloom.tokenization import fine_words
 
 POISON, DEADLY = "poison", "deadly"
 NAMES, MOOD, WHO, ALIKE = "names", "mood", "who", "alike"
-ABOUT = About(
+ABOUT = ModelInfo(
     "fake",
     "nothing",
     (
-        Ability(NAMES, "relations", NAMES, {"spans": ("Name",)}),
-        Ability(MOOD, "choice", "moods", {"labels": ("calm", "loud")}),
-        Ability(WHO, "question", "answers", {}),
-        Ability(ALIKE, "number", "likeness", {}, (PARTS,)),
+        TaskInfo(NAMES, "relations", NAMES, {"spans": ("Name",)}),
+        TaskInfo(MOOD, "choice", "moods", {"labels": ("calm", "loud")}),
+        TaskInfo(WHO, "question", "answers", {}),
+        TaskInfo(ALIKE, "number", "likeness", {}, (TEXT_PAIR,)),
     ),
     "cc-by-4.0",
     ({"task": NAMES, "dataset": "people", "licence": "cc-by-4.0", "test": "f1 99.00"},),
@@ -65,18 +65,18 @@ def moods(document, fresh):
     if not document.text.strip():
         return Layer("moods")
     loud = document.text.rstrip().endswith("!")
-    return judge(document, "moods", "loud" if loud else "calm", None, fresh, 0.75)
+    return classify(document, "moods", "loud" if loud else "calm", None, fresh, 0.75)
 
 
 def answers(document, fresh):
     """The first word, unless the text has none."""
     bounds = fine_words(document.text)[:1]
     found = [(each.id, (bounds[0],), 0.25) for each in document.queries if bounds]
-    return answered("answers", found, fresh)
+    return answer_layer("answers", found, fresh)
 
 
 def likeness(document, fresh):
-    return judge(document, "likeness", "alike", 2.5, fresh, 0.5)
+    return classify(document, "likeness", "alike", 2.5, fresh, 0.5)
 
 
 def cuts_of(document, fresh):
@@ -139,7 +139,7 @@ class Direct:
             found = self.annotate_all(documents, wish.tasks, wish.cuts)
         except Exception as error:
             raise Unable(told(error)) from error
-        return [wish.spell(each) for each in found]
+        return [wish.format(each) for each in found]
 
     def end(self):
         pass
@@ -169,7 +169,7 @@ def until(condition, seconds=30.0):
         time.sleep(0.005)
 
 
-def laned(annotate, room=Room()):
+def laned(annotate, room=QueueLimits()):
     """Both lanes, which have one model."""
     return Lanes(Direct(annotate), Direct(annotate), room)
 
@@ -183,7 +183,10 @@ def client_of(url):
 def serving(limits=Limits(), ending=Ending(), annotate=None, **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
-    with laned(annotate or fake, room(limits)) as lanes, listening("127.0.0.1", 0) as listener:
+    with (
+        laned(annotate or fake, queue_limits(limits)) as lanes,
+        listening("127.0.0.1", 0) as listener,
+    ):
         made = server(application(lanes, ABOUT, limits, **how), limits, ending)
         made.on_late = lanes.cut
         port = listener.getsockname()[1]

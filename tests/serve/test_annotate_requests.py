@@ -8,10 +8,10 @@ from fake_model import ABOUT, ALIKE, MOOD, NAMES, WHO, annotated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.document import Document, content
+from spanloom.document import Document, comparable
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat
-from spanloom.serve import described, replies
+from spanloom.serve import openapi, replies
 
 TEXTS = [
     "Ada met Bob.",
@@ -35,7 +35,7 @@ def documents(reply):
 def test_offsets_slice_the_text_that_was_sent(asked, text):
     (found,) = documents(asked("/v1/annotate", {"text": text, "tasks": [NAMES]}))
     assert found.text == text
-    covers = [found.cover(each) for each in found[NAMES].spans]
+    covers = [found.text_of(each) for each in found[NAMES].spans]
     assert all(each[0].isupper() for each in covers)
     assert len(covers) == sum(word[0].isupper() for word in text.split() if word)
 
@@ -72,7 +72,7 @@ def test_brat_reads_back_as_the_same(text):
     reading = brat.loads_parts(files["txt"], parts, name="text")
     assert files["txt"] == text
     assert not reading.problems
-    assert content(on_lines(reading.document)) == content(on_lines(made))
+    assert comparable(on_lines(reading.document)) == comparable(on_lines(made))
 
 
 def on_lines(document):
@@ -107,7 +107,7 @@ def test_conllu_reads_back_as_the_same(asked, text):
     assert conllu.dumps(conllu.loads(made)) == made
     spelled = conllu.dumps([expected], options=conllu.Columns(complete=True))
     assert made == spelled
-    words = [expected.cover(each) for each in expected["words"].spans]
+    words = [expected.text_of(each) for each in expected["words"].spans]
     assert [row.split("\t")[1] for row in made.splitlines() if "\t" in row] == words
 
 
@@ -152,9 +152,9 @@ def test_a_model_without_such_a_task_says_so(asked, path, body, what):
 @pytest.mark.parametrize(
     ("path", "address"),
     [
-        ("/v1/annotate", described.ANNOTATE),
-        ("/v1/ask", described.ASK),
-        ("/v1/classify", described.CLASSIFY),
+        ("/v1/annotate", openapi.ANNOTATE),
+        ("/v1/ask", openapi.ASK),
+        ("/v1/classify", openapi.CLASSIFY),
     ],
 )
 def test_the_examples_of_openapi_run(asked, path, address):
@@ -167,5 +167,5 @@ def test_the_examples_of_openapi_run(asked, path, address):
 
 def test_openapi_knows_every_address(asked):
     told = asked("/openapi.json").json()
-    assert {*told["paths"], "/openapi.json"} == set(described.PATHS)
+    assert {*told["paths"], "/openapi.json"} == set(openapi.PATHS)
     assert told["paths"]["/v1/annotate"]["post"]["requestBody"]["content"]["application/json"]

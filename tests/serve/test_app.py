@@ -7,9 +7,9 @@ import pytest
 from fake_model import ABOUT, MOOD, NAMES
 
 from spanloom.errors import DataError
-from spanloom.serve.about import Ability
 from spanloom.serve.headers import SECURITY
 from spanloom.serve.limits import Limits
+from spanloom.serve.model_info import TaskInfo
 
 BODY = {"text": "Ada!"}
 
@@ -63,7 +63,7 @@ def test_the_model_is_told(asked):
 
 
 def test_a_task_that_is_given_annotation_has_no_address(asked):
-    roles = Ability("roles", "roles", "roles", {}, ("predicates",))
+    roles = TaskInfo("roles", "roles", "roles", {}, ("predicates",))
     about = replace(ABOUT, tasks=(*ABOUT.tasks, roles))
     assert asked("/v1/model", about=about).json()["tasks"][-1]["served_at"] == []
     reply = asked("/v1/annotate", {**BODY, "tasks": ["roles"]}, about=about)

@@ -9,9 +9,9 @@ from fake_model import DEADLY, MOOD, NAMES, POISON, Direct, until
 
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
-from spanloom.serve.batcher import Batcher, Failed, Full, Room, Stopped
+from spanloom.serve.batcher import AnnotationFailed, Batcher, QueueFull, QueueLimits, WorkerStopped
 from spanloom.serve.engine import Lost
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
 
 dies = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
@@ -21,11 +21,11 @@ def spell(document):
 
 
 def wish(*texts, tasks=(NAMES,), cuts=False):
-    return Wish(tuple(map(Document, texts)), tasks, spell, cuts)
+    return AnnotateRequest(tuple(map(Document, texts)), tasks, spell, cuts)
 
 
 @contextmanager
-def running(fake, room=Room()):
+def running(fake, room=QueueLimits()):
     with Batcher(Direct(fake), room) as batcher:
         until(lambda: batcher.is_ready)
         try:
@@ -54,7 +54,7 @@ def test_what_waits_goes_through_at_once(fake):
 
 
 def test_a_large_request_lets_small_ones_pass(fake):
-    with running(fake, Room(texts=4)) as batcher:
+    with running(fake, QueueLimits(texts=4)) as batcher:
         with held(fake, batcher):
             large, small = batcher.submit(wish(*"abcdefgh")), batcher.submit(wish("z"))
         assert small.result(30) == ("Z",)
@@ -63,7 +63,7 @@ def test_a_large_request_lets_small_ones_pass(fake):
 
 
 def test_a_batch_has_only_so_many_characters(fake):
-    with running(fake, Room(characters=5)) as batcher:
+    with running(fake, QueueLimits(characters=5)) as batcher:
         with held(fake, batcher):
             done = batcher.submit(wish("aaa", "bb", "cccccccc", "d", "e"))
         done.result(30)
@@ -92,7 +92,7 @@ def test_what_is_cancelled_is_not_computed(fake):
 
 
 def test_the_rest_of_a_request_is_dropped_with_it(fake):
-    with running(fake, Room(texts=1)) as batcher:
+    with running(fake, QueueLimits(texts=1)) as batcher:
         fake.door.clear()
         large = batcher.submit(wish(*"abc"))
         until(lambda: fake.batches[-1:] == [["a"]])
@@ -107,7 +107,7 @@ def test_one_bad_text_fails_alone(fake, caplog):
         with held(fake, batcher):
             asked = ["a", POISON + " secret", "b"]
             futures = [batcher.submit(wish("c", each)) for each in asked]
-        with pytest.raises(Failed) as failure:
+        with pytest.raises(AnnotationFailed) as failure:
             futures[1].result(30)
         assert failure.value.row == 1
         assert [futures[n].result(30) for n in (0, 2)] == [("C", "A"), ("C", "B")]
@@ -118,11 +118,11 @@ def test_one_bad_text_fails_alone(fake, caplog):
 
 
 def test_too_much_is_refused(fake):
-    with running(fake, Room(requests=2, queued=24)) as batcher:
+    with running(fake, QueueLimits(requests=2, queued=24)) as batcher:
         with held(fake, batcher):
             large = batcher.submit(wish("a" * 20))  # and 4 that are computed
             assert batcher.is_full
-            with pytest.raises(Full):
+            with pytest.raises(QueueFull):
                 batcher.submit(wish("b"))
             large.cancel()
             assert not batcher.is_full
@@ -130,7 +130,7 @@ def test_too_much_is_refused(fake):
             assert not batcher.is_full
             batcher.submit(wish("c"))
             assert batcher.is_full
-            with pytest.raises(Full):
+            with pytest.raises(QueueFull):
                 batcher.submit(wish("d"))
             assert batcher.waiting == 2
 
@@ -141,15 +141,15 @@ def test_nobody_waits_for_a_dead_model(fake):
         with held(fake, batcher):
             futures = [batcher.submit(wish(each)) for each in ("a", DEADLY, "b")]
         for each in futures:
-            with pytest.raises(Stopped):
+            with pytest.raises(WorkerStopped):
                 each.result(30)
         until(lambda: not batcher.is_ready)
-        with pytest.raises(Stopped):
+        with pytest.raises(WorkerStopped):
             batcher.submit(wish("c"))
 
 
 def test_any_size_goes_where_nothing_is_computed(fake):
-    with running(fake, Room(queued=10)) as batcher:
+    with running(fake, QueueLimits(queued=10)) as batcher:
         assert batcher.submit(wish("a" * 20)).result(30) == ("A" * 20,)
 
 
@@ -163,17 +163,17 @@ def test_a_model_that_cannot_be_begun_is_never_ready():
         assert died.wait(30)
         until(lambda: not batcher.is_live)
         assert not batcher.is_ready
-        with pytest.raises(Stopped):
+        with pytest.raises(WorkerStopped):
             batcher.submit(wish("a"))
 
 
 def test_the_end_answers_what_was_taken(fake):
-    with running(fake, Room(texts=2)) as batcher:
+    with running(fake, QueueLimits(texts=2)) as batcher:
         fake.door.clear()
         futures = [batcher.submit(wish(*"ab", str(n))) for n in range(10)]
         threading.Timer(0.05, fake.door.set).start()
     assert [each.result(0) for each in futures] == [("A", "B", str(n)) for n in range(10)]
-    with pytest.raises(Stopped):
+    with pytest.raises(WorkerStopped):
         batcher.submit(wish("late"))
 
 
@@ -205,7 +205,7 @@ class Stepping(Direct):
 
 
 @contextmanager
-def stepping(fake, room=Room()):
+def stepping(fake, room=QueueLimits()):
     engine = Stepping(fake)
     with Batcher(engine, room) as batcher:
         until(lambda: batcher.is_ready)
@@ -224,7 +224,7 @@ def test_what_nobody_waits_for_is_stopped(fake):
 
 
 def test_a_slow_text_does_not_keep_its_batch(fake):
-    with stepping(fake, Room(patience=0.05)) as (_, batcher):
+    with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
         with batcher._changed:  # so that all are in one batch
             asked = [batcher.submit(wish(each)) for each in ("xxx", "b", "a", "xx")]
         assert [asked[n].result(30) for n in (1, 2)] == [("B",), ("A",)]
@@ -234,7 +234,7 @@ def test_a_slow_text_does_not_keep_its_batch(fake):
 
 
 def test_answers_stand_in_the_order_of_the_texts_whatever_came_first(fake):
-    with stepping(fake, Room(patience=0.05)) as (_, batcher):
+    with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
         with batcher._changed:
             slow, several = batcher.submit(wish("xxxx")), batcher.submit(wish("ccc", "bb", "a"))
         assert several.result(30) == ("CCC", "BB", "A")
@@ -247,7 +247,7 @@ def test_a_text_that_ends_the_model_fails_alone(fake, caplog):
         with batcher._changed:
             asked = [batcher.submit(wish(each)) for each in ("a", "k secret", "b")]
         assert [asked[n].result(30) for n in (0, 2)] == [("A",), ("B",)]
-        with pytest.raises(Failed):
+        with pytest.raises(AnnotationFailed):
             asked[1].result(30)
         assert batcher.is_ready
         assert (engine.begun, batcher.tally.lost) == (3, 2)  # once in the batch, once by itself
@@ -266,7 +266,7 @@ def test_while_a_model_is_replaced_it_is_neither_ready_nor_live(fake):
         assert waits.result(30) == ("A",)
         assert batcher.is_ready
         assert batcher.is_live
-        assert isinstance(failed.exception(), Failed)
+        assert isinstance(failed.exception(), AnnotationFailed)
 
 
 def test_a_model_that_goes_on_with_what_is_over_is_not_ready(fake):
@@ -310,6 +310,6 @@ def test_at_a_cut_nobody_waits_any_more(fake):
         waits = batcher.submit(wish("a"))
         batcher.cut()
         for each in (computed, waits):
-            with pytest.raises(Stopped):
+            with pytest.raises(WorkerStopped):
                 each.result(0)
     assert fake.batches == [["stopped"]]

@@ -8,7 +8,7 @@ import httpx
 from fake_model import ABOUT
 
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Failed
+from spanloom.serve.batcher import AnnotationFailed
 from spanloom.serve.limits import Limits
 
 
@@ -39,7 +39,7 @@ def test_a_failure_after_the_deadline_is_heard():
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, said: complaints.append(said["message"]))
         reply = await asked(application(batcher, ABOUT, Limits(compute=0.01)))
-        batcher.future.set_exception(Failed(0))
+        batcher.future.set_exception(AnnotationFailed(0))
         batcher.future = None
         await asyncio.sleep(0.01)  # until the loop has heard of it
         gc.collect()

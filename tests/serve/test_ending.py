@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 from fake_model import serving, until
-from test_receipt import HEAD, answer, connected
+from test_request_body import HEAD, answer, connected
 
 from spanloom.serve.server import Ending
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from fake_model import ABOUT, MOOD, NAMES, POISON, WHO, annotated, until
 
+from spanloom.annotation.text_pairs import join_texts
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document, Query
 from spanloom.errors import ModelError
-from spanloom.forms.parts import joined
 from spanloom.serve.engine import Lost, Process, Unable
-from spanloom.serve.jobs import Wish
-from spanloom.serve.messages import batch, wished
+from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.messages import format_batch, wished
 from spanloom.serve.replies import FORMS, Answers, Judgements, as_json
 
 HERE = Path(__file__).parent
@@ -47,16 +47,16 @@ def process(warm):
 
 def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), spell=as_json):
     documents = [Document(each) for each in texts]
-    return process.annotate(Wish(tuple(documents), tasks, spell), documents, is_over)
+    return process.annotate(AnnotateRequest(tuple(documents), tasks, spell), documents, is_over)
 
 
 @pytest.mark.parametrize(
     "spell", [*FORMS.values(), Answers(((WHO, "answers"),)), Judgements(((MOOD, "moods"),))]
 )
 def test_a_wish_comes_through_as_it_is(spell):
-    for document in (ASKING, joined("pair", "Ada met Bob.", "She did.")):
-        wish = Wish((document,), (NAMES, MOOD), spell, True)
-        assert wished(batch(1, wish, wish.documents)) == wish
+    for document in (ASKING, join_texts("pair", "Ada met Bob.", "She did.")):
+        wish = AnnotateRequest((document,), (NAMES, MOOD), spell, True)
+        assert wished(format_batch(1, wish, wish.documents)) == wish
 
 
 @pytest.mark.slow

@@ -11,25 +11,25 @@ from fake_model import ABOUT, NAMES, Direct, Fake, client_of, laned, serving, un
 from spanloom.document import Document
 from spanloom.errors import ModelError
 from spanloom.serve.engine import Lost
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.lanes import SHORT, Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.server import Ending, address, listening
-from spanloom.serve.start import room, start
+from spanloom.serve.start import queue_limits, start
 
 LONG = "a" * (SHORT + 1)
 
 
 def wish(*texts):
-    return Wish(tuple(map(Document, texts)), (NAMES,), str)
+    return AnnotateRequest(tuple(map(Document, texts)), (NAMES,), str)
 
 
 @pytest.mark.parametrize("many", [(LONG,), ("a", LONG), ("a" * 1000,) * 9])
 def test_what_is_long_does_not_keep_the_short(many):
     slow, quick = Fake(), Fake()
     slow.door.clear()
-    with Lanes(Direct(quick), Direct(slow), room(Limits())) as lanes:
+    with Lanes(Direct(quick), Direct(slow), queue_limits(Limits())) as lanes:
         late = lanes.submit(wish(*many))
         until(lambda: slow.batches)
         assert len(lanes.submit(wish("a" * SHORT)).result(30)) == 1

@@ -4,8 +4,8 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
-from spanloom.model import card
-from spanloom.serve import described
+from spanloom.model import model_card
+from spanloom.serve import openapi
 from spanloom.serve.limits import Limits
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ license: cc-by-sa-4.0
 
 def test_every_address_is_told():
     told = re.findall(r"^\| `(?:GET|POST) (\S+)`", PAGE, re.MULTILINE)
-    assert sorted(told) == sorted(described.PATHS)
+    assert sorted(told) == sorted(openapi.PATHS)
 
 
 def test_limits_are_those_that_hold():
@@ -38,8 +38,8 @@ def test_limits_are_those_that_hold():
 
 
 def test_a_card_tells_licence_and_scores():
-    assert card.licence(CARD) == "cc-by-sa-4.0"
-    assert list(card.tables(CARD)) == [
+    assert model_card.licence(CARD) == "cc-by-sa-4.0"
+    assert list(model_card.tables(CARD)) == [
         {"task": "ner", "dataset": "wnut17", "licence": "cc-by-4.0", "test": "spans 45.00"},
         {
             "task": "dep",
@@ -53,5 +53,5 @@ def test_a_card_tells_licence_and_scores():
 
 def test_a_card_may_tell_nothing():
     for text in ("", "# A model\n", "---\ntags: [a]\n---\nlicense: none\n", "| a\n|\n||\n"):
-        assert card.licence(text) is None
-        assert not [row for row in card.tables(text) if any(row.values())]
+        assert model_card.licence(text) is None
+        assert not [row for row in model_card.tables(text) if any(row.values())]

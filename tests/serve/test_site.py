@@ -15,9 +15,9 @@ import pytest
 from fake_model import MOOD, NAMES, annotated
 
 from spanloom.document import WORDS, Document
-from spanloom.page.data import drawing
-from spanloom.page.script import modules, script
 from spanloom.serve.browser import ENTRY
+from spanloom.viewer.data import drawing
+from spanloom.viewer.script import modules, script
 
 HERE = Path(__file__).parent
 SITE = files("spanloom.serve").joinpath("site")

@@ -14,7 +14,7 @@ import pytest
 from fake_model import MOOD, NAMES, annotated, serving
 from lxml import etree
 
-from spanloom.document import Document, content
+from spanloom.document import Document, comparable
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat
 from spanloom.serve.limits import Limits
@@ -94,7 +94,7 @@ def test_saved_json_is_what_the_model_said(seen, saved):
 def test_saved_conllu_has_the_words(seen, saved):
     told = (saved / seen["files"]["CoNLL-U"]).read_text(encoding="utf-8")
     (found,) = conllu.loads(told)
-    assert [found.cover(each) for each in found["words"].spans][:3] == ["Ada", "met", "Bob"]
+    assert [found.text_of(each) for each in found["words"].spans][:3] == ["Ada", "met", "Bob"]
 
 
 def test_saved_brat_reads_back(seen, saved):
@@ -105,9 +105,11 @@ def test_saved_brat_reads_back(seen, saved):
     assert parts.pop(".txt") == TEXT
     reading = brat.loads_parts(TEXT, parts, name="text")
     assert not reading.problems
-    labels = {each[:2] for each in content(reading.document)}
+    labels = {each[:2] for each in comparable(reading.document)}
     assert labels
-    spans = {(s.label, reading.document.cover(s)) for y in reading.document.layers for s in y.spans}
+    spans = {
+        (s.label, reading.document.text_of(s)) for y in reading.document.layers for s in y.spans
+    }
     assert {("Name", "Ada"), ("Name", "Dora")} <= spans
 
 

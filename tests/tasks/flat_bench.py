@@ -5,17 +5,17 @@ from dataclasses import dataclass
 import torch
 from tokenizers import Tokenizer, models
 
-from spanloom.data.batches import collate
-from spanloom.data.pieces import pieces
-from spanloom.data.units import Sizes, cut, prompt
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
+from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.formats.brat.ids import FreshIds
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
-from spanloom.words import splitter
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
+from spanloom.tokenization import word_tokenizer
 
-SPLIT = splitter("fine", "line")
-PIECES = pieces(
+SPLIT = word_tokenizer("char-class", "newline")
+PIECES = subword_tokenizer(
     Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1}, unk_token="[UNK]")),
     padding=0,
     unknown=1,
@@ -36,18 +36,18 @@ def document(text, *spans, relations=(), name="d"):
 
 
 def cuts(documents):
-    return [cut(each, SPLIT, PIECES) for each in documents]
+    return [tokenize(each, SPLIT, PIECES) for each in documents]
 
 
 def collect(kind, documents, **options):
     train = list(zip(documents, cuts(documents), strict=True))
-    return kind.collect(kind.options(**options), "main", train)
+    return kind.infer_vocabulary(kind.options(**options), "main", train)
 
 
 def make(kind, documents, united=None, **options):
     """A task with labels from the documents; it has its head for itself unless told."""
     own = collect(kind, documents, **options)
-    return kind.make("task", "main", kind.options(**options), own, united or own)
+    return kind.build("task", "main", kind.options(**options), own, united or own)
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,26 @@ class Laid:
 
 def lay(task, documents, limit=100):
     every = cuts(documents)
-    gold = {row: task.gold(each, every[row]) for row, each in enumerate(documents)}
-    sizes = Sizes(limit, limit)
+    gold = {row: task.encode_gold(each, every[row]) for row, each in enumerate(documents)}
+    sizes = InstanceLimits(limit, limit)
     units = [
         unit
         for row, each in enumerate(every)
-        for unit in task.reading.units(row, each, sizes, lambda text: prompt(text, SPLIT, PIECES))
+        for unit in task.reader.instances(
+            row, each, sizes, lambda text: tokenize_prompt(text, SPLIT, PIECES)
+        )
     ]
-    return Laid(documents, units, collate(units, PIECES, limit), task.targets(units, gold))
+    return Laid(documents, units, collate(units, PIECES, limit), task.collate_targets(units, gold))
 
 
 def vectors(laid, dim=16):
     torch.manual_seed(2)
-    return Vectors(torch.randn(int(laid.batch.units[-1, 1]), dim))
+    return HeadInputs(torch.randn(int(laid.batch.instances[-1, 1]), dim))
 
 
 def head(task, dim=16):
     torch.manual_seed(1)
-    return task.head(Ground(dim))
+    return task.build_head(HeadInputSpec(dim))
 
 
 def answer(task, head, laid, vectors):
@@ -90,8 +92,8 @@ def answer(task, head, laid, vectors):
     written = []
     for row, each in enumerate(laid.documents):
         mine = [(u, f) for u, f in zip(laid.units, found, strict=True) if u.document == row]
-        layer = task.write(each.bare(task.inputs), mine, FreshIds(()))
-        written.append(each.bare().with_layer(layer))
+        layer = task.to_layer(each.unannotated(task.inputs), mine, FreshIds(()))
+        written.append(each.unannotated().with_layer(layer))
     return written
 
 
@@ -107,13 +109,13 @@ def learn(task, head, vectors, laid, steps=100):
 
 
 def said(document):
-    return sorted((each.label, document.cover(each)) for each in document["main"].spans)
+    return sorted((each.label, document.text_of(each)) for each in document["main"].spans)
 
 
 def linked(document):
     """Relations as label and the texts of both ends, by way of events too."""
     layer = document["main"]
-    text = {each.id: document.cover(each) for each in layer.spans}
+    text = {each.id: document.text_of(each) for each in layer.spans}
     text |= {each.id: text[each.trigger] for each in layer.events}
     arguments = [
         (each.role.rstrip("0123456789"), text[event.id], text[each.target])

@@ -6,8 +6,8 @@ import torch
 from sample_batches import lay, predict
 
 from spanloom.nn.candidates import candidates
-from spanloom.nn.pairs import Pairing
-from spanloom.tensors import Vectors
+from spanloom.nn.pairs import PairGenerator
+from spanloom.tensors import HeadInputs
 
 SURE = 9.0
 
@@ -15,22 +15,22 @@ SURE = 9.0
 class OracleHead:
     """Answers from gold, as sure as asked; its pairs can be told to know nothing."""
 
-    pairing = Pairing()
+    pair_generator = PairGenerator()
 
     def __init__(self, task, targets, *, spans=True, links=True):
-        labels = task.inventory
-        self.width = labels.width
+        labels = task.vocabulary
+        self.max_span_width = labels.max_span_width
         self.sizes = 1 + len(labels.spans), 1 + len(labels.relations)
         self.pairs = self if labels.relations else None
         ends = [tuple(each) for each in targets.bounds.tolist()]
         self.spans = dict(zip(ends, targets.labels.tolist(), strict=True)) if spans else {}
         self.links = {(ends[i], ends[j]): k for i, j, k in targets.pairs.tolist()} if links else {}
 
-    def view(self, words, sentences, reach):
-        return SimpleNamespace(words=words, sentences=sentences, reach=reach)
+    def span_inputs(self, words, sentences, pair_groups):
+        return SimpleNamespace(words=words, sentences=sentences, pair_groups=pair_groups)
 
     def candidates(self, sentences):
-        return candidates(sentences, self.width)
+        return candidates(sentences, self.max_span_width)
 
     def score_spans(self, view):
         rows = self.candidates(view.sentences).tolist()
@@ -56,5 +56,5 @@ def _sure(rows, size):
 def answer(task, gold, limit=100, **knows):
     """What the task makes of an oracle's scores."""
     laid = lay(task, gold, limit)
-    vectors = Vectors(torch.zeros(len(laid.batch.words), 2))
+    vectors = HeadInputs(torch.zeros(len(laid.batch.words), 2))
     return predict(task, OracleHead(task, laid.targets, **knows), laid, gold, vectors)

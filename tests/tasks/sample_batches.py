@@ -7,20 +7,20 @@ from zlib import crc32
 import torch
 from tokenizers import Tokenizer, models, processors
 
+from spanloom.annotation.text_pairs import TEXT_PAIR
 from spanloom.config.recipe import PIECES
-from spanloom.data.batches import collate
-from spanloom.data.pieces import pieces
-from spanloom.data.units import Sizes, cut, prompt
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
+from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import MAIN
-from spanloom.forms.parts import PARTS
 from spanloom.tasks import load, names
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
-from spanloom.words import splitter
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
+from spanloom.tokenization import word_tokenizer
 
-SPLIT = splitter("fine", "line")
+SPLIT = word_tokenizer("char-class", "newline")
 DIM, WIDTH = 16, 6  # of word vectors, and of the table of pieces
-SMALL = {"size": 16, "dropout": 0.0}
+SMALL = {"hidden_size": 16, "dropout": 0.0}
 
 
 def _forms(text):
@@ -29,38 +29,38 @@ def _forms(text):
 
 def _pieces():
     """Each word of a sample is a piece; a text stands between special ones."""
-    known = {word for name in names() for word in _forms(load(name).sample.text)}
+    known = {word for name in names() for word in _forms(load(name).example.text)}
     rows = {form: row for row, form in enumerate(["[PAD]", "[UNK]", "[SEP]", *sorted(known)])}
     made = Tokenizer(models.WordLevel(rows, unk_token="[UNK]"))
     made.post_processor = processors.TemplateProcessing(
         single="[SEP] $A [SEP]", special_tokens=[("[SEP]", 2)]
     )
-    return pieces(made, padding=0, unknown=1, mask=1)
+    return subword_tokenizer(made, padding=0, unknown=1, mask=1)
 
 
 CUTTER = _pieces()
 
 
 def cutter(text):
-    return prompt(text, SPLIT, CUTTER)
+    return tokenize_prompt(text, SPLIT, CUTTER)
 
 
 def train_of(documents):
     """Pair each document with its words, as kinds collect from them."""
-    return [(each, cut(each, SPLIT, CUTTER)) for each in documents]
+    return [(each, tokenize(each, SPLIT, CUTTER)) for each in documents]
 
 
 def layer_of(document):
     """The layer that a sample is gold for."""
-    return next((each.name for each in document.layers if each.name != PARTS), MAIN)
+    return next((each.name for each in document.layers if each.name != TEXT_PAIR), MAIN)
 
 
 def make(kind, documents, **options):
     """Make a task of that kind, its labels collected from the documents."""
     chosen = kind.options(**options)
     layer = layer_of(documents[0])
-    collected = kind.collect(chosen, layer, train_of(documents))
-    return kind.make("task", layer, chosen, collected, collected)
+    collected = kind.infer_vocabulary(chosen, layer, train_of(documents))
+    return kind.build("task", layer, chosen, collected, collected)
 
 
 def small(kind, documents):
@@ -81,20 +81,20 @@ class Laid:
 def lay(task, documents, limit=100):
     """Cut documents into units, collate them, lay their gold beside."""
     cuts = [whole for _, whole in train_of(documents)]
-    sizes = Sizes(limit, limit * task.reading.pages)
+    sizes = InstanceLimits(limit, limit * task.reader.max_windows)
     made = [
         unit
         for row, whole in enumerate(cuts)
-        for unit in task.reading.units(row, whole, sizes, cutter)
+        for unit in task.reader.instances(row, whole, sizes, cutter)
     ]
-    gold = {row: task.gold(each, cuts[row]) for row, each in enumerate(documents)}
-    batch, hidden = task.conceal(collate(made, CUTTER, limit), made, CUTTER, 0)
-    return Laid(tuple(made), batch, hidden or task.targets(made, gold))
+    gold = {row: task.encode_gold(each, cuts[row]) for row, each in enumerate(documents)}
+    batch, hidden = task.mask_inputs(collate(made, CUTTER, limit), made, CUTTER, 0)
+    return Laid(tuple(made), batch, hidden or task.collate_targets(made, gold))
 
 
 def head_of(kind, task, seed=1):
     torch.manual_seed(seed)
-    return task.head(Ground(DIM, len(CUTTER.tokenizer.get_vocab()), WIDTH)).eval()
+    return task.build_head(HeadInputSpec(DIM, len(CUTTER.tokenizer.get_vocab()), WIDTH)).eval()
 
 
 def vectors_of(kind, laid):
@@ -102,15 +102,17 @@ def vectors_of(kind, laid):
     if kind.level == PIECES:
         torch.manual_seed(2)
         table = torch.randn(len(CUTTER.tokenizer.get_vocab()), WIDTH)
-        return Vectors(torch.randn(laid.batch.ids.numel(), DIM), table=table)
+        return HeadInputs(torch.randn(laid.batch.input_ids.numel(), DIM), piece_embeddings=table)
     words = [
-        f"{form} {unit.first + row}" for unit in laid.units for row, form in enumerate(unit.forms)
+        f"{form} {unit.first_word + row}"
+        for unit in laid.units
+        for row, form in enumerate(unit.tokens)
     ]
-    aside = laid.batch.aside
+    aside = laid.batch.prompt_layout
     openings = None
-    if aside is not None and aside.openings is not None:
-        openings = _drawn([f"{unit.first} {unit.query} {unit.prompt}" for unit in laid.units])
-    return Vectors(_drawn(words), openings)
+    if aside is not None and aside.cls_rows is not None:
+        openings = _drawn([f"{unit.first_word} {unit.query} {unit.prompt}" for unit in laid.units])
+    return HeadInputs(_drawn(words), openings)
 
 
 def _drawn(said):
@@ -138,15 +140,15 @@ def learn(task, head, vectors, laid, steps=200):
 def predict(task, head, laid, documents, vectors):
     """Predict a batch and lead it back to characters: a document for each."""
     cuts = [whole for _, whole in train_of(documents)]
-    told = {row: task.told(each, cuts[row]) for row, each in enumerate(documents)}
+    told = {row: task.encode_given(each, cuts[row]) for row, each in enumerate(documents)}
     known = any(each is not None for each in told.values())
-    given = task.targets(laid.units, told) if known else None
+    given = task.collate_targets(laid.units, told) if known else None
     found = [[] for _ in documents]
     answers = task.predict(head, vectors, laid.batch, laid.units, given)
     for unit, each in zip(laid.units, answers, strict=True):
         found[unit.document].append((unit, each))
     return [
-        document.bare((PARTS,)).with_layer(task.write(document, mine, counter()))
+        document.unannotated((TEXT_PAIR,)).with_layer(task.to_layer(document, mine, counter()))
         for document, mine in zip(documents, found, strict=True)
     ]
 

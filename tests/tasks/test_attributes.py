@@ -6,15 +6,24 @@ import pytest
 import torch
 from sample_batches import CUTTER, SPLIT
 
-from spanloom.data.batches import collate
-from spanloom.data.units import Sizes, cut
-from spanloom.document import Argument, Attribute, Document, Event, Layer, Relation, Span, content
+from spanloom.annotation import attributes
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits, tokenize
+from spanloom.document import (
+    Argument,
+    Attribute,
+    Document,
+    Event,
+    Layer,
+    Relation,
+    Span,
+    comparable,
+)
 from spanloom.formats.brat.ids import FreshIds
-from spanloom.forms import attributes
-from spanloom.nn.attributes import Slots
+from spanloom.nn.attributes import AttributeSizes
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
 
 GOLD = Document(
     "Mix the warm buffer .\nDo not add cells .\nMix water .",
@@ -50,20 +59,20 @@ GOLD = Document(
 
 def made(document=GOLD, **options):
     kind = load("relations")
-    chosen = kind.options(size=16, dropout=0.0, **options)
-    whole = cut(document, SPLIT, CUTTER)
-    collected = json.loads(json.dumps(kind.collect(chosen, "main", [(document, whole)])))
-    return kind.make("task", "main", chosen, collected, collected), whole
+    chosen = kind.options(hidden_size=16, dropout=0.0, **options)
+    whole = tokenize(document, SPLIT, CUTTER)
+    collected = json.loads(json.dumps(kind.infer_vocabulary(chosen, "main", [(document, whole)])))
+    return kind.build("task", "main", chosen, collected, collected), whole
 
 
 def laid(task, whole, document=GOLD):
-    units = list(task.reading.units(0, whole, Sizes(100, 100), None))
-    targets = task.targets(units, {0: task.gold(document, whole)})
+    units = list(task.reader.instances(0, whole, InstanceLimits(100, 100), None))
+    targets = task.collate_targets(units, {0: task.encode_gold(document, whole)})
     return units, collate(units, CUTTER, 100), targets
 
 
 def test_each_attribute_is_one_of_spans_of_events_or_of_relations():
-    scheme = made()[0].inventory.attributes
+    scheme = made()[0].vocabulary.attributes
     assert scheme.spans == {"Amount": ("high", "low"), "Negated": ("",)}
     assert scheme.relations == {"Sure": ("no",)}
     assert scheme.events == {"Negated"}
@@ -72,14 +81,24 @@ def test_each_attribute_is_one_of_spans_of_events_or_of_relations():
 def test_targets_have_a_value_a_span_and_a_pair():
     task, whole = made()
     _, _, targets = laid(task, whole)
-    assert targets.values.tolist() == [[0, 0], [0, 0], [2, 0], [0, 1], [0, 0], [0, 0], [1, 0]]
-    said = dict(zip(map(tuple, targets.pairs.tolist()), targets.pair_values.tolist(), strict=True))
+    assert targets.attribute_values.tolist() == [
+        [0, 0],
+        [0, 0],
+        [2, 0],
+        [0, 1],
+        [0, 0],
+        [0, 0],
+        [1, 0],
+    ]
+    said = dict(
+        zip(map(tuple, targets.pairs.tolist()), targets.pair_attribute_values.tolist(), strict=True)
+    )
     assert [values for values in said.values() if values != [0]] == [[1]]
     assert len(said) == 4
 
 
 def test_an_unknown_value_is_no_loss():
-    slots = Slots((3, 2))
+    slots = AttributeSizes((3, 2))
     scores = torch.randn(2, 5, requires_grad=True)
     slots.loss(scores, torch.tensor([[-1, 1], [2, -1]])).backward()
     assert (scores.grad[0, :3] == 0).all()
@@ -92,26 +111,29 @@ def test_an_unknown_value_is_no_loss():
 
 @pytest.mark.parametrize("given", [False, True])
 def test_one_batch_overfits_and_decodes_to_gold(given):
-    task, whole = made(given=given)
+    task, whole = made(gold_spans=given)
     units, batch, targets = laid(task, whole)
     torch.manual_seed(3)
-    head, vectors = task.head(Ground(16)), Vectors(torch.randn(len(whole.words), 16))
+    head, vectors = (
+        task.build_head(HeadInputSpec(16)),
+        HeadInputs(torch.randn(len(whole.words), 16)),
+    )
     optimiser = torch.optim.Adam(head.parameters(), lr=0.02)
     for _ in range(120):
         optimiser.zero_grad()
         losses = task.loss(head, vectors, batch, targets)
-        assert tuple(losses) == task.learns
+        assert tuple(losses) == task.loss_names
         sum(each.total for each in losses.values()).backward()
         optimiser.step()
     with torch.inference_mode():
         found = list(task.predict(head.eval(), vectors, batch, units, targets if given else None))
-    layer = task.write(GOLD, list(zip(units, found, strict=True)), FreshIds(()))
+    layer = task.to_layer(GOLD, list(zip(units, found, strict=True)), FreshIds(()))
     kept = GOLD["main"].attributes if not given else GOLD["main"].attributes[-1:]
     assert {(each.label, each.value) for each in layer.attributes} == {
         (each.label, each.value) for each in kept
     }
     if not given:
-        assert content(GOLD.bare().with_layer(layer)) == content(GOLD)
+        assert comparable(GOLD.unannotated().with_layer(layer)) == comparable(GOLD)
 
 
 def test_numbers_and_what_says_something_else_are_no_attributes():

@@ -7,7 +7,7 @@ from spanloom.document import Document, Layer, Relation, Span
 from spanloom.tasks import load
 
 KIND = load("coreference")
-TASK = make(KIND, [KIND.sample])
+TASK = make(KIND, [KIND.example])
 TEXT = "abcdefghi"  # each letter is a mention
 
 
@@ -21,7 +21,7 @@ def document(*clusters):
 
 def test_the_example_of_the_scorers_authors():
     """Pradhan et al. (2014), section 4, worked out by hand, to two digits."""
-    report = TASK.measure([document("abc", "defg")], [document("ab", "cd", "fghi")])
+    report = TASK.compute_metrics([document("abc", "defg")], [document("ab", "cd", "fghi")])
     found = report.clusters
     ratios = [
         (each.recall, each.precision, each.f1) for each in (found.muc, found.b_cubed, found.ceaf_e)
@@ -31,20 +31,22 @@ def test_the_example_of_the_scorers_authors():
         (0.42, 0.50, 0.45),
         (0.65, 0.43, 0.52),
     ]
-    figures = TASK.figures(report)
-    assert tuple(figures) == TASK.watched
+    figures = TASK.metrics(report)
+    assert tuple(figures) == TASK.metric_names
     assert next(iter(figures.values())) == pytest.approx(sum(row[2] for row in ratios) / 3)
     assert figures["spans"] == 1.0
 
 
 def test_whom_a_mention_is_linked_to_is_no_matter():
     gold, other = document("abc", "defg"), document("bca", "gedf")
-    assert set(TASK.figures(TASK.measure([gold], [other])).values()) == {1.0}
+    assert set(TASK.metrics(TASK.compute_metrics([gold], [other])).values()) == {1.0}
 
 
 def test_the_interval_of_a_report_is_that_of_the_first_figure():
     gold = document("abc", "defg")
-    told = TASK.measure([gold], [document("ab", "cd", "fghi")]).to_json()
-    first = TASK.figures(TASK.measure([gold], [document("ab", "cd", "fghi")]))[TASK.watched[0]]
+    told = TASK.compute_metrics([gold], [document("ab", "cd", "fghi")]).to_json()
+    first = TASK.metrics(TASK.compute_metrics([gold], [document("ab", "cd", "fghi")]))[
+        TASK.metric_names[0]
+    ]
     assert told["f1_interval"]["low"] == pytest.approx(first)
     assert told["f1_interval"]["high"] == pytest.approx(first)

@@ -19,15 +19,15 @@ from sample_batches import (
     vectors_of,
 )
 
-from spanloom.document import Document, Layer, content
+from spanloom.annotation.text_pairs import TEXT_PAIR
+from spanloom.document import Document, Layer, comparable
 from spanloom.errors import NameNotFound
-from spanloom.forms.parts import PARTS
-from spanloom.model.folder import collectable
+from spanloom.model.serialization import is_valid_vocabulary
 from spanloom.tasks import load, names
 
 EVERY = pytest.mark.parametrize("name", names())
 ANNOTATING = pytest.mark.parametrize(
-    "name", [name for name in names() if make(load(name), [load(name).sample]).annotates]
+    "name", [name for name in names() if make(load(name), [load(name).example]).predicts]
 )
 
 
@@ -35,28 +35,28 @@ ANNOTATING = pytest.mark.parametrize(
 def learnt(name):
     """Kind, task, a head that knows the sample by heart, and its losses."""
     kind = load(name)
-    task = small(kind, [kind.sample])
-    laid = lay(task, [kind.sample])
+    task = small(kind, [kind.example])
+    laid = lay(task, [kind.example])
     head, vectors = head_of(kind, task), vectors_of(kind, laid)
     return kind, task, head, learn(task, head, vectors, laid)
 
 
 def _blank(document):
     """The document with its gold layer empty."""
-    return document.bare((PARTS,)).with_layer(Layer(layer_of(document)))
+    return document.unannotated((TEXT_PAIR,)).with_layer(Layer(layer_of(document)))
 
 
 def _said(documents):
-    return [content(each) for each in documents]
+    return [comparable(each) for each in documents]
 
 
 @ANNOTATING
 def test_gold_measures_one_against_itself(name):
-    gold = [load(name).sample]
+    gold = [load(name).example]
     task = make(load(name), gold)
-    report = task.measure(gold, gold)
-    figures = task.figures(report)
-    assert tuple(figures) == task.watched
+    report = task.compute_metrics(gold, gold)
+    figures = task.metrics(report)
+    assert tuple(figures) == task.metric_names
     assert set(figures.values()) == {1.0}
     assert json.loads(json.dumps(report.to_json()))
     assert report.to_table()
@@ -64,11 +64,11 @@ def test_gold_measures_one_against_itself(name):
 
 @ANNOTATING
 def test_nothing_measures_less_than_gold(name):
-    gold = [load(name).sample]
+    gold = [load(name).example]
     task = make(load(name), gold)
-    for nothing in (gold[0].bare((PARTS,)), _blank(gold[0])):
-        figures = task.figures(task.measure(gold, [nothing]))
-        assert tuple(figures) == task.watched
+    for nothing in (gold[0].unannotated((TEXT_PAIR,)), _blank(gold[0])):
+        figures = task.metrics(task.compute_metrics(gold, [nothing]))
+        assert tuple(figures) == task.metric_names
         assert all(0 <= value < 1 for value in figures.values())
 
 
@@ -76,7 +76,7 @@ def test_nothing_measures_less_than_gold(name):
 @pytest.mark.parametrize("seed", range(3))
 def test_gold_never_reaches_the_answer(name, seed):
     kind = load(name)
-    gold, task = [kind.sample], small(kind, [kind.sample])
+    gold, task = [kind.example], small(kind, [kind.example])
     laid, head = lay(task, gold), head_of(kind, task, seed)
     vectors = vectors_of(kind, laid)
     told = predict(task, head, laid, gold, vectors)
@@ -84,7 +84,13 @@ def test_gold_never_reaches_the_answer(name, seed):
     assert _said(told) == _said(untold)
 
 
-GIVEN = [name for name in names() if "given" in load(name).options.model_fields]
+GOLD_INPUTS = ("gold_spans", "gold_predicates", "gold_mentions")
+GIVEN = {
+    name: option
+    for name in names()
+    for option in GOLD_INPUTS
+    if option in load(name).options.model_fields
+}
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -92,15 +98,17 @@ GIVEN = [name for name in names() if "given" in load(name).options.model_fields]
 def test_gold_never_reaches_the_answer_where_some_of_it_is_given(name, seed):
     kind = load(name)
     known = kind.options.model_fields
-    task = make(kind, [kind.sample], given=True, **{k: SMALL[k] for k in SMALL if k in known})
-    bared, head = task.bared(kind.sample), head_of(kind, task, seed)
-    layer = kind.sample[task.layer]
-    strange = kind.sample.with_layer(
+    task = make(
+        kind, [kind.example], **{GIVEN[name]: True}, **{k: SMALL[k] for k in SMALL if k in known}
+    )
+    bared, head = task.without_gold(kind.example), head_of(kind, task, seed)
+    layer = kind.example[task.layer]
+    strange = kind.example.with_layer(
         replace(layer, spans=tuple(replace(span, label=f"{span.label}x") for span in layer.spans))
     )
     laid = lay(task, [bared])
     vectors = vectors_of(kind, laid)
-    assert _said(predict(task, head, laid, [kind.sample], vectors)) == _said(
+    assert _said(predict(task, head, laid, [kind.example], vectors)) == _said(
         predict(task, head, laid, [bared], vectors)
     )
     assert predict(task, head, laid, [strange], vectors)  # labels that train lacks are no error
@@ -109,10 +117,10 @@ def test_gold_never_reaches_the_answer_where_some_of_it_is_given(name, seed):
 @EVERY
 def test_every_parameter_of_a_head_learns(name):
     kind = load(name)
-    task = small(kind, [kind.sample])
-    laid, head = lay(task, [kind.sample]), head_of(kind, task).train()
+    task = small(kind, [kind.example])
+    laid, head = lay(task, [kind.example]), head_of(kind, task).train()
     losses = task.loss(head, vectors_of(kind, laid), laid.batch, laid.targets)
-    assert tuple(losses) == task.learns
+    assert tuple(losses) == task.loss_names
     assert all(torch.isfinite(each.total) and each.count > 0 for each in losses.values())
     sum(each.total for each in losses.values()).backward()
     assert [key for key, each in head.named_parameters() if each.grad is None] == []
@@ -127,18 +135,18 @@ def test_one_batch_overfits(name):
 @ANNOTATING
 def test_what_was_learnt_by_heart_decodes_to_gold(name):
     kind, task, head, _ = learnt(name)
-    gold = [kind.sample]
+    gold = [kind.example]
     laid = lay(task, gold)
     found = predict(task, head, laid, gold, vectors_of(kind, laid))
-    assert set(task.figures(task.measure(gold, found)).values()) == {1.0}
-    assert [layer.name for layer in found[0].bare([task.layer]).layers] == [task.layer]
+    assert set(task.metrics(task.compute_metrics(gold, found)).values()) == {1.0}
+    assert [layer.name for layer in found[0].unannotated([task.layer]).layers] == [task.layer]
 
 
 @ANNOTATING
 @pytest.mark.parametrize("limit", [1, 6, 100])
 def test_documents_are_told_apart_in_one_batch_whatever_the_windows(name, limit):
     kind, task, head, _ = learnt(name)
-    one = kind.sample
+    one = kind.example
     other = Document(
         "Bob slept .\n\nAdd 5 ml .", (Layer(task.layer),), "other", queries=one.queries
     )
@@ -154,12 +162,12 @@ def test_documents_are_told_apart_in_one_batch_whatever_the_windows(name, limit)
 @ANNOTATING
 def test_a_document_without_words_is_no_error(name):
     kind, task, head, _ = learnt(name)
-    empty = Document("", (Layer(task.layer),), "empty", queries=kind.sample.queries)
-    documents = [empty, kind.sample, empty]
+    empty = Document("", (Layer(task.layer),), "empty", queries=kind.example.queries)
+    documents = [empty, kind.example, empty]
     laid = lay(task, documents)
     found = predict(task, head, laid, documents, vectors_of(kind, laid))
-    laid = lay(task, [kind.sample])
-    alone = predict(task, head, laid, [kind.sample], vectors_of(kind, laid))
+    laid = lay(task, [kind.example])
+    alone = predict(task, head, laid, [kind.example], vectors_of(kind, laid))
     assert _said(found[1:2]) == _said(alone)
     assert _said(found[:1]) == _said(found[2:])
 
@@ -167,29 +175,29 @@ def test_a_document_without_words_is_no_error(name):
 @EVERY
 def test_what_was_collected_comes_back_from_plain_data(name):
     kind = load(name)
-    chosen, layer = kind.options(), layer_of(kind.sample)
-    collected = kind.collect(chosen, layer, train_of([kind.sample]))
+    chosen, layer = kind.options(), layer_of(kind.example)
+    collected = kind.infer_vocabulary(chosen, layer, train_of([kind.example]))
     again = json.loads(json.dumps(collected))
     assert again == collected
-    task = kind.make("task", layer, chosen, collected, collected)
-    assert kind.make("task", layer, chosen, again, again) == task
+    task = kind.build("task", layer, chosen, collected, collected)
+    assert kind.build("task", layer, chosen, again, again) == task
     assert (task.name, task.layer) == ("task", layer)
-    assert [key for key, value in collected.items() if not collectable(value)] == []
+    assert [key for key, value in collected.items() if not is_valid_vocabulary(value)] == []
 
 
 @EVERY
 def test_tasks_that_share_a_head_make_the_same_one(name):
     kind = load(name)
-    if kind.unite is None:
+    if kind.merge_vocabularies is None:
         return
-    chosen, layer = kind.options(), layer_of(kind.sample)
-    collected = kind.collect(chosen, layer, train_of([kind.sample]))
-    united = kind.unite([collected, collected])
+    chosen, layer = kind.options(), layer_of(kind.example)
+    collected = kind.infer_vocabulary(chosen, layer, train_of([kind.example]))
+    united = kind.merge_vocabularies([collected, collected])
     assert json.loads(json.dumps(united)) == united
     assert kind.family
     heads = [
-        head_of(kind, kind.make("task", layer, chosen, collected, each))
-        for each in (united, kind.unite([united]))
+        head_of(kind, kind.build("task", layer, chosen, collected, each))
+        for each in (united, kind.merge_vocabularies([united]))
     ]
     one, two = ({key: each.shape for key, each in h.state_dict().items()} for h in heads)
     assert one == two

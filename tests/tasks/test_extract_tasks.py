@@ -11,25 +11,27 @@ from flat_bench import PIECES, SPLIT, answer, collect, cuts, lay, learn, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.queries import answer_layer, answers
+from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.config import recipe as recipes
-from spanloom.config.options import options as checked
-from spanloom.config.yaml import Where
-from spanloom.data.units import Sizes, prompt
-from spanloom.document import Attribute, Document, Layer, Query, Span, content
+from spanloom.config.options import validate_options as checked
+from spanloom.config.yaml import SourceLocation
+from spanloom.data.instances import InstanceLimits, tokenize_prompt
+from spanloom.document import Attribute, Document, Layer, Query, Span, comparable
 from spanloom.errors import DataError, RecipeError
 from spanloom.formats import jsonl
 from spanloom.formats.brat.ids import FreshIds, fresh_ids
-from spanloom.forms.parts import PARTS, joined, judge, judged
-from spanloom.forms.queries import answered, answers
-from spanloom.model import folder
-from spanloom.nn.extract import Extract
+from spanloom.model import serialization
+from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
-from spanloom.tasks.number import Buckets
-from spanloom.tensors import Vectors
-from spanloom.training.start import fresh, train
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks.extractive_regression import NumberScale
+from spanloom.tensors import HeadInputs
+from spanloom.training.train import fresh, train
 
-QUESTION, CHOICE, NUMBER = (load(name) for name in ("question", "choice", "number"))
+QUESTION, CHOICE, NUMBER = (
+    load(name) for name in ("extractive_qa", "extractive_classification", "extractive_regression")
+)
 SURE = 40.0
 TEXT = "Ada met Bob\nin old London"
 
@@ -42,20 +44,20 @@ def asking(*said, text=TEXT, name="d", layer="main"):
         for row, alternatives in enumerate(said)
         for each in alternatives
     ]
-    return Document(text, (answered(layer, found, FreshIds(())),), name, queries=queries)
+    return Document(text, (answer_layer(layer, found, FreshIds(())),), name, queries=queries)
 
 
 def told(document, label, value=None, layer="main"):
-    return document.with_layer(judge(document, layer, label, value, fresh_ids(document)))
+    return document.with_layer(classify(document, layer, label, value, fresh_ids(document)))
 
 
 def knowing(laid):
     """A head and vectors that say gold: words and openings are their own scores."""
-    head = Extract(2, 0.0)
+    head = StartEndScorer(2, 0.0)
     with torch.no_grad():
         head.score.weight.copy_(torch.eye(2))
-    rows, size = SURE * laid.targets.rows, int(laid.batch.units[-1, 1])
-    return head, Vectors(rows[:size], rows[size:])
+    rows, size = SURE * laid.targets.rows, int(laid.batch.instances[-1, 1])
+    return head, HeadInputs(rows[:size], rows[size:])
 
 
 def recalled(task, documents, limit=100):
@@ -66,20 +68,20 @@ def recalled(task, documents, limit=100):
 
 def random(laid, dim=16, seed=2):
     torch.manual_seed(seed)
-    return Vectors(
-        torch.randn(int(laid.batch.units[-1, 1]), dim), torch.randn(len(laid.units), dim)
+    return HeadInputs(
+        torch.randn(int(laid.batch.instances[-1, 1]), dim), torch.randn(len(laid.units), dim)
     )
 
 
 def untrained(task, dim=16):
     torch.manual_seed(1)
-    return task.head(Ground(dim))
+    return task.build_head(HeadInputSpec(dim))
 
 
 def said(document, layer="main"):
     """What answers each query."""
     found = answers(document, layer).items()
-    return {query: [document.cover(span) for span in spans] for query, spans in found}
+    return {query: [document.text_of(span) for span in spans] for query, spans in found}
 
 
 # questions
@@ -91,7 +93,7 @@ def test_perfect_scores_answer_every_query_as_gold_does(limit):
     task = make(QUESTION, gold)
     found = recalled(task, gold, limit)
     assert [said(each) for each in found] == [said(each) for each in gold]
-    assert task.figures(task.measure(gold, found)) == {"f1": 1.0, "exact": 1.0}
+    assert task.metrics(task.compute_metrics(gold, found)) == {"f1": 1.0, "exact": 1.0}
     assert all(0 <= span.score <= 1 for each in found for span in each["main"].spans)
 
 
@@ -103,19 +105,19 @@ def test_one_of_two_right_answers_is_given():
 
 
 def test_one_batch_is_learnt_by_heart():
-    gold = [QUESTION.sample, asking(["Bob"], [], ["old"], name="e")]
+    gold = [QUESTION.example, asking(["Bob"], [], ["old"], name="e")]
     task = make(QUESTION, gold, dropout=0.0)
     laid = lay(task, gold)
     vectors, head = random(laid, dim=64), untrained(task, dim=64)
     losses = learn(task, head, vectors, laid)
-    assert list(losses) == list(task.learns)
+    assert list(losses) == list(task.loss_names)
     assert all(each.count == 5 and each.total.item() < 0.1 for each in losses.values())
     found = answer(task, head, laid, vectors)
-    assert task.measure(gold, found).exact == 1
+    assert task.compute_metrics(gold, found).exact == 1
 
 
 def gold_of(task, document):
-    return task.gold(document, cuts([document])[0]).answers
+    return task.encode_gold(document, cuts([document])[0]).answers
 
 
 def spanned(*fragments, text=TEXT):
@@ -139,7 +141,7 @@ def spanned(*fragments, text=TEXT):
     ],
 )
 def test_answers_stand_on_word_borders_in_one_piece(fragments, known):
-    task = make(QUESTION, [QUESTION.sample])
+    task = make(QUESTION, [QUESTION.example])
     assert gold_of(task, spanned(*fragments)) == (known,)
 
 
@@ -149,9 +151,9 @@ def test_a_query_whose_answers_words_cannot_express_teaches_nothing():
     laid = lay(task, [lost, plain])
     losses = task.loss(untrained(task), random(laid), laid.batch, laid.targets)
     assert [each.count for each in losses.values()] == [2, 2]
-    gold = {row: task.gold(each, cuts([each])[0]) for row, each in enumerate((lost, plain))}
+    gold = {row: task.encode_gold(each, cuts([each])[0]) for row, each in enumerate((lost, plain))}
     assert [len(each) for each in gold.values()] == [0, 2]
-    (line,) = task.remarks([], [], gold)
+    (line,) = task.coverage_notes([], [], gold)
     assert "2 documents, 2 queries to learn from (1 without an answer), 1 others" in line
 
 
@@ -159,14 +161,16 @@ def test_an_answer_outside_a_unit_is_no_answer_there():
     document = asking(["London"], ["Ada"])
     task = make(QUESTION, [document])
     whole = cuts([document])[0]
-    (one, two) = task.reading.units(
-        0, whole, Sizes(99, 99), lambda text: prompt(text, SPLIT, PIECES)
+    (one, two) = task.reader.instances(
+        0, whole, InstanceLimits(99, 99), lambda text: tokenize_prompt(text, SPLIT, PIECES)
     )
     rest = [
-        replace(each, first=3, words=each.words[3:], forms=each.forms[3:], pieces=each.pieces[3:])
+        replace(
+            each, first_word=3, words=each.words[3:], tokens=each.tokens[3:], pieces=each.pieces[3:]
+        )
         for each in (one, two)
     ]
-    rows = task.targets(rest, {0: task.gold(document, whole)}).rows
+    rows = task.collate_targets(rest, {0: task.encode_gold(document, whole)}).rows
     assert rows.nonzero().tolist() == [[2, 0], [2, 1], [7, 0], [7, 1]]
 
 
@@ -178,11 +182,11 @@ def test_an_answer_outside_a_unit_is_no_answer_there():
 )
 def test_the_best_span_is_given_where_it_beats_none_by_the_threshold(scores, widest, threshold):
     document = asking([])
-    task = make(QUESTION, [document], widest=widest, threshold=threshold)
+    task = make(QUESTION, [document], max_answer_length=widest, no_answer_threshold=threshold)
     laid = lay(task, [document])
     head, vectors = knowing(laid)
     rows = torch.tensor(scores, dtype=torch.float32).view(7, 2)
-    vectors = Vectors(rows[:6], rows[6:])
+    vectors = HeadInputs(rows[:6], rows[6:])
     (found,) = task.predict(head, vectors, laid.batch, laid.units, None)
     spans = {
         (a, b): float(rows[a, 0] + rows[b - 1, 1] - rows[6].sum())
@@ -220,23 +224,23 @@ def reviews(*labels):
 def test_labels_are_read_as_words_or_as_the_options_say():
     gold = reviews("not-good", "so_so", "-")
     units = lay(make(CHOICE, gold), gold).units
-    assert units[0].forms == ("-", "not", "good", "so", "so")
+    assert units[0].tokens == ("-", "not", "good", "so", "so")
     assert units[0].choices == ((0, 1), (1, 3), (3, 5))
-    assert units[0].prompt.forms == ("The", "film", "is", "0", ".")
+    assert units[0].prompt.tokens == ("The", "film", "is", "0", ".")
     texts = {"not-good": "it is bad", "fine": "it is fine"}
-    task = make(CHOICE, gold, choices=texts)
+    task = make(CHOICE, gold, verbalizer=texts)
     assert task.labels == ("-", "fine", "not-good", "so_so")
     forms = ("-", *"it is fine".split(), *"it is bad".split(), "so", "so")
-    assert lay(task, gold).units[0].forms == forms
+    assert lay(task, gold).units[0].tokens == forms
 
 
 def test_choices_of_blanks_are_refused():
-    with pytest.raises(RecipeError, match="choices.a"):
-        checked(CHOICE.options, {"choices": {"a": " "}}, Where())
+    with pytest.raises(RecipeError, match="verbalizer.a"):
+        checked(CHOICE.options, {"verbalizer": {"a": " "}}, SourceLocation())
 
 
 def pairs(*labels, value=None):
-    made = [joined(str(row), f"It rains {row} .", "It is\nwet .") for row in range(len(labels))]
+    made = [join_texts(str(row), f"It rains {row} .", "It is\nwet .") for row in range(len(labels))]
     return [told(each, label, value) for each, label in zip(made, labels, strict=True)]
 
 
@@ -245,21 +249,21 @@ def pairs(*labels, value=None):
 def test_perfect_scores_say_the_gold_label(gold, limit):
     task = make(CHOICE, gold)
     found = recalled(task, gold, limit)
-    report = task.measure(gold, found)
-    assert task.figures(report) == {"accuracy": 1.0, "macro": 1.0, "matthews": 1.0}
-    assert tuple(task.figures(report)) == task.watched
-    assert task.inputs == ((PARTS,) if gold[0].has(PARTS) else ())
+    report = task.compute_metrics(gold, found)
+    assert task.metrics(report) == {"accuracy": 1.0, "macro": 1.0, "matthews": 1.0}
+    assert tuple(task.metrics(report)) == task.metric_names
+    assert task.inputs == ((TEXT_PAIR,) if gold[0].has_layer(TEXT_PAIR) else ())
     with_parts = [
-        each.with_layer(one[PARTS]) if one.has(PARTS) else each
+        each.with_layer(one[TEXT_PAIR]) if one.has_layer(TEXT_PAIR) else each
         for one, each in zip(gold, found, strict=True)
     ]
-    assert [content(each) for each in with_parts] == [content(each) for each in gold]
+    assert [comparable(each) for each in with_parts] == [comparable(each) for each in gold]
 
 
 def test_the_first_of_two_parts_stands_before_the_choices_and_the_second_ahead_of_all():
     (unit,) = lay(make(CHOICE, pairs("no")), pairs("no")).units
-    assert unit.forms == ("It", "rains", "0", ".", "no")
-    assert unit.prompt.forms == ("It", "is", "wet", ".")
+    assert unit.tokens == ("It", "rains", "0", ".", "no")
+    assert unit.prompt.tokens == ("It", "is", "wet", ".")
     assert unit.choices == ((4, 5),)
 
 
@@ -270,17 +274,17 @@ def test_a_long_text_says_what_its_stretches_say_on_average():
     laid = lay(task, gold[:1], limit=7)
     assert len(laid.units) == 2
     vectors, head = random(laid, seed=5), untrained(task).eval()
-    scores = head(vectors.words, vectors.openings)[:4].detach()  # each word is a choice
+    scores = head(vectors.word_vectors, vectors.cls_vectors)[:4].detach()  # each word is a choice
     chances = scores.sum(1).view(2, 2).softmax(-1).mean(0)
     (found,) = answer(task, head, laid, vectors)
-    assert judged(found, "main").label == task.labels[int(chances.argmax())]
+    assert classification_of(found, "main").label == task.labels[int(chances.argmax())]
     assert found["main"].spans[0].score == pytest.approx(float(chances.max()))
 
 
 def test_labels_that_train_never_had_teach_nothing_and_are_told():
     train, dev = reviews("good", "bad"), reviews("fine", "good")
     task = make(CHOICE, train)
-    assert task.unknown([*train, *dev]) == {"fine"}
+    assert task.unseen_labels([*train, *dev]) == {"fine"}
     laid = lay(task, dev)
     losses = task.loss(untrained(task), random(laid), laid.batch, laid.targets)
     assert losses["start"].count == 1
@@ -292,8 +296,8 @@ def test_nothing_is_said_of_no_text_or_learnt_from_no_label():
     laid = lay(task, silent)
     assert not laid.targets.rows.any()
     one, two = answer(task, untrained(task), laid, random(laid))
-    assert judged(one, "main") is None
-    assert judged(two, "main").label in task.labels
+    assert classification_of(one, "main") is None
+    assert classification_of(two, "main").label in task.labels
 
 
 # numbers
@@ -319,13 +323,13 @@ def rated(*values, label="likeness"):
 )
 def test_the_range_is_that_of_train_in_round_steps(values, low, high, step):
     found = collect(NUMBER, rated(*values))
-    assert [found[key] for key in ("low", "high", "step")] == pytest.approx([low, high, step])
+    assert [found[key] for key in ("min", "max", "step")] == pytest.approx([low, high, step])
     assert found["label"] == "likeness"
 
 
 def test_numbers_are_written_as_in_the_paper():
     task = make(NUMBER, rated(0.0, 5.0))
-    said = task.reading.shape.choices
+    said = task.reader.reader.choices
     assert said[:5] == ("0.0", "0.25", "0.5", "0.75", "1.0")
     assert (said[-1], len(said)) == ("5.0", 21)
 
@@ -336,7 +340,7 @@ FINITE = st.floats(-1e6, 1e6).map(lambda each: round(each, 3))
 @given(st.lists(FINITE, min_size=1, max_size=6))
 def test_every_number_of_train_has_a_bucket_within_half_a_step(values):
     found = collect(NUMBER, rated(*values))
-    buckets = Buckets(found["low"], found["high"], found["step"])
+    buckets = NumberScale(found["min"], found["max"], found["step"])
     assert 1 <= len(buckets) <= 23
     every = [buckets.value(row) for row in range(len(buckets))]
     assert every == sorted(set(every))
@@ -348,13 +352,13 @@ def test_every_number_of_train_has_a_bucket_within_half_a_step(values):
 
 
 def test_options_say_range_and_step():
-    task = make(NUMBER, rated(1.0, 9.0), low=0, high=2, step=0.5)
-    assert task.reading.shape.choices == ("0.0", "0.5", "1.0", "1.5", "2.0")
+    task = make(NUMBER, rated(1.0, 9.0), min=0, max=2, step=0.5)
+    assert task.reader.reader.choices == ("0.0", "0.5", "1.0", "1.5", "2.0")
     (one,) = recalled(task, rated(9.0))
-    assert judged(one, "main").value == 2
+    assert classification_of(one, "main").value == 2
     with pytest.raises(RecipeError, match="expected low below high"):
-        checked(NUMBER.options, {"low": 2, "high": 2}, Where())
-    for options, told in (({"step": 1e-5}, "at most 200 steps"), ({"low": 20}, "20.0 and 9.0")):
+        checked(NUMBER.options, {"min": 2, "max": 2}, SourceLocation())
+    for options, told in (({"step": 1e-5}, "at most 200 steps"), ({"min": 20}, "20.0 and 9.0")):
         with pytest.raises(DataError, match=f"numbers of layer 'main': expected .*{told}"):
             make(NUMBER, rated(1.0, 9.0), **options)
 
@@ -362,7 +366,7 @@ def test_options_say_range_and_step():
 @pytest.mark.parametrize("bad", [(0, 1, 0), (1, 0, 1), (0, 1e9, 1), (0, math.nan, 1), (0, 1, -1)])
 def test_buckets_without_sense_are_refused(bad):
     with pytest.raises(ValueError, match="at most 200 steps"):
-        Buckets(*bad)
+        NumberScale(*bad)
 
 
 def test_numbers_that_differ_beyond_all_range_are_refused():
@@ -377,16 +381,16 @@ def test_numbers_that_differ_beyond_all_range_are_refused():
 def test_perfect_scores_say_the_gold_number(gold):
     task = make(NUMBER, gold)
     found = recalled(task, gold)
-    report = task.measure(gold, found)
+    report = task.compute_metrics(gold, found)
     assert report.squared_error == 0
-    assert task.figures(report) == pytest.approx({"pearson": 1, "spearman": 1})
-    assert tuple(task.figures(report)) == task.watched
+    assert task.metrics(report) == pytest.approx({"pearson": 1, "spearman": 1})
+    assert tuple(task.metrics(report)) == task.metric_names
 
 
 def test_a_label_without_a_number_teaches_nothing():
     gold = [*rated(1.0, 2.0), told(Document("other", name="z"), "likeness")]
     task = make(NUMBER, gold)
-    assert len(task.gold(gold[2], cuts(gold)[2])) == 0
+    assert len(task.encode_gold(gold[2], cuts(gold)[2])) == 0
 
 
 # all three
@@ -397,21 +401,21 @@ EVERY = pytest.mark.parametrize("kind", [QUESTION, CHOICE, NUMBER])
 
 @EVERY
 def test_gold_never_reaches_the_answer(kind):
-    gold = [kind.sample]
-    blank = [kind.sample.bare([PARTS]).with_layer(Layer("main"))]
+    gold = [kind.example]
+    blank = [kind.example.unannotated([TEXT_PAIR]).with_layer(Layer("main"))]
     task = make(kind, gold)
     found = []
     for documents in (gold, blank):
         laid = lay(task, documents)
         found.append(answer(task, untrained(task), laid, random(laid)))
-    assert [content(each) for each in found[0]] == [content(each) for each in found[1]]
+    assert [comparable(each) for each in found[0]] == [comparable(each) for each in found[1]]
 
 
 @EVERY
 def test_the_head_knows_nothing_of_the_task(kind):
-    task = make(kind, [kind.sample])
-    assert [each.shape for each in task.head(Ground(5)).parameters()] == [(2, 5)]
-    assert kind.unite([{}, {}]) == {}
+    task = make(kind, [kind.example])
+    assert [each.shape for each in task.build_head(HeadInputSpec(5)).parameters()] == [(2, 5)]
+    assert kind.merge_vocabularies([{}, {}]) == {}
     assert kind.family == "extract"
 
 
@@ -430,10 +434,14 @@ def corpus(place):
             queries = tuple(Query(*each) for each in ask)
             made = Document(text, (), f"{split}{row}", queries=queries)
             end = at + len(WORDS[4 + row % 4])
-            made = made.with_layer(answered("answers", [("Q1", ((at, end),), None)], FreshIds(())))
-            made = made.with_layer(judge(made, "heat", f"is-{warm}", None, fresh_ids(made)))
+            made = made.with_layer(
+                answer_layer("answers", [("Q1", ((at, end),), None)], FreshIds(()))
+            )
+            made = made.with_layer(classify(made, "heat", f"is-{warm}", None, fresh_ids(made)))
             texts.append(made)
-            pair = joined(f"{split}{row}", f"mix {warm} .", f"add {warm}" + " tube" * water + " .")
+            pair = join_texts(
+                f"{split}{row}", f"mix {warm} .", f"add {warm}" + " tube" * water + " ."
+            )
             couples.append(told(pair, "tubes", float(water), layer="tubes"))
         for name, documents in (("texts", texts), ("couples", couples)):
             (place / name).mkdir(parents=True, exist_ok=True)
@@ -441,9 +449,9 @@ def corpus(place):
 
 
 TASKS = {
-    "ask": {"data": "texts", "kind": "question", "layer": "answers"},
-    "heat": {"data": "texts", "kind": "choice", "layer": "heat"},
-    "tubes": {"data": "couples", "kind": "number", "layer": "tubes", "step": 1.0},
+    "ask": {"data": "texts", "kind": "extractive_qa", "layer": "answers"},
+    "heat": {"data": "texts", "kind": "extractive_classification", "layer": "heat"},
+    "tubes": {"data": "couples", "kind": "extractive_regression", "layer": "tubes", "step": 1.0},
 }
 
 
@@ -452,8 +460,8 @@ def place(tmp_path_factory):
     torch.set_num_threads(1)
     found = tmp_path_factory.mktemp("extract")
     corpus(found)
-    stage = {"tasks": list(TASKS), "epochs": 2, "batch": 64, "precision": "fp32"}
-    tiny.recipe(found, tasks=TASKS, sharing="none", stages=[stage])
+    stage = {"tasks": list(TASKS), "epochs": 2, "batch_words": 64, "precision": "fp32"}
+    tiny.recipe(found, tasks=TASKS, sharing="shared-head", stages=[stage])
     return found
 
 
@@ -461,23 +469,23 @@ def test_one_head_without_any_parameter_of_a_task_learns_all_three(place, tmp_pa
     recipe = recipes.load(place / "recipe.yaml")
     lines = []
     progress = train(recipe, place, tmp_path / "model", lines.append, device="cpu")
-    assert set(progress.figures) == {
+    assert set(progress.metrics) == {
         *("ask.f1", "ask.exact", "heat.accuracy", "heat.macro", "heat.matthews"),
         *("tubes.pearson", "tubes.spearman"),
     }
     assert any("24 queries to learn from (12 without an answer)" in line for line in lines)
-    model = folder.load(tmp_path / "model", device="cpu")
+    model = serialization.load(tmp_path / "model", device="cpu")
     assert list(model.network.heads) == ["extract"]
-    assert len(model.passes()) == 3
+    assert len(model.encoder_passes()) == 3
     text = Document("add warm tube .", queries=(Query("Q1", "add what ?"),))
-    pair = joined("p", "mix warm .", "add tube tube .")
+    pair = join_texts("p", "mix warm .", "add tube tube .")
     found = [*model.annotate([text], ["ask", "heat"]), *model.annotate([pair], ["tubes"])]
-    assert judged(found[0], "heat").label in ("is-cold", "is-warm")
+    assert classification_of(found[0], "heat").label in ("is-cold", "is-warm")
     assert list(said(found[0], "answers")) == ["Q1"]
-    spoken = judged(found[1].with_layer(pair[PARTS]), "tubes")
+    spoken = classification_of(found[1].with_layer(pair[TEXT_PAIR]), "tubes")
     assert (spoken.label, spoken.value in (0.0, 1.0, 2.0)) == ("tubes", True)
-    folder.save(model, tmp_path / "again", figures={})
-    again = folder.load(tmp_path / "again", device="cpu")
+    serialization.save(model, tmp_path / "again", figures={})
+    again = serialization.load(tmp_path / "again", device="cpu")
     for name in TASKS:
         one, two = (list(each.annotate([text, pair], [name])) for each in (model, again))
         assert [repr(each) for each in one] == [repr(each) for each in two]
@@ -489,7 +497,7 @@ def test_annotation_reads_queries_and_parts_but_no_gold(place):
         list(jsonl.loads((place / name / "dev.jsonl").read_text())) for name in ("texts", "couples")
     )
     for name, documents in (("ask", texts), ("heat", texts), ("tubes", couples)):
-        bare = [each.bare([PARTS]) for each in documents]
+        bare = [each.unannotated([TEXT_PAIR]) for each in documents]
         one, two = (list(model.annotate(each, [name])) for each in (documents, bare))
         assert [repr(each) for each in one] == [repr(each) for each in two]
 
@@ -500,11 +508,11 @@ def test_a_long_text_and_a_long_query_are_read_in_windows(place):
     queries = (Query("Q1", "add what ?"), Query("Q2", "spin " * 90))
     (found,) = model.annotate([Document(lines, queries=queries)], ["ask", "heat"])
     assert list(said(found, "answers")) == ["Q1", "Q2"]
-    assert judged(found, "heat") is not None
+    assert classification_of(found, "heat") is not None
 
 
 def test_tasks_of_one_head_read_one_level(place):
-    levels = [{"name": "context", "rnn": "gru", "size": 4}]
+    levels = [{"name": "context", "rnn": "gru", "hidden_size": 4}]
     tasks = TASKS | {"heat": TASKS["heat"] | {"level": "context"}}
     plain = json.loads((place / "recipe.yaml").read_text()) | {"tasks": tasks, "levels": levels}
     with pytest.raises(RecipeError, match="tasks that share a head read one level"):

@@ -9,24 +9,24 @@ from flat_bench import answer, collect, cuts, lay, learn, make
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.config import recipe as recipes
-from spanloom.document import Document, Layer, content
+from spanloom.document import Document, Layer, comparable
 from spanloom.formats import jsonl
 from spanloom.formats.brat.ids import fresh_ids
-from spanloom.forms.parts import PARTS, joined, judge, judged
-from spanloom.model import folder
-from spanloom.nn.label import UNKNOWN, Label
+from spanloom.model import serialization
+from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
-from spanloom.training.start import train
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
+from spanloom.training.train import train
 
-KIND = load("label")
+KIND = load("text_classification")
 ROWS = st.lists(st.sampled_from([UNKNOWN, 0, 1, 2]), min_size=1, max_size=5)
 
 
 def told(document, label, layer="main"):
-    return document.with_layer(judge(document, layer, label, None, fresh_ids(document)))
+    return document.with_layer(classify(document, layer, label, None, fresh_ids(document)))
 
 
 def texts(*labels):
@@ -34,25 +34,25 @@ def texts(*labels):
 
 
 def pairs(*labels):
-    made = (joined(str(row), f"first {row} .", "second one .") for row in range(len(labels)))
+    made = (join_texts(str(row), f"first {row} .", "second one .") for row in range(len(labels)))
     return [told(each, label) for each, label in zip(made, labels, strict=True)]
 
 
 def opened(laid, dim=16):
     torch.manual_seed(2)
-    words = int(laid.batch.units[-1, 1])
-    return Vectors(torch.randn(words, dim), torch.randn(len(laid.units), dim))
+    words = int(laid.batch.instances[-1, 1])
+    return HeadInputs(torch.randn(words, dim), torch.randn(len(laid.units), dim))
 
 
 def untrained(task, dim=16):
     torch.manual_seed(1)
-    return task.head(Ground(dim))
+    return task.build_head(HeadInputSpec(dim))
 
 
 @given(ROWS)
 def test_the_loss_is_the_negative_log_likelihood_of_what_is_known(rows):
     torch.manual_seed(0)
-    head, openings = Label(4, labels=3, dropout=0.0), torch.randn(len(rows), 4)
+    head, openings = TextClassifier(4, num_labels=3, dropout=0.0), torch.randn(len(rows), 4)
     loss = head.loss(openings, torch.tensor(rows))
     weight, bias = head.score.weight, head.score.bias
     total = 0.0
@@ -68,7 +68,7 @@ def test_the_loss_is_the_negative_log_likelihood_of_what_is_known(rows):
 
 def test_only_allowed_labels_are_there_to_choose_from():
     torch.manual_seed(0)
-    head, openings = Label(4, labels=3, dropout=0.0), torch.randn(40, 4)
+    head, openings = TextClassifier(4, num_labels=3, dropout=0.0), torch.randn(40, 4)
     labels, chances = head.best(openings, torch.tensor([True, False, True]))
     scores = head(openings).detach()[:, [0, 2]]
     assert set(labels.tolist()) == {0, 2}
@@ -86,51 +86,51 @@ def test_one_batch_is_learnt_by_heart_and_then_decodes_to_gold(gold, limit):
     assert {name: each.count for name, each in losses.items()} == {"label": 3}
     assert losses["label"].total.item() < 0.1
     found = answer(task, head, laid, vectors)
-    figures = task.figures(task.measure(gold, found))
+    figures = task.metrics(task.compute_metrics(gold, found))
     assert figures == {"accuracy": 1.0, "macro": 1.0, "matthews": 1.0}
-    assert tuple(figures) == task.watched
-    assert task.inputs == ((PARTS,) if gold[0].has(PARTS) else ())
+    assert tuple(figures) == task.metric_names
+    assert task.inputs == ((TEXT_PAIR,) if gold[0].has_layer(TEXT_PAIR) else ())
     for one, each in zip(gold, found, strict=True):
-        beside = each.with_layer(one[PARTS]) if one.has(PARTS) else each
-        assert content(beside) == content(one)
+        beside = each.with_layer(one[TEXT_PAIR]) if one.has_layer(TEXT_PAIR) else each
+        assert comparable(beside) == comparable(one)
 
 
 def test_the_first_of_two_parts_is_read_ahead_of_the_second():
     (unit,) = lay(make(KIND, pairs("yes")), pairs("yes")).units
-    assert (unit.prompt.forms, unit.forms) == (("first", "0", "."), ("second", "one", "."))
-    assert unit.opening
+    assert (unit.prompt.tokens, unit.tokens) == (("first", "0", "."), ("second", "one", "."))
+    assert unit.wants_cls
 
 
 def test_gold_never_reaches_the_answer():
     gold = texts("good", "bad")
-    blank = [each.bare().with_layer(Layer("main")) for each in gold]
+    blank = [each.unannotated().with_layer(Layer("main")) for each in gold]
     task = make(KIND, gold)
     one, two = (
         answer(task, untrained(task), laid, opened(laid))
         for laid in (lay(task, gold), lay(task, blank))
     )
-    assert [content(each) for each in one] == [content(each) for each in two]
+    assert [comparable(each) for each in one] == [comparable(each) for each in two]
 
 
 def test_what_is_unknown_or_silent_teaches_nothing():
     gold = texts("good", "bad")
     task = make(KIND, gold)
     dev = [*texts("fine", "bad"), Document("x", (Layer("main"),), "x")]
-    assert task.unknown(dev) == {"fine"}
+    assert task.unseen_labels(dev) == {"fine"}
     assert lay(task, dev).targets.rows.tolist() == [UNKNOWN, 0, UNKNOWN]
-    assert [len(task.gold(*each)) for each in zip(dev, cuts(dev), strict=True)] == [0, 1, 0]
+    assert [len(task.encode_gold(*each)) for each in zip(dev, cuts(dev), strict=True)] == [0, 1, 0]
 
 
 def test_of_no_text_nothing_is_said():
     task = make(KIND, texts("good", "bad"))
     laid = lay(task, [Document(" \n", (Layer("main"),), "d")])
     (found,) = answer(task, untrained(task), laid, opened(laid))
-    assert judged(found, "main") is None
+    assert classification_of(found, "main") is None
 
 
 def test_a_shared_head_knows_all_labels_and_each_task_says_its_own():
     ours, theirs = texts("b", "d"), texts("a", "b", "e")
-    united = KIND.unite([collect(KIND, each) for each in (ours, theirs)])
+    united = KIND.merge_vocabularies([collect(KIND, each) for each in (ours, theirs)])
     assert united == {"labels": ["a", "b", "d", "e"]}
     for gold in (ours, theirs):
         task = make(KIND, gold, united, dropout=0.0)
@@ -138,11 +138,11 @@ def test_a_shared_head_knows_all_labels_and_each_task_says_its_own():
         head, vectors = untrained(task), opened(laid)
         assert head.score.out_features == 4
         before = answer(task, head, laid, vectors)
-        assert {judged(each, "main").label for each in before} <= set(task.labels)
+        assert {classification_of(each, "main").label for each in before} <= set(task.labels)
         learn(task, head, vectors, laid)
         after = answer(task, head, laid, vectors)
-        assert [judged(a, "main").label for a in after] == [
-            judged(each, "main").label for each in gold
+        assert [classification_of(a, "main").label for a in after] == [
+            classification_of(each, "main").label for each in gold
         ]
 
 
@@ -150,7 +150,7 @@ def test_two_tasks_of_one_head_train_are_saved_and_annotate(tmp_path):
     torch.set_num_threads(1)
     warm = [told(Document(f"add {w} water .", name=w + "s"), f"is-{w}") for w in ("warm", "cold")]
     couples = [
-        told(joined(f"{a}-{b}", f"mix {a} .", f"mix {b} ."), "same" if a == b else "is-other")
+        told(join_texts(f"{a}-{b}", f"mix {a} .", f"mix {b} ."), "same" if a == b else "is-other")
         for a in ("water", "cells")
         for b in ("water", "cells")
     ]
@@ -159,26 +159,26 @@ def test_two_tasks_of_one_head_train_are_saved_and_annotate(tmp_path):
         for split in ("train", "dev"):
             written = jsonl.dumps(documents)
             (tmp_path / name / f"{split}.jsonl").write_text(written, encoding="utf-8")
-    tasks = {name: {"data": name, "kind": "label"} for name in ("texts", "couples")}
-    stage = {"tasks": list(tasks), "epochs": 2, "batch": 32, "precision": "fp32"}
-    levels = [{"name": "context", "rnn": "gru", "size": 4}]
+    tasks = {name: {"data": name, "kind": "text_classification"} for name in ("texts", "couples")}
+    stage = {"tasks": list(tasks), "epochs": 2, "batch_words": 32, "precision": "fp32"}
+    levels = [{"name": "context", "rnn": "gru", "hidden_size": 4}]
     tasks["texts"]["level"] = tasks["couples"]["level"] = "context"
-    path = tiny.recipe(tmp_path, tasks=tasks, levels=levels, sharing="none", stages=[stage])
+    path = tiny.recipe(tmp_path, tasks=tasks, levels=levels, sharing="shared-head", stages=[stage])
     progress = train(recipes.load(path), tmp_path, tmp_path / "model", str, device="cpu")
-    assert len(progress.figures) == 6
-    model = folder.load(tmp_path / "model", device="cpu")
+    assert len(progress.metrics) == 6
+    model = serialization.load(tmp_path / "model", device="cpu")
     assert list(model.network.heads) == ["labels"]
-    assert model.passes() == [("texts", "couples")]
-    folder.save(model, tmp_path / "again", figures={})
-    again = folder.load(tmp_path / "again", device="cpu")
+    assert model.encoder_passes() == [("texts", "couples")]
+    serialization.save(model, tmp_path / "again", figures={})
+    again = serialization.load(tmp_path / "again", device="cpu")
     for name, documents in (("texts", warm), ("couples", couples)):
-        bare = [each.bare([PARTS]) for each in documents]
+        bare = [each.unannotated([TEXT_PAIR]) for each in documents]
         one, two, three = (
             list(made.annotate(each, [name]))
             for made, each in ((model, documents), (model, bare), (again, bare))
         )
         assert [repr(each) for each in one] == [repr(each) for each in two]
         assert [repr(each) for each in one] == [repr(each) for each in three]
-        report = model.tasks[name].measure(documents, list(model.predict(documents, name)))
+        report = model.tasks[name].compute_metrics(documents, list(model.predict(documents, name)))
         assert {label for _, label in report.pairs} <= set(model.tasks[name].labels)
         assert json.loads(json.dumps(report.to_json()))["documents"] == len(documents)

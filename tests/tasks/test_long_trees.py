@@ -6,54 +6,60 @@ from dataclasses import replace
 import pytest
 import torch
 
-from spanloom.data.batches import by_length, collate
-from spanloom.data.units import Sizes, cut
+from spanloom.data.collate import bucket_by_length, collate
+from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.formats.brat.ids import FreshIds
-from spanloom.model.build import plain_cutter
+from spanloom.model.build import word_level_tokenizer
 from spanloom.nn.candidates import rows
 from spanloom.tasks import constituency, load
-from spanloom.tasks._base import Ground
-from spanloom.tasks._spans import labelled
-from spanloom.tensors import Vectors
-from spanloom.words import splitter
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks._spans import number_spans
+from spanloom.tensors import HeadInputs
+from spanloom.tokenization import word_tokenizer
 
 LONG = Document("a short one\n" + "word " * 600 + "\nthe last one\n" + "more " * 300)
 
 
 def _task(name, labels=None):
     """A task that knows its sample, its head at random, a long text cut."""
-    kind, split, pieces = load(name), splitter("fine", "line"), plain_cutter()
-    gold = [(kind.sample, cut(kind.sample, split, pieces))]
-    found = kind.collect(kind.options(size=8), "main", gold) | (labels or {})
-    task = kind.make("trees", "main", kind.options(size=8), found, found)
+    kind, split, pieces = (
+        load(name),
+        word_tokenizer("char-class", "newline"),
+        word_level_tokenizer(),
+    )
+    gold = [(kind.example, tokenize(kind.example, split, pieces))]
+    found = kind.infer_vocabulary(kind.options(hidden_size=8), "main", gold) | (labels or {})
+    task = kind.build("trees", "main", kind.options(hidden_size=8), found, found)
     torch.manual_seed(0)
-    return task, task.head(Ground(8)).eval(), cut(LONG, split, pieces)
+    return task, task.build_head(HeadInputSpec(8)).eval(), tokenize(LONG, split, pieces)
 
 
 def _predicted(task, head, whole):
-    units = list(task.reading.units(0, whole, Sizes(64, 256), lambda text: None))
+    units = list(task.reader.instances(0, whole, InstanceLimits(64, 256), lambda text: None))
     vectors, said = torch.randn(len(whole.words), 8), []
-    for group in by_length(units, 1024, window=64):
-        batch = collate(group, plain_cutter(), 64)
-        mine = torch.cat([vectors[each.first : each.first + len(each.forms)] for each in group])
+    for group in bucket_by_length(units, 1024, window=64):
+        batch = collate(group, word_level_tokenizer(), 64)
+        mine = torch.cat(
+            [vectors[each.first_word : each.first_word + len(each.tokens)] for each in group]
+        )
         with torch.inference_mode():
-            found = list(task.predict(head, Vectors(mine), batch, group, None))
+            found = list(task.predict(head, HeadInputs(mine), batch, group, None))
         said += zip(group, found, strict=True)
-    said.sort(key=lambda each: each[0].first)
-    return said, task.write(LONG, said, FreshIds({}))
+    said.sort(key=lambda each: each[0].first_word)
+    return said, task.to_layer(LONG, said, FreshIds({}))
 
 
 @pytest.mark.parametrize("label", ["parataxis", "DEP", "obj"])
 def test_each_sentence_has_one_dependency_tree_however_long(label):
-    labels = {"relations": ["det", label, "root"], "roots": ["root"]}
+    labels = {"relation_labels": ["det", label, "root"], "roots": ["root"]}
     task, head, whole = _task("dependency", labels)
     _, layer = _predicted(task, head, whole)
     row = {span.id: n for n, span in enumerate(layer.spans)}
     heads = {row[each.tail]: row[each.head] for each in layer.relations}
     assert sorted(heads) == list(range(len(whole.words)))
-    assert len(whole.whole) == 4
-    for first, end in whole.whole:
+    assert len(whole.full_sentences) == 4
+    for first, end in whole.full_sentences:
         roots = [word for word in range(first, end) if heads[word] == word]
         assert len(roots) == 1
         for word in range(first, end):
@@ -67,11 +73,11 @@ def test_each_sentence_has_one_dependency_tree_however_long(label):
     joined = [
         word
         for first, end in whole.sentences
-        if first in whole.inner
+        if first in whole.sentence_splits
         for word in range(first, end)
         if not first <= heads[word] < end
     ]
-    assert len(joined) == len(whole.inner)
+    assert len(joined) == len(whole.sentence_splits)
     wanted = "det" if label == "obj" else label
     assert {names[word] for word in joined} == {wanted}
 
@@ -80,12 +86,12 @@ def test_each_sentence_has_one_constituency_tree_however_long():
     task, head, whole = _task("constituency")
     said, layer = _predicted(task, head, whole)
     bounds = [(span.start, span.end) for span in layer.spans]
-    for first, end in whole.whole:
+    for first, end in whole.full_sentences:
         assert (whole.words[first][0], whole.words[end - 1][1]) in bounds
     for first, end in whole.sentences:
         assert (whole.words[first][0], whole.words[end - 1][1]) in bounds
     parts = {whole.words[a][0]: whole.words[b - 1][1] for a, b in whole.sentences}
-    first, end = whole.whole[1]
+    first, end = whole.full_sentences[1]
     start, stop = whole.words[first][0], whole.words[end - 1][1]
     over = [span.label for span in layer.spans if (span.start, span.end) == (start, stop)]
     tops = Counter(
@@ -113,17 +119,21 @@ def test_the_best_trees_are_the_same_however_many_are_looked_for_at_once(monkeyp
 
 def test_a_gate_never_leaves_out_the_root():
     task, _, whole = _task("constituency")
-    task = replace(task, options=task.options.model_copy(update={"gate": 0.01}))
-    head = task.head(Ground(8)).eval()
+    task = replace(task, options=task.options.model_copy(update={"coarse_spans_per_word": 0.01}))
+    head = task.build_head(HeadInputSpec(8)).eval()
     with torch.no_grad():
         head.gate.linear.width.weight[-1] = -1e3  # wide spans look like nothing
-    batch = collate(list(task.reading.units(0, whole, Sizes(64, 64), None)), plain_cutter(), 64)
-    view = head.view(torch.randn(len(whole.words), 8), batch.sentences)
-    roots = rows(batch.sentences, batch.sentences, head.width)
+    batch = collate(
+        list(task.reader.instances(0, whole, InstanceLimits(64, 64), None)),
+        word_level_tokenizer(),
+        64,
+    )
+    view = head.span_inputs(torch.randn(len(whole.words), 8), batch.sentences)
+    roots = rows(batch.sentences, batch.sentences, head.max_span_width)
     with torch.inference_mode():
         scores = head.score_spans(view)
         assert (scores[roots][:, 1:] > -100).all()
-        chosen, _ = task.spans(head, view)
+        chosen, _ = task.predict_spans(head, view)
     found = dict(zip(map(tuple, chosen.bounds.tolist()), chosen.scores.tolist(), strict=True))
     assert all(found[a, b] > 0.01 for a, b in batch.sentences.tolist())
 
@@ -133,13 +143,13 @@ def test_a_gate_never_leaves_out_the_root():
     [(False, ("NP", "S", "S VP")), (True, ("NP-SBJ-1", "S", "S VP=2"))],
 )
 def test_functions_of_labels_are_learnt_only_where_asked(functions, labels):
-    spans = labelled(("S", 0, 5), ("NP-SBJ-1", 0, 1), ("S", 2, 5), ("VP=2", 2, 5))
+    spans = number_spans(("S", 0, 5), ("NP-SBJ-1", 0, 1), ("S", 2, 5), ("VP=2", 2, 5))
     gold = Document("a b c", (Layer("main", spans),), "d")
     kind = load("constituency")
-    whole = cut(gold, splitter("fine", "line"), plain_cutter())
-    options = kind.options(size=8, functions=functions)
-    found = kind.collect(options, "main", [(gold, whole)])
-    task = kind.make("trees", "main", options, found, found)
-    assert task.inventory.spans == labels
-    assert [label for _, _, label in task.gold(gold, whole).spans] == [1, 2, 3]
-    assert task.unknown([gold]) == set()
+    whole = tokenize(gold, word_tokenizer("char-class", "newline"), word_level_tokenizer())
+    options = kind.options(hidden_size=8, function_tags=functions)
+    found = kind.infer_vocabulary(options, "main", [(gold, whole)])
+    task = kind.build("trees", "main", options, found, found)
+    assert task.vocabulary.spans == labels
+    assert [label for _, _, label in task.encode_gold(gold, whole).spans] == [1, 2, 3]
+    assert task.unseen_labels([gold]) == set()

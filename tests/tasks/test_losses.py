@@ -6,13 +6,13 @@ from sample_batches import head_of, lay, learn, make, predict, vectors_of
 from spanloom.tasks import load
 
 PAPER = {
-    "entities": {"width": 10},
-    "relations": {"width": 5, "keep": 5},
-    "coreference": {"width": 10, "prune": 0.4},
-    "openie": {"width": 30, "prune": 0.8},
-    "roles": {"width": 30, "prune": 1.0},
-    "aspects": {"width": 10},
-    "opinions": {"width": 30, "prune": 0.3},
+    "entities": {"max_span_width": 10},
+    "relations": {"max_span_width": 5, "spans_per_sentence": 5},
+    "coreference": {"max_span_width": 10, "spans_per_word": 0.4},
+    "openie": {"max_span_width": 30, "argument_spans_per_word": 0.8},
+    "srl": {"max_span_width": 30, "argument_spans_per_word": 1.0},
+    "aspects": {"max_span_width": 10},
+    "opinions": {"max_span_width": 30, "argument_spans_per_word": 0.3},
 }
 
 
@@ -21,33 +21,33 @@ PAPER = {
     [
         ("dependency", {"loss": "pairwise"}),
         ("dependency", {"loss": "pairwise", "decoder": "greedy"}),
-        ("dependency", {"loss": "head", "decoder": "projective"}),
-        ("relations", {"loss": "head"}),
-        ("relations", {"loss": "pairwise", "negatives": 2.0}),
+        ("dependency", {"loss": "head-selection", "decoder": "projective"}),
+        ("relations", {"loss": "head-selection"}),
+        ("relations", {"loss": "pairwise", "hard_negatives_per_word": 2.0}),
         ("constituency", {"decoder": "greedy"}),
     ],
 )
 def test_what_was_learnt_by_heart_is_found(name, options):
     kind = load(name)
-    gold = [kind.sample]
-    task = make(kind, gold, size=16, dropout=0.0, **options)
+    gold = [kind.example]
+    task = make(kind, gold, hidden_size=16, dropout=0.0, **options)
     laid, head = lay(task, gold), head_of(kind, task)
     vectors = vectors_of(kind, laid)
     losses = learn(task, head, vectors, laid)
-    assert tuple(losses) == task.learns
+    assert tuple(losses) == task.loss_names
     found = predict(task, head, laid, gold, vectors)
-    assert set(task.figures(task.measure(gold, found)).values()) == {1.0}
+    assert set(task.metrics(task.compute_metrics(gold, found)).values()) == {1.0}
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_limits_are_those_of_the_paper_where_a_recipe_asks_for_them(name):
     options = load(name).options
-    chosen = options(limits="paper")
+    chosen = options(limits="spanrel")
     assert {key: getattr(chosen, key) for key in PAPER[name]} == PAPER[name]
-    assert options(limits="paper", width=3).width == 3
-    assert options().width is None
+    assert options(limits="spanrel", max_span_width=3).max_span_width == 3
+    assert options().max_span_width is None
 
 
 def test_a_recipes_own_pruning_is_not_hidden_by_the_papers_fixed_number():
-    chosen = load("relations").options(limits="paper", prune=0.3)
-    assert (chosen.prune, chosen.keep) == (0.3, None)
+    chosen = load("relations").options(limits="spanrel", spans_per_word=0.3)
+    assert (chosen.spans_per_word, chosen.spans_per_sentence) == (0.3, None)

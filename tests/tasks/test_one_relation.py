@@ -3,15 +3,15 @@
 import pytest
 from sample_batches import head_of, lay, learn, make, predict, vectors_of
 
-from spanloom.document import Document, Layer, Relation, content
+from spanloom.document import Document, Layer, Relation, comparable
 from spanloom.errors import DataError
 from spanloom.tasks import load, relations
-from spanloom.tasks._spans import labelled
+from spanloom.tasks._spans import number_spans
 
 KIND = load("relations")
 
 
-SPANS = labelled(("e1", 0, 4), ("e2", 12, 15))
+SPANS = number_spans(("e1", 0, 4), ("e2", 12, 15))
 
 
 def _document(name, label, ends):
@@ -25,7 +25,15 @@ GOLD = [_document("a", "Cause", ("T1", "T2")), _document("b", "Other", ("T1", "T
 @pytest.mark.parametrize("given", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_each_sentence_has_one_relation_whatever_the_weights(given, seed):
-    task = make(KIND, GOLD, one=True, keep=5, given=given, size=16, dropout=0.0)
+    task = make(
+        KIND,
+        GOLD,
+        single_relation=True,
+        spans_per_sentence=5,
+        gold_spans=given,
+        hidden_size=16,
+        dropout=0.0,
+    )
     laid, head = lay(task, GOLD), head_of(KIND, task, seed)
     for found in predict(task, head, laid, GOLD, vectors_of(KIND, laid)):
         layer = found["main"]
@@ -37,18 +45,20 @@ def test_each_sentence_has_one_relation_whatever_the_weights(given, seed):
 
 
 def test_what_was_learnt_by_heart_is_found_with_one():
-    task = make(KIND, GOLD[:1], one=True, keep=5, size=16, dropout=0.0)
+    task = make(
+        KIND, GOLD[:1], single_relation=True, spans_per_sentence=5, hidden_size=16, dropout=0.0
+    )
     laid, head = lay(task, GOLD[:1]), head_of(KIND, task)
     learn(task, head, vectors_of(KIND, laid), laid)
     found = predict(task, head, laid, GOLD[:1], vectors_of(KIND, laid))
-    assert set(task.figures(task.measure(GOLD[:1], found)).values()) == {1.0}
+    assert set(task.metrics(task.compute_metrics(GOLD[:1], found)).values()) == {1.0}
 
 
 def test_a_label_that_is_no_relation_is_left_out_of_the_mean():
-    task = make(KIND, GOLD, outside="Other", given=True)
-    assert task.watched == ("macro", "relations")
+    task = make(KIND, GOLD, negative_label="Other", gold_spans=True)
+    assert task.metric_names == ("macro", "relations")
     turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
-    figures = task.figures(task.measure(GOLD, turned))
+    figures = task.metrics(task.compute_metrics(GOLD, turned))
     assert figures == {"macro": pytest.approx(2 / 3), "relations": pytest.approx(2 / 3)}
 
 
@@ -56,8 +66,14 @@ def test_a_label_that_is_no_relation_is_left_out_of_the_mean():
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_no_relation_is_learnt_and_never_written(one, given, seed):
-    options = {"one": one, "given": given, "keep": 5, "size": 16, "dropout": 0.0}
-    plain, task = (make(KIND, GOLD, outside=each, **options) for each in (None, "Other"))
+    options = {
+        "single_relation": one,
+        "gold_spans": given,
+        "spans_per_sentence": 5,
+        "hidden_size": 16,
+        "dropout": 0.0,
+    }
+    plain, task = (make(KIND, GOLD, negative_label=each, **options) for each in (None, "Other"))
     laid, head = lay(task, GOLD), head_of(KIND, task, seed)
     vectors = vectors_of(KIND, laid)
     for every, found in zip(
@@ -77,24 +93,30 @@ def test_what_is_no_relation_is_learnt_and_never_written(one, given, seed):
 
 
 def test_it_is_not_scored_nor_with_one_are_its_ends():
-    task = make(KIND, GOLD, one=True, outside="Other")
+    task = make(KIND, GOLD, single_relation=True, negative_label="Other")
     bare = [GOLD[0], Document(GOLD[1].text, (Layer("main"),), "b")]
-    assert set(task.figures(task.measure(GOLD, bare)).values()) == {1.0}
+    assert set(task.metrics(task.compute_metrics(GOLD, bare)).values()) == {1.0}
     turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
-    report = task.measure(GOLD, turned)
+    report = task.compute_metrics(GOLD, turned)
     assert (report.spans.micro.gold, report.spans.micro.predicted) == (2, 4)
     assert set(report.relations.by_label) == {"Cause"}
-    free = make(KIND, GOLD, outside="Other").measure(GOLD, GOLD)
+    free = make(KIND, GOLD, negative_label="Other").compute_metrics(GOLD, GOLD)
     assert (free.spans.micro.gold, free.relations.micro.gold) == (4, 1)
 
 
-@pytest.mark.parametrize("loss", ["pairwise", "head"])
+@pytest.mark.parametrize("loss", ["pairwise", "head-selection"])
 @pytest.mark.parametrize("one", [True, False])
 def test_relations_hold_between_the_labels_that_may_be_related(one, loss):
     allowed = ("e1", "e2")
     seen = []
     for pairs in (None, [allowed]):
-        options = {"one": one, "loss": loss, "size": 16, "dropout": 0.0, "keep": 6}
+        options = {
+            "single_relation": one,
+            "loss": loss,
+            "hidden_size": 16,
+            "dropout": 0.0,
+            "spans_per_sentence": 6,
+        }
         task = make(KIND, GOLD, entity_pair_labels=pairs, **options)
         laid, vectors = lay(task, GOLD), vectors_of(KIND, lay(task, GOLD))
         ends = set()
@@ -111,7 +133,9 @@ def test_relations_hold_between_the_labels_that_may_be_related(one, loss):
 def test_no_span_scores_below_the_threshold(one):
     least = []
     for threshold in (0.0, 0.4):
-        task = make(KIND, GOLD, one=one, span_threshold=threshold, size=16, dropout=0.0)
+        task = make(
+            KIND, GOLD, single_relation=one, span_threshold=threshold, hidden_size=16, dropout=0.0
+        )
         laid = lay(task, GOLD)
         vectors = vectors_of(KIND, laid)
         every = [
@@ -130,14 +154,16 @@ def test_a_label_pair_of_no_span_is_told_with_the_choices():
 
 
 def test_a_text_without_words_has_none():
-    task = make(KIND, GOLD, one=True, size=16, dropout=0.0)
+    task = make(KIND, GOLD, single_relation=True, hidden_size=16, dropout=0.0)
     empty = [Document("", (Layer("main"),), "empty"), GOLD[0]]
     laid, head = lay(task, empty), head_of(KIND, task)
     found = predict(task, head, laid, empty, vectors_of(KIND, laid))
     assert [len(each["main"].relations) for each in found] == [0, 1]
 
 
-@pytest.mark.parametrize("options", [{"one": True}, {"given": True}, {"outside": "Nope"}])
+@pytest.mark.parametrize(
+    "options", [{"single_relation": True}, {"gold_spans": True}, {"negative_label": "Nope"}]
+)
 def test_relations_are_not_asked_of_a_corpus_without_any(options):
     bare = [Document(each.text, (Layer("main", SPANS),), each.name) for each in GOLD]
     with pytest.raises(DataError, match="task"):
@@ -146,13 +172,23 @@ def test_relations_are_not_asked_of_a_corpus_without_any(options):
 
 def test_a_label_outside_that_is_none_is_told_with_the_choices():
     with pytest.raises(DataError, match="got 'Nope'; relations are Cause, Other"):
-        make(KIND, GOLD, outside="Nope")
+        make(KIND, GOLD, negative_label="Nope")
 
 
 def test_a_long_sentence_takes_its_pairs_bit_by_bit(monkeypatch):
-    task = make(KIND, GOLD, one=True, prune=3.0, width=4, size=16, dropout=0.0)
+    task = make(
+        KIND,
+        GOLD,
+        single_relation=True,
+        spans_per_word=3.0,
+        max_span_width=4,
+        hidden_size=16,
+        dropout=0.0,
+    )
     laid, head = lay(task, GOLD), head_of(KIND, task)
     vectors = vectors_of(KIND, laid)
     whole = predict(task, head, laid, GOLD, vectors)
-    monkeypatch.setattr(relations, "PAIRS", 1)
-    assert list(map(content, predict(task, head, laid, GOLD, vectors))) == list(map(content, whole))
+    monkeypatch.setattr(relations, "MAX_PAIRS", 1)
+    assert list(map(comparable, predict(task, head, laid, GOLD, vectors))) == list(
+        map(comparable, whole)
+    )

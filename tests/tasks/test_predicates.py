@@ -6,10 +6,10 @@ from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, ve
 from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
 from spanloom.tasks import load
-from spanloom.tasks._spans import labelled
+from spanloom.tasks._spans import number_spans
 
-KINDS = ("roles", "openie", "opinions")
-SMALL = {"size": 16, "dropout": 0.0}
+KINDS = ("srl", "openie", "opinions")
+SMALL = {"hidden_size": 16, "dropout": 0.0}
 
 # "to leave" is what is wanted and a predicate with an argument of its own; both have the same "Ada"
 BOTH = Document(
@@ -17,7 +17,7 @@ BOTH = Document(
     (
         Layer(
             "main",
-            labelled(
+            number_spans(
                 ("argument", 0, 3),
                 ("predicate", 4, 12),
                 ("predicate", 13, 20),
@@ -49,11 +49,14 @@ def _found(kind, task, head, documents):
 
 
 def test_an_argument_that_is_a_predicate_too_is_both():
-    kind = load("roles")
+    kind = load("srl")
     task, head = _known_by_heart(kind, BOTH)
-    assert task.inventory.spans == ("argument", "argument predicate", "predicate")
+    assert task.vocabulary.spans == ("argument", "argument predicate", "predicate")
     found = _found(kind, task, head, [BOTH])
-    assert task.figures(task.measure([BOTH], found)) == {"relations": 1.0, "predicates": 1.0}
+    assert task.metrics(task.compute_metrics([BOTH], found)) == {
+        "relations": 1.0,
+        "predicates": 1.0,
+    }
     labels = [(span.label, span.start) for span in found[0]["main"].spans]
     assert labels.count(("argument", 13)) == labels.count(("predicate", 13)) == 1
 
@@ -64,12 +67,12 @@ def test_senses_are_labels_only_where_they_are_asked_for():
         for n, span in enumerate(BOTH["main"].spans)
     )
     document = BOTH.with_layer(Layer("main", spans, BOTH["main"].relations))
-    kind = load("roles")
-    plain, fine = make(kind, [document]), make(kind, [document], rolesets=True)
-    assert plain.leading == {"predicate"}
-    assert fine.leading == {"1.01", "2.01"}
-    assert plain.unknown([document]) == fine.unknown([document]) == set()
-    task, head = _known_by_heart(kind, document, rolesets=True)
+    kind = load("srl")
+    plain, fine = make(kind, [document]), make(kind, [document], predict_senses=True)
+    assert plain.predicate_labels == {"predicate"}
+    assert fine.predicate_labels == {"1.01", "2.01"}
+    assert plain.unseen_labels([document]) == fine.unseen_labels([document]) == set()
+    task, head = _known_by_heart(kind, document, predict_senses=True)
     found = _found(kind, task, head, [document])
     assert {span.label for span in found[0]["main"].spans} == {"1.01", "2.01", "argument"}
 
@@ -77,25 +80,25 @@ def test_senses_are_labels_only_where_they_are_asked_for():
 @pytest.mark.parametrize("name", KINDS)
 def test_given_predicates_come_without_their_arguments(name):
     kind = load(name)
-    task = make(kind, [kind.sample], given=True)
-    layer = task.bared(kind.sample)[task.layer]
-    assert {span.label for span in layer.spans} == task.leading
+    task = make(kind, [kind.example], gold_predicates=True)
+    layer = task.without_gold(kind.example)[task.layer]
+    assert {span.label for span in layer.spans} == task.predicate_labels
     assert layer.relations == ()
-    assert make(kind, [kind.sample]).bared(kind.sample).layers == ()
+    assert make(kind, [kind.example]).without_gold(kind.example).layers == ()
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_given_predicates_are_kept_and_their_arguments_found(name):
     kind = load(name)
-    task, head = _known_by_heart(kind, kind.sample, given=True)
-    bared = task.bared(kind.sample)
+    task, head = _known_by_heart(kind, kind.example, gold_predicates=True)
+    bared = task.without_gold(kind.example)
     laid = lay(task, [bared])
     found = predict(task, head, laid, [bared], vectors_of(kind, laid))
-    assert task.figures(task.measure([kind.sample], found)) == {"relations": 1.0}
+    assert task.metrics(task.compute_metrics([kind.example], found)) == {"relations": 1.0}
 
 
 def test_arguments_of_one_predicate_never_overlap():
-    kind = load("roles")
+    kind = load("srl")
     task = make(kind, [BOTH], **SMALL)
     for seed in range(20):
         laid, head = lay(task, [BOTH]), head_of(kind, task, seed)
@@ -108,45 +111,51 @@ def test_arguments_of_one_predicate_never_overlap():
 
 def test_the_polarity_of_given_terms_is_hidden_and_any_is_scored():
     kind = load("aspects")
-    task = make(kind, [kind.sample], given=True, **SMALL)
-    bared = task.bared(kind.sample)
+    task = make(kind, [kind.example], gold_spans=True, **SMALL)
+    bared = task.without_gold(kind.example)
     assert {span.label for span in bared[task.layer].spans} == {"term"}
     laid, head = lay(task, [bared]), head_of(kind, task)
     found = predict(task, head, laid, [bared], vectors_of(kind, laid))[0]
-    places = [span.fragments for span in kind.sample[task.layer].spans]
+    places = [span.fragments for span in kind.example[task.layer].spans]
     assert [span.fragments for span in found[task.layer].spans] == places
     assert {span.label for span in found[task.layer].spans} <= {"negative", "positive"}
 
 
 def test_the_vectors_of_samples_are_as_wide_as_heads_expect():
-    kind = load("roles")
+    kind = load("srl")
     laid = lay(make(kind, [BOTH]), [BOTH])
-    assert vectors_of(kind, laid).words.shape == (5, DIM)
+    assert vectors_of(kind, laid).word_vectors.shape == (5, DIM)
 
 
 @pytest.mark.parametrize(
     "broken",
-    [{"leading": []}, {"leading": ["nobody"]}, {"tails": {}}, {"relations": []}, {"spans": []}],
+    [
+        {"predicate_labels": []},
+        {"predicate_labels": ["nobody"]},
+        {"argument_label_of": {}},
+        {"relation_labels": []},
+        {"span_labels": []},
+    ],
 )
 def test_labels_that_nothing_can_be_made_of_are_refused(broken):
-    kind = load("roles")
-    collected = kind.collect(kind.options(), "main", train_of([BOTH])) | broken
+    kind = load("srl")
+    collected = kind.infer_vocabulary(kind.options(), "main", train_of([BOTH])) | broken
     with pytest.raises(DataError, match="task"):
-        kind.make("task", "main", kind.options(), collected, collected)
+        kind.build("task", "main", kind.options(), collected, collected)
 
 
 def _opinions(first, second):
-    spans = labelled(("Positive", *first), ("Negative", *second), ("target", 23, 27))
+    spans = number_spans(("Positive", *first), ("Negative", *second), ("target", 23, 27))
     relations = (Relation("R1", "target", "T1", "T3"), Relation("R2", "target", "T2", "T3"))
     return Document("We really love not the view .", (Layer("main", spans, relations),), "nest")
 
 
 def test_given_predicates_may_nest_and_be_as_wide_as_they_are():
     kind = load("opinions")
-    task = make(kind, [kind.sample], given=True, **SMALL)
+    task = make(kind, [kind.example], gold_predicates=True, **SMALL)
     document = _opinions((3, 18), (10, 14))
-    assert task.inventory.width < 3
-    bared, head = task.bared(document), head_of(kind, task)
+    assert task.vocabulary.max_span_width < 3
+    bared, head = task.without_gold(document), head_of(kind, task)
     laid = lay(task, [bared])
     layer = predict(task, head, laid, [bared], vectors_of(kind, laid))[0]["main"]
     leading = [span for span in layer.spans if span.label != "target"]
@@ -155,9 +164,11 @@ def test_given_predicates_may_nest_and_be_as_wide_as_they_are():
 
 def test_a_given_predicate_of_an_unknown_label_is_still_one():
     kind = load("opinions")
-    task = make(kind, [kind.sample], given=True, **SMALL)
-    document = kind.sample.with_layer(Layer("main", labelled(("Neutral", 3, 7), ("target", 8, 16))))
-    bared = task.bared(document)
+    task = make(kind, [kind.example], gold_predicates=True, **SMALL)
+    document = kind.example.with_layer(
+        Layer("main", number_spans(("Neutral", 3, 7), ("target", 8, 16)))
+    )
+    bared = task.without_gold(document)
     assert [span.label for span in bared["main"].spans] == ["Neutral"]
     laid = lay(task, [bared])
     layer = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]["main"]
@@ -165,8 +176,8 @@ def test_a_given_predicate_of_an_unknown_label_is_still_one():
 
 
 def test_there_are_never_more_predicates_than_words():
-    kind = load("roles")
-    task = make(kind, [BOTH], nested=True, width=5, **SMALL)
+    kind = load("srl")
+    task = make(kind, [BOTH], nested=True, max_span_width=5, **SMALL)
     for seed in range(10):
         laid, head = lay(task, [BOTH]), head_of(kind, task, seed)
         layer = predict(task, head, laid, [BOTH], vectors_of(kind, laid))[0]["main"]
@@ -174,7 +185,7 @@ def test_there_are_never_more_predicates_than_words():
 
 
 def test_labels_with_blanks_are_refused():
-    spans = labelled(("very positive", 3, 7), ("target", 8, 16))
+    spans = number_spans(("very positive", 3, 7), ("target", 8, 16))
     layer = Layer("main", spans, (Relation("R1", "target", "T1", "T2"),))
     document = Document("We love the view .", (layer,), "blank")
     with pytest.raises(DataError, match="without blanks, got 'very positive'"):
@@ -183,8 +194,8 @@ def test_labels_with_blanks_are_refused():
 
 def test_terms_wider_than_trains_have_a_polarity_too():
     kind = load("aspects")
-    task = make(kind, [kind.sample], given=True, width=1, **SMALL)
-    bared = task.bared(kind.sample)
+    task = make(kind, [kind.example], gold_spans=True, max_span_width=1, **SMALL)
+    bared = task.without_gold(kind.example)
     laid = lay(task, [bared])
     found = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]
-    assert len(found[task.layer].spans) == len(kind.sample[task.layer].spans)
+    assert len(found[task.layer].spans) == len(kind.example[task.layer].spans)

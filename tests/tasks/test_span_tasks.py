@@ -5,10 +5,10 @@ import torch
 from oracle_head import answer
 from sample_batches import lay, make, predict
 
-from spanloom.document import Document, Layer, Relation, Span, content
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
 
 ENTITIES, RELATIONS = load("entities"), load("relations")
 BOTH = pytest.mark.parametrize("kind", [ENTITIES, RELATIONS], ids=["entities", "relations"])
@@ -25,55 +25,55 @@ def _document(text, *spans, relations=()):
 
 
 def _said(document):
-    return sorted((each.label, document.cover(each)) for each in document["main"].spans)
+    return sorted((each.label, document.text_of(each)) for each in document["main"].spans)
 
 
 def _same(one, two):
-    return [content(each) for each in one] == [content(each) for each in two]
+    return [comparable(each) for each in one] == [comparable(each) for each in two]
 
 
 @BOTH
 @pytest.mark.parametrize("limit", [1, 6, 100])
 def test_perfect_scores_decode_to_gold_whatever_the_windows(kind, limit):
-    one = kind.sample
-    gold = [one, one.bare().with_layer(Layer(one.layers[0].name)), one]
+    one = kind.example
+    gold = [one, one.unannotated().with_layer(Layer(one.layers[0].name)), one]
     assert _same(answer(make(kind, gold), gold, limit), gold)
 
 
 @BOTH
 def test_no_evidence_decodes_to_nothing(kind):
-    task = make(kind, [kind.sample])
-    (found,) = answer(task, [kind.sample], spans=False, links=False)
+    task = make(kind, [kind.example])
+    (found,) = answer(task, [kind.example], spans=False, links=False)
     assert not list(found[task.layer].annotations())
-    assert set(task.figures(task.measure([kind.sample], [found])).values()) == {0.0}
+    assert set(task.metrics(task.compute_metrics([kind.example], [found])).values()) == {0.0}
 
 
 @BOTH
 def test_spans_alone_bring_no_relations(kind):
-    task = make(kind, [kind.sample])
-    layer = answer(task, [kind.sample], links=False)[0][task.layer]
-    assert len(layer.spans) == len(kind.sample[task.layer].spans)
+    task = make(kind, [kind.example])
+    layer = answer(task, [kind.example], links=False)[0][task.layer]
+    assert len(layer.spans) == len(kind.example[task.layer].spans)
     assert not layer.relations
     assert not any(event.arguments for event in layer.events)
 
 
 @BOTH
 def test_gold_wider_than_the_limit_is_missed_without_an_error(kind):
-    gold = [kind.sample]
-    task = make(kind, gold, width=1)
+    gold = [kind.example]
+    task = make(kind, gold, max_span_width=1)
     laid = lay(task, gold)
     (found,) = answer(task, gold)
     words = laid.units[0].words
     narrow = [each for each in gold[0][task.layer].spans if (each.start, each.end) in words]
     assert [each.fragments for each in found[task.layer].spans] == [e.fragments for e in narrow]
-    losses = task.loss(task.head(Ground(4)), _random(laid), laid.batch, laid.targets)
+    losses = task.loss(task.build_head(HeadInputSpec(4)), _random(laid), laid.batch, laid.targets)
     assert all(torch.isfinite(each.total) for each in losses.values())
     assert all(each.count == len(laid.batch.sentences) for each in losses.values())
 
 
 def _random(laid):
     torch.manual_seed(0)
-    return Vectors(torch.randn(len(laid.batch.words), 4))
+    return HeadInputs(torch.randn(len(laid.batch.words), 4))
 
 
 def test_of_two_labels_on_one_span_the_first_is_kept_and_the_other_missed():
@@ -81,14 +81,14 @@ def test_of_two_labels_on_one_span_the_first_is_kept_and_the_other_missed():
     task = make(ENTITIES, gold)
     (found,) = answer(task, gold)
     assert _said(found) == [("X", "b"), ("Y", "c")]
-    counts = task.measure(gold, [found]).spans.micro
+    counts = task.compute_metrics(gold, [found]).spans.micro
     assert (counts.gold, counts.predicted, counts.hits) == (3, 2, 2)
 
 
 def test_nested_spans_are_decoded_where_train_nests():
     gold = [_document("a b c d", ("X", "a b c"), ("Y", "b"), ("X", "b c"), ("Y", "d"))]
     task = make(ENTITIES, gold)
-    assert task.inventory.nested
+    assert task.vocabulary.nested
     assert _said(answer(task, gold)[0]) == _said(gold[0])
 
 
@@ -97,7 +97,7 @@ def test_flat_spans_never_overlap(nested):
     flat = [_document("a b c d", ("X", "a b"), ("Y", "c d"))]
     deep = [_document("a b c d", ("X", "a b c"), ("Y", "b"))]
     task = make(ENTITIES, deep if nested is False else flat, nested=nested)
-    assert not task.inventory.nested
+    assert not task.vocabulary.nested
     spans = answer(task, deep)[0]["main"].spans
     assert all(one.end <= two.start for one, two in zip(spans, spans[1:], strict=False))
     assert len(spans) == 1
@@ -106,13 +106,13 @@ def test_flat_spans_never_overlap(nested):
 def test_given_spans_are_copied_and_only_relations_are_predicted():
     links = [("r", "T1", "T2"), ("q", "T2", "T1"), ("r", "T3", "T2")]
     gold = [_document("a b c", ("X", "a"), ("Y", "b"), ("X", "c"), relations=links)]
-    task = make(RELATIONS, gold, given=True)
+    task = make(RELATIONS, gold, gold_spans=True)
     laid = lay(task, gold)
     (found,) = answer(task, gold, spans=False)
     assert _said(found) == _said(gold[0])
-    assert set(task.figures(task.measure(gold, [found])).items()) == {("relations", 1.0)}
+    assert set(task.metrics(task.compute_metrics(gold, [found])).items()) == {("relations", 1.0)}
     torch.manual_seed(0)
-    head = task.head(Ground(4))
+    head = task.build_head(HeadInputSpec(4))
     losses = task.loss(head, _random(laid), laid.batch, laid.targets)
     assert list(losses) == ["pairs"]
     (untrained,) = predict(task, head, laid, gold, _random(laid))
@@ -123,22 +123,24 @@ def test_given_spans_are_copied_and_only_relations_are_predicted():
 def test_a_given_span_that_leaves_its_unit_is_no_error(limit):
     links = [("r", "T1", "T2"), ("r", "T2", "T3")]
     gold = [_document("a b\nc d\ne", ("X", "a"), ("Y", "b\nc"), ("X", "d"), relations=links)]
-    task = make(RELATIONS, gold, given=True)
+    task = make(RELATIONS, gold, gold_spans=True)
     laid = lay(task, gold, limit)
     assert laid.targets.bounds.max() <= len(laid.batch.words)
     torch.manual_seed(0)
-    (found,) = predict(task, task.head(Ground(4)), laid, gold, _random(laid))
+    (found,) = predict(task, task.build_head(HeadInputSpec(4)), laid, gold, _random(laid))
     wanted = _said(gold[0]) if limit > 2 else [("X", "a"), ("X", "d")]
     assert _said(found) == wanted
 
 
 def test_given_spans_of_a_document_without_any_are_no_error():
     gold = [_document("a b", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])]
-    task = make(RELATIONS, gold, given=True)
+    task = make(RELATIONS, gold, gold_spans=True)
     none = [_document("c d")]
     assert _said(answer(task, none)[0]) == []
     laid = lay(task, none)
-    assert _said(predict(task, task.head(Ground(4)), laid, none, _random(laid))[0]) == []
+    assert (
+        _said(predict(task, task.build_head(HeadInputSpec(4)), laid, none, _random(laid))[0]) == []
+    )
 
 
 @pytest.mark.parametrize("given", [False, True])
@@ -146,11 +148,11 @@ def test_labels_that_train_never_had_are_missed_without_an_error(given):
     train = [_document("a b", ("X", "a"), ("X", "b"), relations=[("r", "T1", "T2")])]
     links = [("r", "T1", "T2"), ("s", "T1", "T3"), ("r", "T1", "T3")]
     dev = [_document("c d e", ("X", "c"), ("Z", "d"), ("X", "e"), relations=links)]
-    task = make(RELATIONS, train, given=given)
+    task = make(RELATIONS, train, gold_spans=given)
     (found,) = answer(task, dev)
     assert _said(found) == [("X", "c"), ("X", "e")]
     assert [each.label for each in found["main"].relations] == ["r"]
-    assert task.measure(dev, [found]).spans.micro.hits == 2
+    assert task.compute_metrics(dev, [found]).spans.micro.hits == 2
 
 
 def test_spans_off_word_borders_and_in_pieces_are_missed():
@@ -165,7 +167,7 @@ def test_a_relation_between_sentences_is_missed_and_labels_no_other_pair():
     links = [("r", "T1", "T5"), ("q", "T1", "T2")]
     spans = [("X", "a"), ("X", "b"), ("X", "c"), ("X", "d"), ("X", "e")]
     gold = [_document("a b c d\ne", *spans, relations=links)]
-    task = make(RELATIONS, gold, size=16, dropout=0.0, prune=9.0)
+    task = make(RELATIONS, gold, hidden_size=16, dropout=0.0, spans_per_word=9.0)
     found = answer(task, gold)[0]["main"]
     assert [(each.label, each.head, each.tail) for each in found.relations] == [("q", "T1", "T2")]
 
@@ -182,5 +184,5 @@ def test_the_width_covers_nearly_all_spans_of_train(widths, expected):
         for row, (start, line) in enumerate(zip(starts, lines, strict=True))
     )
     gold = [Document("\n".join(lines), (Layer("main", tuple(spans)),))]
-    assert make(ENTITIES, gold).inventory.width == expected
-    assert make(ENTITIES, gold, width=7).inventory.width == 7
+    assert make(ENTITIES, gold).vocabulary.max_span_width == expected
+    assert make(ENTITIES, gold, max_span_width=7).vocabulary.max_span_width == 7

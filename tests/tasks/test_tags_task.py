@@ -11,17 +11,17 @@ from flat_bench import answer, collect, cuts, document, head, lay, learn, make, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.config import recipe as recipes
-from spanloom.document import Document, Layer, Span, content
+from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, RecipeError
-from spanloom.forms.tag_schemes import SCHEMES
-from spanloom.model import folder
+from spanloom.model import serialization
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
-from spanloom.tensors import Vectors
-from spanloom.training.start import train
+from spanloom.tasks._base import HeadInputSpec
+from spanloom.tensors import HeadInputs
+from spanloom.training.train import train
 
-KIND = load("tags")
+KIND = load("sequence_tagging")
 EVERY = pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BILOU", "none"])
 SURE = 50.0
 WORDS = document("a b\nc", ("X", "a"), ("Y", "b"), ("X", "c"))
@@ -30,11 +30,11 @@ WORDS = document("a b\nc", ("X", "a"), ("Y", "b"), ("X", "c"))
 def knowing(task, laid):
     """A head and vectors that say gold: word vectors are scores of tags."""
     size = len(task.tags)
-    made = task.head(Ground(size))
+    made = task.build_head(HeadInputSpec(size))
     with torch.no_grad():
         made.emit.weight.copy_(torch.eye(size))
         made.emit.bias.zero_()
-    return made, Vectors(SURE * torch.nn.functional.one_hot(laid.targets.tags, size).float())
+    return made, HeadInputs(SURE * torch.nn.functional.one_hot(laid.targets.tags, size).float())
 
 
 def recalled(task, documents, limit=100):
@@ -57,14 +57,14 @@ def flat(words):
 @pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BILOU"])
 @pytest.mark.parametrize("limit", [1, 6, 100])
 def test_gold_tags_decode_to_gold(scheme, limit):
-    gold = [KIND.sample, Document("No one .", (Layer("main"),), "none"), KIND.sample]
+    gold = [KIND.example, Document("No one .", (Layer("main"),), "none"), KIND.example]
     task = make(KIND, gold, scheme=scheme)
     found = recalled(task, gold, limit)
-    assert [content(each) for each in found] == [content(each) for each in gold]
+    assert [comparable(each) for each in found] == [comparable(each) for each in gold]
     assert all(span.score > 0.99 for each in found for span in each["main"].spans)
-    report = task.measure(gold[:2], found[:2])
-    assert task.figures(report) == {"spans": 1.0}
-    assert tuple(task.figures(report)) == task.watched
+    report = task.compute_metrics(gold[:2], found[:2])
+    assert task.metrics(report) == {"spans": 1.0}
+    assert tuple(task.metrics(report)) == task.metric_names
 
 
 def test_every_word_has_a_label_without_a_scheme():
@@ -75,7 +75,7 @@ def test_every_word_has_a_label_without_a_scheme():
     found = recalled(task, gold)
     assert said(found[0]) == said(WORDS)
     wrong = document("a b\nc", ("X", "a"), ("X", "b"), ("X", "c"))
-    assert task.figures(task.measure(gold, [wrong])) == {"spans": pytest.approx(2 / 3)}
+    assert task.metrics(task.compute_metrics(gold, [wrong])) == {"spans": pytest.approx(2 / 3)}
 
 
 @EVERY
@@ -88,8 +88,8 @@ def test_what_is_learnt_is_flat_and_all_else_has_a_reason(scheme, data):
     drawn = data.draw(st.lists(st.tuples(st.sampled_from("XY"), place), max_size=8))
     gold = document(text, *((label, min(ends), max(ends)) for label, ends in drawn))
     task = make(KIND, [gold], scheme=scheme)
-    (mine,) = (task.gold(gold, each) for each in cuts([gold]))
-    assert len(mine) + sum(mine.left.values()) == len(drawn)
+    (mine,) = (task.encode_gold(gold, each) for each in cuts([gold]))
+    assert len(mine) + sum(mine.skipped.values()) == len(drawn)
     kept = {(each.start, each.end) for each in recalled(task, [gold])[0]["main"].spans}
     assert len(kept) == len(mine)
     fits = {
@@ -109,7 +109,7 @@ def test_of_spans_that_overlap_the_earlier_stays_then_the_longer():
     gold = document("a b c d e f g", *spans)
     task = make(KIND, [gold])
     assert said(recalled(task, [gold])[0]) == [("Y", "a b c d"), ("Y", "e f")]
-    assert task.gold(gold, *cuts([gold])).left == Counter({"overlapping others": 3})
+    assert task.encode_gold(gold, *cuts([gold])).skipped == Counter({"overlapping others": 3})
 
 
 def test_remarks_say_what_is_left_out_and_why():
@@ -120,10 +120,10 @@ def test_remarks_say_what_is_left_out_and_why():
     task = make(KIND, [gold])
     documents = [gold, other]
     every = cuts(documents)
-    tagged = {row: task.gold(each, every[row]) for row, each in enumerate(documents)}
+    tagged = {row: task.encode_gold(each, every[row]) for row, each in enumerate(documents)}
     train = list(zip(documents, every, strict=True))
     whole = [each.sentences for each in every]
-    assert sorted(task.remarks(train, whole, tagged)) == [
+    assert sorted(task.coverage_notes(train, whole, tagged)) == [
         "task: 1 spans across sentences are not learnt",
         "task: 1 spans of labels that are none of its own are not learnt",
         "task: 1 spans overlapping others are not learnt",
@@ -131,18 +131,20 @@ def test_remarks_say_what_is_left_out_and_why():
         "task: 2 spans off word borders or in pieces are not learnt",
     ]
     cut_before = [((0, 5),), ((0, 2),)]
-    assert task.remarks(train, cut_before, tagged)[-1].startswith("task: long sentences of 1 doc")
-    assert task.unknown(documents) == {"Z"}
+    assert task.coverage_notes(train, cut_before, tagged)[-1].startswith(
+        "task: long sentences of 1 doc"
+    )
+    assert task.unseen_labels(documents) == {"Z"}
 
 
 @pytest.mark.parametrize("crf", [True, False])
 @EVERY
 def test_one_batch_overfits_and_then_decodes_to_gold(scheme, crf):
-    gold = [WORDS if scheme == "none" else KIND.sample]
+    gold = [WORDS if scheme == "none" else KIND.example]
     task = make(KIND, gold, scheme=scheme, crf=crf, dropout=0.0)
     laid, made = lay(task, gold), head(task)
     losses = learn(task, made, vectors(laid), laid)
-    assert tuple(losses) == task.learns
+    assert tuple(losses) == task.loss_names
     assert losses["tags"].count == 2
     assert losses["tags"].total < 0.2
     assert all(each.grad is not None for each in made.parameters())
@@ -150,12 +152,12 @@ def test_one_batch_overfits_and_then_decodes_to_gold(scheme, crf):
 
 
 def test_gold_never_reaches_the_answer():
-    task = make(KIND, [KIND.sample])
-    blank = KIND.sample.bare().with_layer(Layer("main"))
+    task = make(KIND, [KIND.example])
+    blank = KIND.example.unannotated().with_layer(Layer("main"))
     made = head(task)
     told, untold = (
         answer(task, made, lay(task, [each]), vectors(lay(task, [each])))
-        for each in (KIND.sample, blank)
+        for each in (KIND.example, blank)
     )
     assert told == untold
 
@@ -165,7 +167,9 @@ def test_what_was_collected_is_plain_data(scheme):
     own = collect(KIND, [WORDS], scheme=scheme)
     back = json.loads(json.dumps(own))
     options = KIND.options(scheme=scheme)
-    assert KIND.make("t", "main", options, back, back) == KIND.make("t", "main", options, own, own)
+    assert KIND.build("t", "main", options, back, back) == KIND.build(
+        "t", "main", options, own, own
+    )
 
 
 def test_o_is_no_label_of_plain_tags():
@@ -183,7 +187,7 @@ SECOND = document("a b c", ("Y", "b"), ("Z", "c"))
 
 
 def test_a_shared_head_knows_all_tags_and_a_task_answers_with_its_own():
-    both = KIND.unite([collect(KIND, [FIRST]), collect(KIND, [SECOND])])
+    both = KIND.merge_vocabularies([collect(KIND, [FIRST]), collect(KIND, [SECOND])])
     assert both == {"BIOES": ["X", "Y", "Z"]}
     one, two = (make(KIND, [each], both) for each in (FIRST, SECOND))
     assert one.tags == two.tags == SCHEMES["BIOES"].tags("XYZ")
@@ -192,7 +196,7 @@ def test_a_shared_head_knows_all_tags_and_a_task_answers_with_its_own():
     found = set()
     for seed in range(30):
         torch.manual_seed(seed)
-        words = Vectors(9 * torch.randn(3, 16))
+        words = HeadInputs(9 * torch.randn(3, 16))
         mine = [{span.label for span in answer(t, made, laid, words)[0]["main"].spans}
                 for t in (one, two)]  # fmt: skip
         assert mine[0] <= {"X", "Y"}
@@ -211,7 +215,7 @@ def test_a_head_of_ones_own_allows_what_its_scheme_allows(scheme):
 
 def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
     names, words = collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="none")
-    both = KIND.unite([words, names])
+    both = KIND.merge_vocabularies([words, names])
     assert both == {"BIOES": ["X", "Y"], "none": ["Y", "Z"]}
     one = make(KIND, [FIRST], both)
     two = make(KIND, [SECOND], both, scheme="none")
@@ -232,7 +236,7 @@ def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
 
 def test_two_schemes_of_spans_do_not_share_a_head():
     with pytest.raises(DataError, match="one scheme .or none., got BIO and BIOES"):
-        KIND.unite([collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="BIO")])
+        KIND.merge_vocabularies([collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="BIO")])
 
 
 # --- whole runs ----------------------------------------------------------------------------------
@@ -250,28 +254,33 @@ def home(tmp_path_factory):
 
 def run(home, out, tasks, **changes):
     """Train a tiny recipe; return what was said, and the model as it is loaded."""
-    stage = {"tasks": list(tasks), "batch": 64, "precision": "fp32", "epochs": 1}
+    stage = {"tasks": list(tasks), "batch_words": 64, "precision": "fp32", "epochs": 1}
     made = {name: {"data": "corpus", **each} for name, each in tasks.items()}
     path = tiny.recipe(home, tasks=made, stages=[stage], **changes)
     lines = []
     train(recipes.load(path), home, home / out, lines.append, device="cpu")
-    return lines, folder.load(home / out, device="cpu")
+    return lines, serialization.load(home / out, device="cpu")
 
 
 def test_tags_and_word_pairs_train_save_and_annotate(home):
-    tasks = {"names": {"kind": "tags"}, "steps": {"kind": "word_pairs", "size": 8}}
+    tasks = {
+        "names": {"kind": "sequence_tagging"},
+        "steps": {"kind": "word_relations", "hidden_size": 8},
+    }
     lines, model = run(home, "both", tasks)
     assert any(line.startswith("names: 6 documents, ") for line in lines)
     assert any(line.startswith("steps: 6 documents, ") for line in lines)
     assert any("names.spans" in line and "steps.relations" in line for line in lines)
     found = model(TEXT)
-    assert found == folder.load(home / "both", device="cpu")(TEXT)
+    assert found == serialization.load(home / "both", device="cpu")(TEXT)
     assert {each.name for each in found.layers} == {"names", "steps"}
     assert {each.label for each in found["steps"].spans} <= {"word"}
 
 
 def test_given_spans_are_kept_in_a_whole_run(home):
-    _, model = run(home, "given", {"steps": {"kind": "word_pairs", "size": 8, "given": True}})
+    _, model = run(
+        home, "given", {"steps": {"kind": "word_relations", "hidden_size": 8, "gold_spans": True}}
+    )
     words = ("Action", "add"), ("Reagent", "buffer"), ("Thing", "spin"), ("Reagent", "cells")
     gold = document(TEXT, *words)
     (found,) = model.annotate([gold])
@@ -279,9 +288,12 @@ def test_given_spans_are_kept_in_a_whole_run(home):
     assert [each.label for each in found["main"].events] == ["Action"]
 
 
-@pytest.mark.parametrize("sharing", ["task-embedding", "task-token", "none"])
+@pytest.mark.parametrize("sharing", ["task-embedding", "task-token", "shared-head"])
 def test_two_tasks_of_tags_share_one_head(home, sharing):
-    tasks = {"names": {"kind": "tags"}, "words": {"kind": "tags", "scheme": "none"}}
+    tasks = {
+        "names": {"kind": "sequence_tagging"},
+        "words": {"kind": "sequence_tagging", "scheme": "none"},
+    }
     _, model = run(home, sharing, tasks, sharing=sharing)
     assert list(model.network.heads) == ["tags"]
     found = model(TEXT)
@@ -290,5 +302,5 @@ def test_two_tasks_of_tags_share_one_head(home, sharing):
 
 
 def test_word_pairs_cannot_share_a_head(home):
-    with pytest.raises(RecipeError, match="'word_pairs' cannot share its head"):
-        run(home, "none", {"steps": {"kind": "word_pairs"}}, sharing="none")
+    with pytest.raises(RecipeError, match="'word_relations' cannot share its head"):
+        run(home, "none", {"steps": {"kind": "word_relations"}}, sharing="shared-head")

@@ -37,54 +37,56 @@ ALONE, TOGETHER = _document("a_x", "Ada", "Bob"), _document("a_y", "Ada", "Ada")
 
 
 def test_speakers_are_read_where_train_tells_them_and_asked_for():
-    assert make(KIND, [ALONE]).voices
-    assert not make(KIND, [ALONE], speakers=False).voices
-    assert not make(KIND, [KIND.sample]).voices
+    assert make(KIND, [ALONE]).use_speakers
+    assert not make(KIND, [ALONE], speakers=False).use_speakers
+    assert not make(KIND, [KIND.example]).use_speakers
 
 
 def test_genres_are_parts_of_the_names_of_train():
-    task = make(KIND, [ALONE, replace(TOGETHER, name="b_y")], genre=0)
+    task = make(KIND, [ALONE, replace(TOGETHER, name="b_y")], genre_field=0)
     assert task.genres == ("a", "b")
     laid = lay(task, [ALONE, replace(TOGETHER, name="b_y"), replace(ALONE, name="c_z")])
-    assert laid.targets.told.genres.tolist() == [1] * 8 + [2] * 8 + [0] * 8
+    assert laid.targets.features.genre_ids.tolist() == [1] * 8 + [2] * 8 + [0] * 8
 
 
 def test_voices_are_numbers_within_a_document():
     laid = lay(make(KIND, [ALONE]), [ALONE, TOGETHER])
-    assert laid.targets.told.voices.tolist() == [1] * 4 + [2] * 4 + [1] * 8
+    assert laid.targets.features.speaker_ids.tolist() == [1] * 4 + [2] * 4 + [1] * 8
 
 
 @torch.no_grad()
 def test_who_speaks_changes_what_a_pair_scores():
-    task = make(KIND, [ALONE], size=16, dropout=0.0)
+    task = make(KIND, [ALONE], hidden_size=16, dropout=0.0)
     laid, head = lay(task, [ALONE]), head_of(KIND, task)
     vectors = vectors_of(KIND, laid)
     bounds, pairs = torch.tensor([[0, 1], [4, 5]]), torch.tensor([[0, 1]])
     types = torch.tensor([[0.0, 1.0], [0.0, 1.0]])
-    one = task.view(head, vectors, laid.batch, laid.targets)
-    same = replace(one, told=replace(one.told, voices=torch.ones(8, dtype=torch.long)))
-    nobody = replace(one, told=replace(one.told, voices=torch.zeros(8, dtype=torch.long)))
+    one = task.span_inputs(head, vectors, laid.batch, laid.targets)
+    same = replace(one, features=replace(one.features, speaker_ids=torch.ones(8, dtype=torch.long)))
+    nobody = replace(
+        one, features=replace(one.features, speaker_ids=torch.zeros(8, dtype=torch.long))
+    )
     scores = [head.pair_scorer(view, bounds, types)(pairs) for view in (one, same, nobody)]
     pairs_of = [(0, 1), (0, 2), (1, 2)]
     assert all(not torch.allclose(scores[a], scores[b]) for a, b in pairs_of)
 
 
 def test_gold_mentions_are_given_without_their_links_and_are_all_kept():
-    task = make(KIND, [ALONE], given=True, size=16, dropout=0.0)
-    bared = task.bared(ALONE)
+    task = make(KIND, [ALONE], gold_mentions=True, hidden_size=16, dropout=0.0)
+    bared = task.without_gold(ALONE)
     assert bared["main"].spans == ALONE["main"].spans
     assert bared["main"].relations == ()
     laid, head = lay(task, [ALONE]), head_of(KIND, task)
-    assert tuple(learn(task, head, vectors_of(KIND, laid), laid)) == task.learns == ("pairs",)
+    assert tuple(learn(task, head, vectors_of(KIND, laid), laid)) == task.loss_names == ("pairs",)
     laid = lay(task, [bared])
     found = predict(task, head, laid, [bared], vectors_of(KIND, laid))
-    assert task.figures(task.measure([ALONE], found))["conll"] == 1.0
-    assert task.figures(task.measure([ALONE], found))["spans"] == 1.0
+    assert task.metrics(task.compute_metrics([ALONE], found))["conll"] == 1.0
+    assert task.metrics(task.compute_metrics([ALONE], found))["spans"] == 1.0
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_predicted_mentions_never_cross(seed):
-    task = make(KIND, [ALONE], width=4, prune=2.0, size=16, dropout=0.0)
+    task = make(KIND, [ALONE], max_span_width=4, spans_per_word=2.0, hidden_size=16, dropout=0.0)
     laid, head = lay(task, [ALONE]), head_of(KIND, task, seed)
     layer = predict(task, head, laid, [ALONE], vectors_of(KIND, laid))[0]["main"]
     places = [(span.start, span.end) for span in layer.spans]

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.metrics.triples import score_triples
 from spanloom.tasks import load
-from spanloom.tasks._base import Ground
+from spanloom.tasks._base import HeadInputSpec
 
-KIND = load("word_pairs")
-WORDS_OF = KIND.sample.text.split()
+KIND = load("word_relations")
+WORDS_OF = KIND.example.text.split()
 
 
 def fitted(task, gold, limit=100):
@@ -39,8 +39,8 @@ def fitted(task, gold, limit=100):
 
 
 def test_gold_is_between_last_words():
-    task = make(KIND, [KIND.sample])
-    mine = task.gold(KIND.sample, *cuts([KIND.sample]))
+    task = make(KIND, [KIND.example])
+    mine = task.encode_gold(KIND.example, *cuts([KIND.example]))
     labels = task.labels
     assert [(WORDS_OF[i], WORDS_OF[j], labels[k]) for i, j, k in mine.pairs] == [
         ("Mix", "buffer", "Acts-on"),
@@ -49,15 +49,22 @@ def test_gold_is_between_last_words():
         ("Add", "water", "Acts-on"),
         ("water", "ml", "Measure"),
     ]
-    assert [WORDS_OF[end] for end in mine.ends] == ["Mix", "warm", "buffer", "Add", "ml", "water"]
-    assert not mine.left
+    assert [WORDS_OF[end] for end in mine.relations] == [
+        "Mix",
+        "warm",
+        "buffer",
+        "Add",
+        "ml",
+        "water",
+    ]
+    assert not mine.skipped
 
 
 @pytest.mark.parametrize("limit", [1, 6, 100])
 def test_one_batch_overfits_and_words_are_related_as_in_gold(limit):
     other = Document("none here", (Layer("main"),), "other")
-    gold = [KIND.sample, other, KIND.sample]
-    task = make(KIND, gold, dropout=0.0, size=32)
+    gold = [KIND.example, other, KIND.example]
+    task = make(KIND, gold, dropout=0.0, hidden_size=32)
     found = fitted(task, gold, limit)
     assert said(found[1]) == []
     for each in (found[0], found[2]):
@@ -71,29 +78,29 @@ def test_one_batch_overfits_and_words_are_related_as_in_gold(limit):
         assert {label for label, _ in said(each)} == {"word"}
         assert all(0.5 < link.score <= 1 for link in each["main"].relations)
         assert not each["main"].events
-    report = task.measure(gold[:2], found[:2])
-    assert task.figures(report) == {"relations": 1.0}
-    assert tuple(task.figures(report)) == task.watched
+    report = task.compute_metrics(gold[:2], found[:2])
+    assert task.metrics(report) == {"relations": 1.0}
+    assert tuple(task.metrics(report)) == task.metric_names
 
 
 def test_given_spans_are_kept_as_they_are_and_get_the_relations():
-    task = make(KIND, [KIND.sample], dropout=0.0, size=32, given=True)
+    task = make(KIND, [KIND.example], dropout=0.0, hidden_size=32, gold_spans=True)
     assert task.inputs == ("main",)
-    (found,) = fitted(task, [KIND.sample])
-    assert found["main"].spans == KIND.sample["main"].spans
-    assert linked(found) == linked(KIND.sample)
+    (found,) = fitted(task, [KIND.example])
+    assert found["main"].spans == KIND.example["main"].spans
+    assert linked(found) == linked(KIND.example)
     assert len(found["main"].events) == 2
 
 
 def test_given_spans_decide_which_words_make_pairs():
-    task = make(KIND, [KIND.sample], given=True)
-    laid = lay(task, [KIND.sample])
+    task = make(KIND, [KIND.example], gold_spans=True)
+    laid = lay(task, [KIND.example])
     assert laid.targets.able.tolist() == [0, 2, 3, 5, 7, 8]
     made = head(task)
     with torch.no_grad():
         made.labels.bias.fill_(9.0)
     (found,) = answer(task, made, laid, vectors(laid))
-    assert found["main"].spans == KIND.sample["main"].spans
+    assert found["main"].spans == KIND.example["main"].spans
     related = len(linked(found))
     assert related == (3 * 3 + 3 * 3) * len(task.labels)
 
@@ -101,16 +108,16 @@ def test_given_spans_decide_which_words_make_pairs():
 def test_of_given_spans_that_end_in_one_word_the_widest_is_related():
     spans = [("X", "b"), ("Y", "a b"), ("Z", "c")]
     gold = document("a b c", *spans, relations=[("r", "T1", "T3")])
-    task = make(KIND, [gold], dropout=0.0, size=32, given=True)
+    task = make(KIND, [gold], dropout=0.0, hidden_size=32, gold_spans=True)
     (found,) = fitted(task, [gold])
     assert said(found) == said(gold)
     assert linked(found) == [("r", "a b", "c")]
-    assert task.figures(task.measure([gold], [found])) == {"relations": 1.0}
+    assert task.metrics(task.compute_metrics([gold], [found])) == {"relations": 1.0}
 
 
 def test_given_spans_in_pieces_and_of_new_labels_are_no_error():
     train = document("a b", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])
-    task = make(KIND, [train], given=True)
+    task = make(KIND, [train], gold_spans=True)
     spans = (
         Span("T1", "New", ((0, 2), (6, 8))),
         Span("T2", "X", ((1, 3),)),
@@ -132,20 +139,20 @@ def test_remarks_say_what_is_left_out_and_why():
     other = document("x y", ("X", "x"), ("X", "y"), relations=[("new", "T1", "T2")])
     task = make(KIND, [gold])
     every = cuts([gold, other])
-    mine = {row: task.gold(each, every[row]) for row, each in enumerate([gold, other])}
+    mine = {row: task.encode_gold(each, every[row]) for row, each in enumerate([gold, other])}
     train = list(zip([gold, other], every, strict=True))
-    assert sorted(task.remarks(train, [each.sentences for each in every], mine)) == [
+    assert sorted(task.coverage_notes(train, [each.sentences for each in every], mine)) == [
         "task: 1 relations across sentences are not learnt",
         "task: 1 relations of unknown labels are not learnt",
         "task: 1 relations whose ends are no words are not learnt",
         "task: 2 documents, 2 relations to learn from",
     ]
-    assert task.unknown([gold, other]) == {"new"}
+    assert task.unseen_labels([gold, other]) == {"new"}
 
 
 def test_a_word_can_be_related_to_itself():
     gold = document("a b c", ("X", "b"), ("Y", "a b"), relations=[("r", "T2", "T1")])
-    task = make(KIND, [gold], dropout=0.0, size=32)
+    task = make(KIND, [gold], dropout=0.0, hidden_size=32)
     assert linked(fitted(task, [gold])[0]) == [("r", "b", "b")]
 
 
@@ -161,12 +168,14 @@ def test_targets_are_gold_in_rows_of_the_batch(data, given_spans):
     spans = [("X", start, start + 1) for start in starts]
     links = [("r", f"T{i + 1}", f"T{j + 1}") for i, j in sorted(ends)]
     gold = document(text, *spans, relations=links)
-    task = make(KIND, [gold], given=given_spans)
+    task = make(KIND, [gold], gold_spans=given_spans)
     laid = lay(task, [gold, gold], data.draw(st.integers(1, 9)))
     home = [row for row, size in enumerate(lines) for _ in range(size)]
     inside = {(i, j) for i, j in ends if home[i] == home[j]}
     place = [
-        (unit.document, unit.first + row) for unit in laid.units for row in range(len(unit.forms))
+        (unit.document, unit.first_word + row)
+        for unit in laid.units
+        for row in range(len(unit.tokens))
     ]
     found = [(place[i], place[j]) for i, j, _ in laid.targets.pairs.tolist()]
     assert sorted(found) == [((d, i), (d, j)) for d in (0, 1) for i, j in sorted(inside)]
@@ -174,30 +183,30 @@ def test_targets_are_gold_in_rows_of_the_batch(data, given_spans):
 
 
 def test_gold_never_reaches_the_answer():
-    blank = KIND.sample.bare().with_layer(Layer("main"))
-    task = make(KIND, [KIND.sample], threshold=0.001)
+    blank = KIND.example.unannotated().with_layer(Layer("main"))
+    task = make(KIND, [KIND.example], threshold=0.001)
     made = head(task)
     told, untold = (
         answer(task, made, lay(task, [each]), vectors(lay(task, [each])))
-        for each in (KIND.sample, blank)
+        for each in (KIND.example, blank)
     )
     assert told == untold
     assert told[0]["main"].relations
 
 
 def test_what_was_collected_is_plain_data():
-    own = collect(KIND, [KIND.sample])
+    own = collect(KIND, [KIND.example])
     assert own["labels"] == ["Acts-on", "Has", "Measure", "Mod-Link"]
     back = json.loads(json.dumps(own))
-    made = (KIND.make("t", "main", KIND.options(), each, each) for each in (own, back))
+    made = (KIND.build("t", "main", KIND.options(), each, each) for each in (own, back))
     assert len(set(map(repr, made))) == 1
 
 
 def test_every_parameter_learns():
-    task = make(KIND, [KIND.sample])
-    laid, made = lay(task, [KIND.sample]), task.head(Ground(16))
+    task = make(KIND, [KIND.example])
+    laid, made = lay(task, [KIND.example]), task.build_head(HeadInputSpec(16))
     losses = task.loss(made, vectors(laid), laid.batch, laid.targets)
-    assert tuple(losses) == task.learns
+    assert tuple(losses) == task.loss_names
     losses["pairs"].total.backward()
     assert all(each.grad is not None and each.grad.any() for each in made.parameters())
 
@@ -220,11 +229,11 @@ def test_only_ends_and_label_count():
 
 def test_a_report_is_told_in_numbers_and_in_words():
     unannotated = Document("x", (), "x")
-    lost = KIND.sample.with_layer(
-        Layer("main", KIND.sample["main"].spans, (Relation("R1", "r", "T1", "T99"),))
+    lost = KIND.example.with_layer(
+        Layer("main", KIND.example["main"].spans, (Relation("R1", "r", "T1", "T99"),))
     )
     found = [lost, unannotated]
-    report = score_triples([KIND.sample, unannotated], found, "main")
+    report = score_triples([KIND.example, unannotated], found, "main")
     assert (report.documents, report.not_annotated, report.unscored) == (1, 1, 1)
     told = json.loads(json.dumps(report.to_json()))
     assert told["relations"]["micro"]["gold"] == 5

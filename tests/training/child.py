@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 
 from spanloom.config import recipe as recipes
-from spanloom.training.loop import Pace
-from spanloom.training.start import train
+from spanloom.training.loop import LogIntervals
+from spanloom.training.train import train
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     path, out = Path(sys.argv[1]), Path(sys.argv[2])
-    pace = Pace(checkpoint=0, log=1)
+    pace = LogIntervals(checkpoint=0, log=1)
     resume = "--resume" in sys.argv
     train(recipes.load(path), path.parent, out, print, resume=resume, pace=pace, device="cpu")

@@ -9,15 +9,20 @@ from spanloom.errors import TrainingError
 from spanloom.training import loop
 from spanloom.training.checkpoint import Progress
 from spanloom.training.interrupt import Stopped
-from spanloom.training.optimise import SCHEDULES
-from spanloom.training.resume import take_up
+from spanloom.training.optimizer import SCHEDULES
+from spanloom.training.resume import apply_changes
 
-LINEAR = FIRST | {"schedule": "linear", "epochs": 4, "warmup": 0.25}
+LINEAR = FIRST | {"lr_schedule": "linear", "epochs": 4, "warmup_ratio": 0.25}
 
 
 def rate(progress, spec, at):
-    warmup = spec.warmup if progress.warmup is None else progress.warmup
-    return SCHEDULES[spec.schedule](at / spec.epochs, warmup, progress.halvings) * progress.scale
+    warmup = (
+        spec.warmup_steps_left if progress.warmup_steps_left is None else progress.warmup_steps_left
+    )
+    return (
+        SCHEDULES[spec.lr_schedule](at / spec.epochs, warmup, progress.lr_halvings)
+        * progress.lr_scale
+    )
 
 
 @pytest.fixture
@@ -26,10 +31,10 @@ def taken(bench, tmp_path):
 
     def take(before, now, *, at=0.0, stage=0, **changes):
         old = bench.recipe(stages=before)
-        progress = Progress(dumps(old), "data", stage=stage, length=100)
-        progress.epoch, progress.batch = int(at), round(100 * (at - int(at)))
+        progress = Progress(dumps(old), "data", stage=stage, steps_per_epoch=100)
+        progress.epoch, progress.step_in_epoch = int(at), round(100 * (at - int(at)))
         new = bench.recipe(stages=now, **changes)
-        return progress, new, take_up(tmp_path, progress, new)
+        return progress, new, apply_changes(tmp_path, progress, new)
 
     return take
 
@@ -64,13 +69,13 @@ def test_rates_that_still_rise_rise_on_and_then_fall_to_0(taken, epochs):
 
 def test_rates_changed_twice_never_jump(taken):
     progress, recipe, _ = taken([LINEAR], [LINEAR | {"epochs": 7}], at=2.5)
-    progress.epoch, progress.batch = 4, 0
+    progress.epoch, progress.step_in_epoch = 4, 0
     before = rate(progress, recipe.stages[0], 4)
     assert before == pytest.approx(0.5 * 3 / 4.5)
     again = recipe.model_copy(
         update={"stages": (recipe.stages[0].model_copy(update={"epochs": 10.0}),)}
     )
-    take_up(None, progress, again)
+    apply_changes(None, progress, again)
     assert rate(progress, again.stages[0], 4) == pytest.approx(before)
     assert rate(progress, again.stages[0], 7) == pytest.approx(before / 2)
 
@@ -82,7 +87,7 @@ def test_fewer_epochs_than_the_rise_takes(taken):
 
 
 def test_a_plateau_keeps_its_halvings(taken):
-    plateau = LINEAR | {"schedule": "plateau"}
+    plateau = LINEAR | {"lr_schedule": "plateau"}
     progress, recipe, said = taken([plateau], [plateau | {"epochs": 9}], at=2)
     assert rate(progress, recipe.stages[0], 2) == rate(progress, recipe.stages[0], 8.9) == 1
     assert "go on from 100 %" in said[1]
@@ -90,16 +95,16 @@ def test_a_plateau_keeps_its_halvings(taken):
 
 def test_nothing_changed_nothing_said(taken):
     progress, _, said = taken([LINEAR], [LINEAR], at=2)
-    assert (said, progress.warmup, progress.scale) == ([], None, 1.0)
+    assert (said, progress.warmup_steps_left, progress.lr_scale) == ([], None, 1.0)
 
 
 def test_later_stages_and_what_looks_at_dev_may_change(taken):
-    ours = LINEAR | {"patience": 3, "evaluate_every": 0.25}
-    *_, said = taken([LINEAR, SECOND], [ours, SECOND | {"batch": 7}, SECOND], at=2)
+    ours = LINEAR | {"patience": 3, "eval_every_epochs": 0.25}
+    *_, said = taken([LINEAR, SECOND], [ours, SECOND | {"batch_words": 7}, SECOND], at=2)
     assert [line.split(" ")[0] for line in said] == [
         "stages.0.patience",
-        "stages.0.evaluate_every",
-        "stages.1.batch",
+        "stages.0.eval_every_epochs",
+        "stages.1.batch_words",
         "stages.2",
     ]
 
@@ -107,17 +112,24 @@ def test_later_stages_and_what_looks_at_dev_may_change(taken):
 @pytest.mark.parametrize(
     ("now", "stage", "changes", "told"),
     [
-        ([LINEAR | {"batch": 7}, SECOND], 0, {}, "stages.0.batch was 24 when .* now it is 7;"),
+        (
+            [LINEAR | {"batch_words": 7}, SECOND],
+            0,
+            {},
+            "stages.0.batch_words was 24 when .* now it is 7;",
+        ),
         ([LINEAR | {"epochs": 5}, SECOND], 1, {}, "stages.0.epochs was 4.0 when .* is 5.0"),
         ([LINEAR], 1, {}, "stages was '2 stages' when .* now it is '1'"),
         ([LINEAR, SECOND], 0, {"seed": 6}, "seed was 5 when .* now it is 6"),
-        ([LINEAR, SECOND], 1, {"dropout": 0.1}, "dropout was 0.3 when"),
+        ([LINEAR, SECOND], 1, {"embedding_dropout": 0.1}, "embedding_dropout was 0.3 when"),
     ],
 )
 def test_what_was_learnt_by_may_not_change(taken, now, stage, changes, told):
     with pytest.raises(TrainingError, match=told) as error:
         taken([LINEAR, SECOND], now, stage=stage, at=0.5, **changes)
-    assert "may change epochs, patience, evaluate_every of the stage it is in" in str(error.value)
+    assert "may change epochs, patience, eval_every_epochs of the stage it is in" in str(
+        error.value
+    )
 
 
 def test_epochs_that_are_over_already(taken):
@@ -129,7 +141,7 @@ def test_epochs_that_are_over_already(taken):
 
 def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):
     """It is stopped, and goes on with more epochs: no rate jumps, the recipe saved is the last."""
-    out, one = tmp_path / "model", {"tasks": ["names"], "batch": 24, "precision": "fp32"}
+    out, one = tmp_path / "model", {"tasks": ["names"], "batch_words": 24, "precision": "fp32"}
     rates, real = [], loop.set_rates
 
     def setting(chosen, factor):

@@ -8,10 +8,10 @@ import torch
 from spanloom.training.loop import _Stage
 
 LEVELS = [
-    {"name": "low", "rnn": "lstm", "size": 4},
-    {"name": "middle", "rnn": "gru", "size": 4, "reads": ["trunk", "low"]},
-    {"name": "high", "rnn": "lstm", "size": 4, "reads": ["middle"], "scope": "sentence"},
-    {"name": "beside", "rnn": "lstm", "size": 4, "reads": ["trunk"]},
+    {"name": "low", "rnn": "lstm", "hidden_size": 4},
+    {"name": "middle", "rnn": "gru", "hidden_size": 4, "inputs": ["trunk", "low"]},
+    {"name": "high", "rnn": "lstm", "hidden_size": 4, "inputs": ["middle"], "scope": "sentence"},
+    {"name": "beside", "rnn": "lstm", "hidden_size": 4, "inputs": ["trunk"]},
 ]
 BELOW = {
     "ground": (),
@@ -21,11 +21,17 @@ BELOW = {
     "d": ("beside",),
 }
 TASKS = {
-    "ground": {"data": "corpus", "kind": "entities", "size": 16},
-    "a": {"data": "corpus", "kind": "entities", "level": "low", "size": 16},
-    "b": {"data": "corpus", "kind": "relations", "level": "middle", "size": 16},
-    "c": {"data": "corpus", "kind": "relations", "level": "high", "size": 16, "given": True},
-    "d": {"data": "corpus", "kind": "entities", "level": "beside", "size": 16},
+    "ground": {"data": "corpus", "kind": "entities", "hidden_size": 16},
+    "a": {"data": "corpus", "kind": "entities", "level": "low", "hidden_size": 16},
+    "b": {"data": "corpus", "kind": "relations", "level": "middle", "hidden_size": 16},
+    "c": {
+        "data": "corpus",
+        "kind": "relations",
+        "level": "high",
+        "hidden_size": 16,
+        "gold_spans": True,
+    },
+    "d": {"data": "corpus", "kind": "entities", "level": "beside", "hidden_size": 16},
 }
 UNTOUCHED = {"c": ("spans.",)}  # spans that are given are not scored
 

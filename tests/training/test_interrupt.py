@@ -5,17 +5,17 @@ import signal
 import threading
 
 import pytest
-from test_processes import Twin
+from test_distributed import Twin
 from test_resume import each_update_once, same
 from torch import nn
 from workbench import events
 
 from spanloom.document import Document
-from spanloom.model import folder
-from spanloom.training import checkpoint, scores
-from spanloom.training.interrupt import Stopped, held, terminable
+from spanloom.model import serialization
+from spanloom.training import checkpoint, validation
+from spanloom.training.interrupt import Stopped, defer_interrupt, terminable
 from spanloom.training.loop import BEST, _Stage
-from spanloom.training.start import home, unfinished
+from spanloom.training.train import home, unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -49,7 +49,7 @@ def at_call(monkeypatch, owner, name, call, number):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_first_is_noted_the_second_ends(number):
-    with terminable(), held() as interrupt:
+    with terminable(), defer_interrupt() as interrupt:
         told(number)
         assert interrupt.asked
         with pytest.raises(KeyboardInterrupt):
@@ -59,7 +59,7 @@ def test_the_first_is_noted_the_second_ends(number):
 
 
 def test_one_of_several_processes_holds_all_of_them():
-    with held(patient=True) as interrupt:
+    with defer_interrupt(patient=True) as interrupt:
         for number in SIGNALS * 2:
             told(number)
         assert interrupt.asked
@@ -74,7 +74,7 @@ def test_at_once_ends_a_block(before):
             reached.append(1)
             told(signal.SIGTERM)
 
-    with held() as interrupt:
+    with defer_interrupt() as interrupt:
         if before:
             told(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
@@ -119,7 +119,9 @@ def stopped(bench, out, pace=1e9, **changes):
 
 
 def annotates(model):
-    (made,) = folder.load(model, device="cpu").annotate([Document("add warm buffer .")], ["names"])
+    (made,) = serialization.load(model, device="cpu").annotate(
+        [Document("add warm buffer .")], ["names"]
+    )
     return bool({"main", "names"} & {each.name for each in made.layers})
 
 
@@ -134,7 +136,9 @@ def test_stopped_before_dev_was_scored_a_model_is_left(
     assert said == f"the model as it stands after 1 updates, dev never scored: {out}"
     assert annotates(out)
     assert unfinished(out)
-    assert checkpoint.read_progress(home(out) / "state", bench.fresh()[1].fingerprint).updates == 1
+    assert (
+        checkpoint.read_progress(home(out) / "state", bench.fresh()[1].fingerprint).global_step == 1
+    )
     bench.train(out, resume=True)
     same(out, undisturbed)
     assert not unfinished(out)
@@ -144,7 +148,7 @@ def test_stopped_before_dev_was_scored_a_model_is_left(
 def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_path, monkeypatch):
     out = tmp_path / "model"
     with monkeypatch.context() as patch:
-        at_call(patch, scores, "figures", 2, signal.SIGTERM)
+        at_call(patch, validation, "evaluate", 2, signal.SIGTERM)
         said = stopped(bench, out)
     assert said.startswith("the best model so far, of epoch 0.")
     assert said.endswith(f": {out}")
@@ -152,7 +156,7 @@ def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_p
         home(out) / BEST / "model.safetensors"
     ).read_bytes()
     with monkeypatch.context() as patch:  # once more, right after that scoring
-        at_call(patch, _Stage, "_tell", 1, signal.SIGINT)
+        at_call(patch, _Stage, "_report", 1, signal.SIGINT)
         stopped(bench, out, resume=True)
     bench.train(out, resume=True)
     same(out, undisturbed)

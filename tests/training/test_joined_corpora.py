@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from spanloom.cli.main import app
 from spanloom.errors import DataError, RecipeError
 from spanloom.glad.run import run
-from spanloom.model import folder
+from spanloom.model import serialization
 
 FIRST = {"Action": "act", "Reagent": "thing", "Place": "thing", "Modifier": None}
-JOINED = [{"data": "corpus", "labels": FIRST}, {"data": "acts", "labels": {"Action": "act"}}]
-TASKS = {"names": {"data": "joined", "kind": "entities", "layer": "names", "size": 16}}
-STAGE = {"tasks": ["names"], "epochs": 1, "batch": 40, "precision": "fp32"}
+JOINED = [{"data": "corpus", "label_map": FIRST}, {"data": "acts", "label_map": {"Action": "act"}}]
+TASKS = {"names": {"data": "joined", "kind": "entities", "layer": "names", "hidden_size": 16}}
+STAGE = {"tasks": ["names"], "epochs": 1, "batch_words": 40, "precision": "fp32"}
 
 
 @pytest.fixture(scope="module")
@@ -41,26 +41,26 @@ def joined(**changes):
 def test_labels_are_those_of_the_map_and_what_was_looked_for_is_known(bench, home):
     prepared = bench.fresh(**joined())[1]
     task, data = prepared.tasks["names"], prepared.data["names"]
-    assert task.inventory.spans == ("act", "thing")
-    half = len(data.cuts) // 2
+    assert task.vocabulary.spans == ("act", "thing")
+    half = len(data.tokenized) // 2
     gold = [data.gold[row] for row in range(2 * half)]
-    assert {each.looked for each in gold[:half]} == {(True, True, True)}
-    assert {each.looked for each in gold[half:]} == {(True, True, False)}
+    assert {each.annotated_labels for each in gold[:half]} == {(True, True, True)}
+    assert {each.annotated_labels for each in gold[half:]} == {(True, True, False)}
     assert {label for each in gold[:half] for _, _, label in each.spans} == {0, 1, 2}
     assert {label for each in gold[half:] for _, _, label in each.spans} == {1}
-    looked = task.targets(
+    looked = task.collate_targets(
         [unit for row in (0, half) for unit in units(task, data, row)], dict(enumerate(gold))
-    ).looked
-    words = len(data.cuts[0].words)
+    ).label_mask
+    words = len(data.tokenized[0].words)
     assert looked[:words].all()
     assert looked[words:, :2].all()
     assert not looked[words:, 2].any()
 
 
 def units(task, data, row):
-    from spanloom.data.units import Sizes
+    from spanloom.data.instances import InstanceLimits
 
-    return task.reading.units(row, data.cuts[row], Sizes(64, 64), None)
+    return task.reader.instances(row, data.tokenized[row], InstanceLimits(64, 64), None)
 
 
 def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, mon
     assert [(row.dataset, row.task) for row in rows] == [("corpus", "names"), ("acts", "names")]
     assert set(rows[1].report["spans"]["labels"]) <= {"act"}
     assert set(rows[0].report["spans"]["labels"]) <= {"act", "thing"}
-    model = folder.load(tmp_path / "model", device="cpu")
+    model = serialization.load(tmp_path / "model", device="cpu")
     assert [layer.name for layer in model("add warm buffer .").layers] == ["names"]
     assert "`names` of `corpus`, `acts`" in (tmp_path / "model" / "README.md").read_text()
     asked = ["evaluate", str(tmp_path / "model"), str(home / "acts"), "--split", "test", "--json"]
@@ -80,7 +80,7 @@ def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, mon
 
 
 def test_a_label_without_a_name_is_an_error(bench, home):
-    part = {"data": "corpus", "labels": {"Action": "act"}}
+    part = {"data": "corpus", "label_map": {"Action": "act"}}
     with pytest.raises(DataError, match=r"has a span 'Modifier' that its map of labels does not"):
         bench.fresh(**joined(corpora={"joined": [part]}))
 
@@ -88,22 +88,22 @@ def test_a_label_without_a_name_is_an_error(bench, home):
 def test_without_maps_any_kind_learns_from_several(bench, home):
     """A layer is whole then, and all of its labels were looked for."""
     parts = [{"data": "corpus"}, {"data": "acts"}]
-    steps = {"steps": {"data": "joined", "kind": "relations", "layer": "steps", "size": 16}}
+    steps = {"steps": {"data": "joined", "kind": "relations", "layer": "steps", "hidden_size": 16}}
     stage = STAGE | {"tasks": ["steps"]}
     changes = {"tasks": steps, "stages": [stage]}
     both = bench.fresh(**joined(corpora={"joined": parts}, **changes))[1].data["steps"]
     alone = {"steps": steps["steps"] | {"data": "corpus", "layer": "main"}}
     one = bench.fresh(tasks=alone, stages=[stage])[1].data["steps"]
-    half = len(both.cuts) // 2
+    half = len(both.tokenized) // 2
     assert [both.gold[row] for row in range(half)] == [one.gold[row] for row in range(half)]
     assert any(each.pairs for each in one.gold.values())
-    assert both.gold[half].looked is None
+    assert both.gold[half].annotated_labels is None
     assert both.dev[0].name == "corpus/dev0"
 
 
-@pytest.mark.parametrize("kind", ["tags", "relations"])
+@pytest.mark.parametrize("kind", ["sequence_tagging", "relations"])
 def test_a_kind_that_cannot_mask_is_refused(bench, home, kind):
-    tags = {"names": {"data": "joined", "kind": kind, "layer": "names", "size": 16}}
+    tags = {"names": {"data": "joined", "kind": kind, "layer": "names", "hidden_size": 16}}
     said = "tasks.names.data: a corpus whose parts have different labels needs a kind"
     with pytest.raises(RecipeError, match=re.escape(said)):
         bench.fresh(**joined(tasks=tags))
@@ -114,8 +114,11 @@ def test_a_kind_that_cannot_mask_is_refused(bench, home, kind):
     [
         ({"joined": [JOINED[0], JOINED[0]]}, "corpora.joined: names 'corpus' twice"),
         ({"joined": JOINED, "idle": JOINED}, "corpora.idle: no task has it as its data"),
-        ({"joined": [{"data": "corpus", "labels": {"a": ""}}]}, "corpora.joined.0.labels.a:"),
-        ({"joined": [{"data": "corpus", "labels": {"a": "b\nc"}}]}, "corpora.joined.0.labels.a:"),
+        ({"joined": [{"data": "corpus", "label_map": {"a": ""}}]}, "corpora.joined.0.label_map.a:"),
+        (
+            {"joined": [{"data": "corpus", "label_map": {"a": "b\nc"}}]},
+            "corpora.joined.0.label_map.a:",
+        ),
     ],
 )
 def test_what_makes_no_corpus_is_told_with_its_place(bench, home, corpora, said):
@@ -124,7 +127,7 @@ def test_what_makes_no_corpus_is_told_with_its_place(bench, home, corpora, said)
 
 
 def test_a_layer_that_a_source_lacks_is_an_error(bench, home):
-    part = {"data": "corpus", "layer": "mian", "labels": FIRST}
+    part = {"data": "corpus", "layer": "mian", "label_map": FIRST}
     with pytest.raises(DataError, match=r"no document of 'corpus' has layer 'mian' .*: main"):
         bench.fresh(**joined(corpora={"joined": [part]}))
 

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from spanloom.errors import StorageError, TrainingError
+from spanloom.training.distributed import ProcessGroup
 from spanloom.training.lock import locked
-from spanloom.training.processes import Processes
-from spanloom.training.start import home
+from spanloom.training.train import home
 
 
 @pytest.fixture
 def alone():
-    return Processes("cpu")
+    return ProcessGroup("cpu")
 
 
 def test_a_second_run_is_told_who_trains_there_and_since_when(bench, alone, tmp_path):

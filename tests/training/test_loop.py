@@ -5,18 +5,18 @@ import torch
 from safetensors.torch import load_file
 
 from spanloom.errors import RecipeError, TrainingError
-from spanloom.training import loop, scores
-from spanloom.training.loop import BEST, Pace, _Stage
-from spanloom.training.plan import epoch
+from spanloom.training import loop, validation
+from spanloom.training.batch_schedule import draw_epoch
+from spanloom.training.loop import BEST, LogIntervals, _Stage
 
 CONTEXTS = [
-    {"name": "low", "rnn": "lstm", "size": 4},
-    {"name": "high", "rnn": "gru", "size": 4, "reads": ["low"]},
+    {"name": "low", "rnn": "lstm", "hidden_size": 4},
+    {"name": "high", "rnn": "gru", "hidden_size": 4, "inputs": ["low"]},
 ]
 
 
 def levelled(level):
-    return {"data": "corpus", "kind": "entities", "level": level, "size": 16}
+    return {"data": "corpus", "kind": "entities", "level": level, "hidden_size": 16}
 
 
 def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
@@ -48,11 +48,11 @@ def scripted(monkeypatch, values):
         value = left.pop(0) if len(left) > 1 else left[0]
         return {f"{name}.spans": value for name in stage.tasks}
 
-    monkeypatch.setattr(loop.scores, "figures", score)
+    monkeypatch.setattr(loop.validation, "evaluate", score)
 
 
 def one(**changes):
-    stage = {"tasks": ["names"], "batch": 1000, "precision": "fp32", "epochs": 9} | changes
+    stage = {"tasks": ["names"], "batch_words": 1000, "precision": "fp32", "epochs": 9} | changes
     return {"stages": [stage]}
 
 
@@ -72,17 +72,17 @@ def test_patience_counts_epochs_without_a_better_score(
     scripted(monkeypatch, values)
     monkeypatch.setattr(_Stage, "_update", lambda self, update, pace: None)
     run = bench.run(tmp_path, **one(patience=patience))
-    progress = run.train(Pace(1e9), resume=False)
+    progress = run.train(LogIntervals(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (stopped, best)
 
 
 def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7])
-    run = bench.run(tmp_path, **one(epochs=5, schedule="plateau", warmup=0))
+    run = bench.run(tmp_path, **one(epochs=5, lr_schedule="plateau", warmup_ratio=0))
     rates = []
     real = loop.set_rates
     monkeypatch.setattr(loop, "set_rates", lambda o, f: (rates.append(f), real(o, f)))
-    run.train(Pace(1e9), resume=False)
+    run.train(LogIntervals(1e9), resume=False)
     assert rates == [1, 1, 0.5, 0.5, 0.25]
 
 
@@ -91,14 +91,16 @@ def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch)
     [("names.span", "names.spans"), ("names.relations", "names.spans"), ("names", "names.spans")],
 )
 def test_a_figure_that_no_task_has_is_refused_before_training(bench, metric, hint):
-    with pytest.raises(RecipeError, match=f"stages.0.metric: no figure '{metric}'.*{hint}"):
-        bench.fresh(**one(metric=metric))
+    with pytest.raises(
+        RecipeError, match=f"stages.0.validation_metric: no figure '{metric}'.*{hint}"
+    ):
+        bench.fresh(**one(validation_metric=metric))
 
 
 def test_figures_watched_are_the_figures_told(bench, tmp_path):
     run = bench.run(tmp_path)
-    told = scores.figures(run.model, run.recipe.stages[0], run.prepared.data)
-    known = [f"{n}.{each}" for n, task in run.model.tasks.items() for each in task.watched]
+    told = validation.evaluate(run.model, run.recipe.stages[0], run.prepared.data)
+    known = [f"{n}.{each}" for n, task in run.model.tasks.items() for each in task.metric_names]
     assert list(told) == known
 
 
@@ -107,10 +109,10 @@ def test_figures_watched_are_the_figures_told(bench, tmp_path):
     [(None, (0.2 + 0.8) / 2), ("steps.spans", 0.3), ("names.spans", 0.8)],
 )
 def test_what_decides_is_the_metric_or_the_mean_of_first_figures(bench, tmp_path, metric, expected):
-    stage = {"tasks": ["steps", "names"], "precision": "fp32", "metric": metric}
+    stage = {"tasks": ["steps", "names"], "precision": "fp32", "validation_metric": metric}
     run = bench.run(tmp_path, stages=[stage])
     figures = {"steps.mean": 0.2, "steps.spans": 0.3, "steps.relations": 0.1, "names.spans": 0.8}
-    assert scores.decisive(figures, run.recipe.stages[0]) == pytest.approx(expected)
+    assert validation.selection_score(figures, run.recipe.stages[0]) == pytest.approx(expected)
 
 
 def test_a_stage_starts_from_the_best_weights_of_the_last_with_a_fresh_optimiser(
@@ -120,7 +122,7 @@ def test_a_stage_starts_from_the_best_weights_of_the_last_with_a_fresh_optimiser
     scripted(monkeypatch, [0.1, 0.9, 0.3])
     run = bench.run(tmp_path, stages=[stage, stage | {"epochs": 1}])
     best, seen = {}, []
-    real_save, real_optimiser = loop.folder.save, loop.optimiser
+    real_save, real_optimiser = loop.serialization.save, loop.build_optimizer
 
     def saving(model, place, *, figures):
         real_save(model, place, figures=figures)
@@ -132,9 +134,9 @@ def test_a_stage_starts_from_the_best_weights_of_the_last_with_a_fresh_optimiser
         seen.append((now, len(made.state)))
         return made
 
-    monkeypatch.setattr(loop.folder, "save", saving)
-    monkeypatch.setattr(loop, "optimiser", making)
-    run.train(Pace(1e9), resume=False)
+    monkeypatch.setattr(loop.serialization, "save", saving)
+    monkeypatch.setattr(loop, "build_optimizer", making)
+    run.train(LogIntervals(1e9), resume=False)
     started, state = seen[1]
     assert state == 0
     assert all(torch.equal(each, best[0][name]) for name, each in started.items())
@@ -149,15 +151,15 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_the_update(bench, tmp_
             each.fill_(bad)
     before = {name: each.clone() for name, each in run.model.network.named_parameters()}
     with pytest.raises(TrainingError, match=r"update 1: .*lr"):
-        run.train(Pace(1e9), resume=False)
+        run.train(LogIntervals(1e9), resume=False)
     for name, each in run.model.network.named_parameters():
         assert torch.equal(each.nan_to_num(), before[name].nan_to_num())
 
 
 def test_a_frozen_trunk_stays_and_has_no_part_in_the_gradient(bench, tmp_path):
-    run = bench.run(tmp_path, **one(epochs=2, lr={"trunk": 0, "rest": 0.01}))
+    run = bench.run(tmp_path, **one(epochs=2, lr={"encoder": 0, "task": 0.01}))
     before = {name: each.clone() for name, each in run.model.network.named_parameters()}
-    run.train(Pace(1e9), resume=False)
+    run.train(LogIntervals(1e9), resume=False)
     for name, each in run.model.network.named_parameters():
         if ".encoder." in name:
             assert torch.equal(each, before[name]), name
@@ -168,20 +170,20 @@ def test_a_frozen_trunk_stays_and_has_no_part_in_the_gradient(bench, tmp_path):
 
 
 def test_fractions_of_an_epoch_stop_where_they_say(bench, tmp_path):
-    changes = one(epochs=1.5, batch=10)
+    changes = one(epochs=1.5, batch_words=10)
     run = bench.run(tmp_path, **changes)
     spec, data = run.recipe.stages[0], run.prepared.data
-    how = {"seed": "5/0", "window": 64, "cutter": run.model.prompt}
-    lengths = [len(epoch(spec, data, number=n, **how)) for n in (0, 1)]
-    progress = run.train(Pace(1e9), resume=False)
-    assert progress.updates == lengths[0] + round(lengths[1] / 2)
+    how = {"seed": "5/0", "window": 64, "cutter": run.model.tokenize_prompt}
+    lengths = [len(draw_epoch(spec, data, number=n, **how)) for n in (0, 1)]
+    progress = run.train(LogIntervals(1e9), resume=False)
+    assert progress.global_step == lengths[0] + round(lengths[1] / 2)
 
 
 def test_the_best_model_is_what_the_folder_holds(bench, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.2, 0.9, 0.1])
     run = bench.run(tmp_path, **one(epochs=3))
-    progress = run.train(Pace(1e9), resume=False)
-    assert progress.figures == {"names.spans": 0.9}
+    progress = run.train(LogIntervals(1e9), resume=False)
+    assert progress.metrics == {"names.spans": 0.9}
     assert "| names.spans | 90.00 |" in (tmp_path / BEST / "README.md").read_text()
     there = load_file(tmp_path / BEST / "model.safetensors")
     network = run.model.network.state_dict()

@@ -8,16 +8,16 @@ import tiny
 import torch
 
 from spanloom.config import recipe as recipes
-from spanloom.data.units import Unit
+from spanloom.data.instances import Instance
 from spanloom.document import Document
 from spanloom.errors import RecipeError
-from spanloom.training import loop, plan
-from spanloom.training.journal import Journal
-from spanloom.training.processes import Processes
-from spanloom.training.start import fresh
+from spanloom.training import batch_schedule, loop
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.train import fresh
 
 TINY = Path(__file__).parents[2] / "recipes" / "tiny"
-TASK = {"data": "corpus", "kind": "entities", "size": 16}
+TASK = {"data": "corpus", "kind": "entities", "hidden_size": 16}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def home(tmp_path_factory):
 
 
 def load(home, *names, **changes):
-    stage = {"tasks": list(names), "epochs": 1, "batch": 32, "precision": "fp32"}
+    stage = {"tasks": list(names), "epochs": 1, "batch_words": 32, "precision": "fp32"}
     stage |= changes.pop("stage", {})
     tasks = changes.pop("tasks", dict.fromkeys(names, TASK))
     return recipes.load(tiny.recipe(home, tasks=tasks, stages=[stage], **changes))
@@ -38,29 +38,29 @@ def load(home, *names, **changes):
 def test_a_task_or_a_level_may_not_have_a_name_that_torch_uses(home, name):
     with pytest.raises(RecipeError, match=f"tasks.{name}: the name '{name}' is taken"):
         fresh(load(home, name), home, "cpu")
-    levels = [{"name": name, "size": 4}]
+    levels = [{"name": name, "hidden_size": 4}]
     with pytest.raises(RecipeError, match=f"levels.0: the name '{name}' is taken"):
         fresh(load(home, "names", levels=levels), home, "cpu")
 
 
 def test_a_level_may_not_be_called_pieces(home):
     with pytest.raises(RecipeError, match="levels.0.name: 'pieces' is taken"):
-        load(home, "names", levels=[{"name": "pieces", "size": 4}])
+        load(home, "names", levels=[{"name": "pieces", "hidden_size": 4}])
 
 
 def test_a_saved_recipe_trains_again_the_tasks_that_were_dropped(home):
-    model, prepared = fresh(load(home, "names", dropped=["names"]), home, "cpu")
+    model, prepared = fresh(load(home, "names", removed_tasks=["names"]), home, "cpu")
     assert list(model.tasks) == ["names"]
-    assert prepared.recipe.dropped == ()
-    assert next(model.annotate([Document("add water .")])).has("main")
+    assert prepared.recipe.removed_tasks == ()
+    assert next(model.annotate([Document("add water .")])).has_layer("main")
 
 
 def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
-    recipe = recipes.load(TINY / "spanbert.yaml", ["stages.0.blanked=0.9"])
+    recipe = recipes.load(TINY / "spanbert.yaml", ["stages.0.word_dropout=0.9"])
     model, prepared = fresh(recipe, TINY, "cpu")
-    journal = Journal(tmp_path / "m", print, active=False)
+    journal = MetricsLog(tmp_path / "m", print, active=False)
     stage = loop._Stage(
-        loop.Run(model, prepared, tmp_path, Processes("cpu"), journal), recipe.stages[0]
+        loop.Run(model, prepared, tmp_path, ProcessGroup("cpu"), journal), recipe.stages[0]
     )
     (draw,) = stage._draw()[0]
     guess = model.tasks[draw.tasks[0]]
@@ -73,16 +73,20 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     monkeypatch.setattr(type(guess), "loss", noted)
     torch.manual_seed(0)
     stage._backward(draw, 0, 1)
-    there = {piece for unit in draw.units for word in unit.pieces for piece in word}
+    there = {piece for unit in draw.instances for word in unit.pieces for piece in word}
     assert labels
-    assert model.pieces.unknown not in there
+    assert model.subword_tokenizer.unknown not in there
     assert set(labels) <= there
 
 
 def test_a_text_that_is_judged_as_a_whole_counts_as_one():
     sentences = tuple((row, row + 1) for row in range(40))
     words = ((0, 1),) * 40
-    alone = Unit(0, 0, words, ("a",) * 40, ((5,),) * 40, sentences, ((0, 40),))
-    assert plan.Draw(("tags",), (alone, alone)).sentences == 80
-    assert plan.Draw(("label",), (replace(alone, opening=True),) * 2).sentences == 2
-    assert plan.Draw(("tags",), (Unit(0, 0, (), (), (), (), ()),)).sentences == 1
+    alone = Instance(0, 0, words, ("a",) * 40, ((5,),) * 40, sentences, ((0, 40),))
+    assert batch_schedule.TrainBatch(("tags",), (alone, alone)).sentences == 80
+    assert (
+        batch_schedule.TrainBatch(("label",), (replace(alone, wants_cls=True),) * 2).sentences == 2
+    )
+    assert (
+        batch_schedule.TrainBatch(("tags",), (Instance(0, 0, (), (), (), (), ()),)).sentences == 1
+    )

@@ -12,21 +12,21 @@ from spanloom.config.recipe import loads
 from spanloom.errors import DataError, RecipeError
 from spanloom.long_sentences import LONGEST
 from spanloom.model import build
-from spanloom.tasks._across import across
-from spanloom.tasks._spans import Gold
+from spanloom.tasks._across import cross_sentence_gold
+from spanloom.tasks._spans import SpanGold
+from spanloom.tokenization import word_tokenizer
 from spanloom.training.prepare import prepare
-from spanloom.words import splitter
 
 RECIPE = """
-trunk: [{transformer: any}]
+trunk: [transformer: any]
 tasks: {steps: {data: DATA, kind: relations}}
-stages: [{tasks: [steps]}]
+stages: [tasks: [steps]]
 """
 
 
 @pytest.fixture(scope="module")
 def cutter(bench):
-    return build.cutter(str(bench.home / "encoder"))
+    return build.load_tokenizer(str(bench.home / "encoder"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def ready(cutter, tmp_path):
 
     def run(data="corpus", text=RECIPE):
         recipe = loads(text.replace("DATA", data))
-        return prepare(recipe, tmp_path, splitter("fine", "line"), cutter)
+        return prepare(recipe, tmp_path, word_tokenizer("char-class", "newline"), cutter)
 
     return run
 
@@ -63,7 +63,7 @@ def test_a_corpus_without_dev_holds_a_part_out(ready, tmp_path, flat):
     assert (len(found.gold), len(held)) == (18, 2)
     assert held < {f"train{row}" for row in range(20)}
     texts = {each.text for each in found.dev}
-    learnt = {" ".join(whole.forms) for whole in found.cuts}
+    learnt = {" ".join(whole.tokens) for whole in found.tokenized}
     assert not learnt & {" ".join(text.split()) for text in texts}
 
 
@@ -117,14 +117,14 @@ def test_spans_that_no_word_carries_are_an_error(ready, tmp_path):
 
 def test_a_task_may_not_take_the_tokenizers_place(ready, tmp_path):
     with pytest.raises(RecipeError, match="taken"):
-        ready(text=RECIPE.replace("steps", "pieces"))
+        ready(text=RECIPE.replace("steps", "special_ids"))
 
 
 def test_unreadable_lines_are_told(ready, tmp_path):
     tiny.corpus(tmp_path / "corpus")
     with (tmp_path / "corpus/train/train0.ann").open("a") as lines:
         lines.write("nonsense\n")
-    assert any("1 lines" in line and "unreadable" in line for line in ready().remarks)
+    assert any("1 lines" in line and "unreadable" in line for line in ready().notes)
 
 
 def test_what_long_sentences_cost_is_told(ready, tmp_path):
@@ -143,9 +143,9 @@ def test_what_long_sentences_cost_is_told(ready, tmp_path):
     ]
     write(tmp_path / "corpus/train", " ".join(words), "\n".join(lines) + "\n")
     found = ready()
-    lengths = {b - a for whole in found.data["steps"].cuts for a, b in whole.sentences}
+    lengths = {b - a for whole in found.data["steps"].tokenized for a, b in whole.sentences}
     assert max(lengths) == LONGEST
-    told = [line for line in found.remarks if "cut" in line]
+    told = [line for line in found.notes if "cut" in line]
     assert told == [
         "steps: long sentences of 1 documents are cut; that costs 1 spans and 1 relations"
     ]
@@ -155,7 +155,7 @@ def test_what_reaches_across_sentences_is_told(ready, tmp_path):
     tiny.corpus(tmp_path / "corpus")
     ann = "T1\tAction 0 3\tadd\nT2\tReagent 4 9\twater\nR1\tMod-Link Arg1:T1 Arg2:T2\n"
     write(tmp_path / "corpus/train", "add\nwater", ann)
-    told = [line for line in ready().remarks if "across" in line]
+    told = [line for line in ready().notes if "across" in line]
     assert told == ["steps: 0 spans and 1 relations reach across sentences and are not learnt"]
 
 
@@ -177,4 +177,4 @@ def test_across_counts_as_brute_force_does(lengths, seed):
         sum(not held(span) for span in spans),
         sum(not held(spans[i], spans[j]) for i, j, _ in pairs),
     )
-    assert across(sentences, Gold(tuple(spans), tuple(pairs))) == expected
+    assert cross_sentence_gold(sentences, SpanGold(tuple(spans), tuple(pairs))) == expected

@@ -12,7 +12,7 @@ import pytest
 from workbench import events
 
 from spanloom.errors import ModelError, TrainingError
-from spanloom.model import folder
+from spanloom.model import serialization
 from spanloom.training import checkpoint
 from spanloom.training.loop import METRICS, Run
 
@@ -64,12 +64,12 @@ def test_two_runs_of_one_recipe_are_the_same_model(bench, undisturbed, tmp_path)
     [
         (checkpoint, "save", 2),
         (checkpoint, "save", 7),
-        (folder, "save", 1),
-        (folder, "save", 2),
-        (folder, "load_weights", 1),
-        (Run, "_enter", 2),
-        (folder, "load_weights", 2),
-        (folder, "copy", 1),
+        (serialization, "save", 1),
+        (serialization, "save", 2),
+        (serialization, "load_weights", 1),
+        (Run, "_enter_stage", 2),
+        (serialization, "load_weights", 2),
+        (serialization, "copy", 1),
     ],
 )
 def test_stopped_once(bench, undisturbed, tmp_path, monkeypatch, owner, name, call, after):
@@ -87,7 +87,7 @@ def test_stopped_in_the_second_stage_with_no_checkpoint_since(
 ):
     """The best model in the folder is the second stage's by then."""
     with monkeypatch.context() as patch:
-        real = folder.save
+        real = serialization.save
         seen = []
 
         def saving(model, place, *, figures):
@@ -96,7 +96,7 @@ def test_stopped_in_the_second_stage_with_no_checkpoint_since(
             if seen[-1] == ["steps"]:
                 raise Stopped
 
-        patch.setattr(folder, "save", saving)
+        patch.setattr(serialization, "save", saving)
         with pytest.raises(Stopped):
             bench.train(tmp_path / "model", pace=1e9)
     bench.train(tmp_path / "model", resume=True, pace=1e9)
@@ -108,11 +108,11 @@ def test_stopped_behind_the_last_update_nothing_is_learnt_again(
 ):
     out = tmp_path / "model"
     with monkeypatch.context() as patch:
-        stop_at(patch, folder, "copy", 1, after=False)
+        stop_at(patch, serialization, "copy", 1, after=False)
         with pytest.raises(Stopped):
             bench.train(out, pace=1e9)
     kept = json.loads((out.with_name("model.run") / "state" / "progress.json").read_text())
-    assert kept["updates"] == each_update_once(undisturbed)
+    assert kept["global_step"] == each_update_once(undisturbed)
     bench.train(out, resume=True, pace=1e9)
     same(out, undisturbed)
 
@@ -122,7 +122,7 @@ def test_a_fresh_run_forgets_the_checkpoint_of_the_last_one(
 ):
     bench.train(tmp_path / "model")
     with monkeypatch.context() as patch:
-        stop_at(patch, folder, "save", 1, after=True)
+        stop_at(patch, serialization, "save", 1, after=True)
         with pytest.raises(Stopped):
             bench.train(tmp_path / "model", pace=1e9)
     bench.train(tmp_path / "model", resume=True)

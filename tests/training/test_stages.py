@@ -8,13 +8,13 @@ from safetensors.torch import load_file
 from test_resume import Stopped, same, stop_at
 from workbench import events
 
-from spanloom.model import folder
-from spanloom.training import checkpoint, heads, loop
-from spanloom.training.heads import renew, without
-from spanloom.training.loop import BEST, OWN, Pace, _Stage
-from spanloom.training.scores import InTraining
+from spanloom.model import serialization
+from spanloom.training import checkpoint, loop, stage_heads
+from spanloom.training.loop import BEST, OWN, LogIntervals, _Stage
+from spanloom.training.stage_heads import remove_tasks, reset_head
+from spanloom.training.validation import TrainingPredictor
 
-BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch": 40, "precision": "fp32"}
+BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch_words": 40, "precision": "fp32"}
 ALONE = BOTH | {"tasks": ["steps"]}
 
 
@@ -38,7 +38,7 @@ def test_a_new_head_follows_from_its_seed_alone(model):
     before = weights(network, "heads.steps.")
     for state, seed in ((1, "5/1"), (2, "5/1"), (1, "5/2"), (1, "6/1")):
         torch.manual_seed(state)
-        renew(model, "steps", seed)
+        reset_head(model, "steps", seed)
         found.append(weights(network, "heads.steps."))
     assert not equal(found[0], before)
     assert equal(found[0], found[1])
@@ -50,44 +50,44 @@ def test_a_new_head_follows_from_its_seed_alone(model):
 
 def test_what_is_dropped_is_gone_and_the_rest_stays(model):
     kept = weights(model.network, "heads.names.")
-    left = without(model, ["steps"])
+    left = remove_tasks(model, ["steps"])
     assert list(left.tasks) == ["names"]
     assert list(left.network.heads) == ["names"]
-    assert left.recipe.dropped == ("steps",)
-    assert left.recipe.kept == ("names",)
+    assert left.recipe.removed_tasks == ("steps",)
+    assert left.recipe.kept_tasks == ("names",)
     assert equal(weights(left.network, "heads.names."), kept)
     assert not weights(left.network, "heads.steps.")
-    assert without(left, []) is left
-    assert without(left, ["steps"]).recipe.dropped == ("steps",)
+    assert remove_tasks(left, []) is left
+    assert remove_tasks(left, ["steps"]).recipe.removed_tasks == ("steps",)
 
 
 def test_a_shared_head_stays_while_anyone_uses_it(model):
     network = model.network
     del network.heads["names"]
-    network.places["names"] = network.places["steps"]
-    assert list(without(model, ["steps"]).network.heads) == ["steps"]
+    network.routes["names"] = network.routes["steps"]
+    assert list(remove_tasks(model, ["steps"]).network.heads) == ["steps"]
 
 
 @pytest.mark.parametrize(("fresh", "anew"), [([], False), (["steps"], True)])
 def test_a_fresh_head_starts_anew_and_all_else_goes_on(bench, tmp_path, monkeypatch, fresh, anew):
-    run = bench.run(tmp_path, stages=[BOTH, ALONE | {"fresh": fresh}])
+    run = bench.run(tmp_path, stages=[BOTH, ALONE | {"reset_heads": fresh}])
     starts = []
-    real = loop.optimiser
+    real = loop.build_optimizer
 
     def making(network, spec):
         starts.append(weights(network, ""))
         return real(network, spec)
 
-    monkeypatch.setattr(loop, "optimiser", making)
+    monkeypatch.setattr(loop, "build_optimizer", making)
     with monkeypatch.context() as patch:
-        patch.setattr(loop._Stage, "_impatient", lambda self: self.progress.stage == 1)
-        run.train(Pace(1e9), resume=False)
+        patch.setattr(loop._Stage, "_out_of_patience", lambda self: self.progress.stage == 1)
+        run.train(LogIntervals(1e9), resume=False)
     best = load_file(tmp_path / BEST / "model.safetensors")
     head = {name for name in best if name.startswith("heads.steps.")}
     assert all(starts[1][name].equal(best[name]) for name in best.keys() - head)
     assert all(starts[1][name].equal(best[name]) for name in head) != anew
     if anew:
-        heads.renew(run.model, "steps", "5/1")
+        stage_heads.reset_head(run.model, "steps", "5/1")
         assert equal(weights(run.model.network, "heads.steps."), _of(starts[1], "heads.steps."))
 
 
@@ -96,17 +96,17 @@ def _of(state, start):
 
 
 def test_a_stage_that_drops_a_task_leaves_a_model_without_it(bench, tmp_path):
-    bench.train(tmp_path / "model", stages=[BOTH, ALONE | {"drop": ["names"]}])
-    loaded = folder.load(tmp_path / "model", device="cpu")
+    bench.train(tmp_path / "model", stages=[BOTH, ALONE | {"remove_tasks": ["names"]}])
+    loaded = serialization.load(tmp_path / "model", device="cpu")
     assert list(loaded.tasks) == ["steps"]
     assert list(loaded.network.heads) == ["steps"]
-    assert loaded.recipe.dropped == ("names",)
+    assert loaded.recipe.removed_tasks == ("names",)
     assert loaded("add warm buffer .").layers[0].name == "main"
 
 
-SHORT = ALONE | {"batch": 100}
-CHANGED = SHORT | {"drop": ["names"], "fresh": ["steps"]}
-DROPPING = {"stages": [BOTH | {"batch": 100}, CHANGED, SHORT]}
+SHORT = ALONE | {"batch_words": 100}
+CHANGED = SHORT | {"remove_tasks": ["names"], "reset_heads": ["steps"]}
+DROPPING = {"stages": [BOTH | {"batch_words": 100}, CHANGED, SHORT]}
 
 
 @pytest.fixture(scope="module")
@@ -121,15 +121,15 @@ def through(bench, tmp_path_factory):
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
-        (heads, "renew", 1),
+        (stage_heads, "reset_head", 1),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
-                (heads, "without", 2),
-                (heads, "without", 3),
-                (folder, "save", 2),
-                (folder, "save", 3),
-                (folder, "load_weights", 2),
+                (stage_heads, "remove_tasks", 2),
+                (stage_heads, "remove_tasks", 3),
+                (serialization, "save", 2),
+                (serialization, "save", 3),
+                (serialization, "load_weights", 2),
                 *((checkpoint, "save", call) for call in (2, 5, 8, 10)),
             )
         ),
@@ -150,7 +150,7 @@ def test_a_run_stopped_where_heads_change_goes_on(
 def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, weight):
     found = []
     for row, weighed in enumerate(({}, {"steps": weight})):
-        run = bench.run(tmp_path / str(row), stages=[BOTH | {"weights": weighed}])
+        run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
         stage = _Stage(run, run.recipe.stages[0])
         found.append({name: _gradients(stage, name) for name in BOTH["tasks"]})
     plain, weighed = found
@@ -171,7 +171,7 @@ def _gradients(stage, name):
 def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
     told = []
     for row, weighed in enumerate(({}, {"names": 9.0})):
-        run = bench.run(tmp_path / str(row), stages=[BOTH | {"weights": weighed}])
+        run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
         stage = _Stage(run, run.recipe.stages[0])
         draw = next(draw for update in stage._draw() for draw in update if draw.tasks == ("names",))
         torch.manual_seed(0)
@@ -183,7 +183,12 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
     """A weight of nearly nothing leaves what only that task learns nearly where it was."""
     moved = []
     for row, weighed in enumerate(({}, {"names": 1e-12})):
-        stage = BOTH | {"weights": weighed, "optimiser": "adam", "clip": None, "warmup": 0}
+        stage = BOTH | {
+            "loss_weights": weighed,
+            "optimizer": "adam",
+            "max_grad_norm": None,
+            "warmup_ratio": 0,
+        }
         stage["weight_decay"] = 0
         run = bench.run(tmp_path / str(row), stages=[stage])
         before = weights(run.model.network, "heads.names.")
@@ -199,8 +204,8 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
     said = bench.train(
         tmp_path / "model",
         stages=[
-            BOTH | {"epochs": 2, "evaluate_every": 0.5, "keep_each": True},
-            ALONE | {"keep_each": True},
+            BOTH | {"epochs": 2, "eval_every_epochs": 0.5, "save_best_per_task": True},
+            ALONE | {"save_best_per_task": True},
         ],
     )
     scored = [each["dev"] for each in events(tmp_path / "model") if "dev" in each]
@@ -208,7 +213,7 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
     assert sorted(each.name for each in (run / OWN).iterdir()) == ["names", "steps"]
     for task, figure in (("steps", "mean"), ("names", "spans")):
         best = max(each[f"{task}.{figure}"] for each in scored if f"{task}.{figure}" in each)
-        kept = folder.load(run / OWN / task, device="cpu")
+        kept = serialization.load(run / OWN / task, device="cpu")
         dev = bench.fresh()[1].data[task].dev
-        again = kept.tasks[task].score(InTraining(kept), dev)
+        again = kept.tasks[task].score(TrainingPredictor(kept), dev)
         assert again[figure] == best, said

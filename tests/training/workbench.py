@@ -6,32 +6,32 @@ from pathlib import Path
 import tiny
 
 from spanloom.config import recipe as recipes
-from spanloom.training.journal import Journal
-from spanloom.training.loop import METRICS, Pace, Run
-from spanloom.training.processes import Processes
-from spanloom.training.start import fresh, train
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.loop import METRICS, LogIntervals, Run
+from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.train import fresh, train
 
 TASKS = {
-    "steps": {"data": "corpus", "kind": "relations", "level": "context", "size": 16},
-    "names": {"data": "corpus", "kind": "entities", "size": 16},
+    "steps": {"data": "corpus", "kind": "relations", "level": "context", "hidden_size": 16},
+    "names": {"data": "corpus", "kind": "entities", "hidden_size": 16},
 }
-LEVELS = [{"name": "context", "rnn": "lstm", "size": 8}]
+LEVELS = [{"name": "context", "rnn": "lstm", "hidden_size": 8}]
 FIRST = {
     "tasks": ["steps", "names"],
     "epochs": 1.5,
-    "batch": 24,
-    "accumulate": 2,
-    "average": 0.9,
-    "schedule": "plateau",
-    "evaluate_every": 0.5,
+    "batch_words": 24,
+    "gradient_accumulation_steps": 2,
+    "ema_decay": 0.9,
+    "lr_schedule": "plateau",
+    "eval_every_epochs": 0.5,
     "precision": "fp32",
 }
 SECOND = {
     "tasks": ["steps"],
     "epochs": 1,
-    "batch": 48,
-    "average": 0.9,
-    "evaluate_every": 0.4,
+    "batch_words": 48,
+    "ema_decay": 0.9,
+    "eval_every_epochs": 0.4,
     "precision": "fp32",
 }
 
@@ -60,14 +60,22 @@ class Bench:
         """A run that is ready to train, nothing done yet."""
         model, prepared = self.fresh(**changes)
         out.mkdir(parents=True, exist_ok=True)
-        journal = Journal(out / METRICS, lambda line: None, active=True)
-        return Run(model, prepared, out, Processes("cpu"), journal)
+        journal = MetricsLog(out / METRICS, lambda line: None, active=True)
+        return Run(model, prepared, out, ProcessGroup("cpu"), journal)
 
     def train(self, out, *, resume=False, pace=0.0, **changes):
         """Train to the end; returns what was said."""
         said = []
         recipe = self.recipe(**changes)
-        train(recipe, self.home, out, said.append, resume=resume, pace=Pace(pace), device="cpu")
+        train(
+            recipe,
+            self.home,
+            out,
+            said.append,
+            resume=resume,
+            pace=LogIntervals(pace),
+            device="cpu",
+        )
         return said
 
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from spanloom.atomic_io import flush
+
 _LINE = re.compile(rb"[A-Za-z#*][^ \t\r\n]*\t")  # how a line begins that says something
 
 
@@ -46,7 +48,7 @@ class Journal:
             with suppress(FileNotFoundError):
                 os.unlink(self._staging)
             raise
-        _flush(self._path.parent)
+        flush(self._path.parent)
 
     def read(self) -> Noted | None:
         """Return what is noted; None where nothing is, or what is there is not whole."""
@@ -111,12 +113,3 @@ def _torn(tail: bytes, lines: bytes, end: bytes) -> tuple[int, int]:
         if size >= key:
             other = start + size, size
     return other
-
-
-def _flush(folder: Path) -> None:
-    """Have the disk hold the names in a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

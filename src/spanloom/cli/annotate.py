@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli import in_place as adding
-from spanloom.cli.inputs import documents, given
+from spanloom.cli.console import WrongUse, join_names, log
+from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
 from spanloom.cli.resumable import Wanted, annotate_into, check
-from spanloom.cli.say import WrongUse, listed, say
 from spanloom.document import Document
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def annotate(asked: Asked) -> None:
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
     """
-    found = given(asked.source)
+    found = parse_source(asked.source)
     is_folder = isinstance(found, Path) and found.is_dir()
     out = asked.out
     chosen = _chosen(asked, folder=is_folder)
@@ -79,7 +79,7 @@ def annotate(asked: Asked) -> None:
     model = _loaded(asked.model, asked.device, asked.precision, names)
     title, said = found.name or "spanloom", _WHOLE.get(chosen, {})
     if out is None:
-        predicted = model.annotate(stream, names, cuts=needs_cuts(chosen))
+        predicted = model.annotate(stream, names, with_tokens=needs_cuts(chosen))
         write(predicted, chosen, None, title=title, said=said)
         return
     again = line_of("annotate", replace(asked, resume=True))
@@ -92,12 +92,12 @@ def _work(model: "Model", place: str | None, names: Iterable[str] | None) -> dic
     """All that predictions depend on beside the documents."""
     import torch
 
-    from spanloom.model.folder import digest_of
+    from spanloom.model.serialization import digest_of
 
-    wanted = (name for group in model.passes(names) for name in group)
+    wanted = (name for group in model.encoder_passes(names) for name in group)
     return {
         "model": digest_of(place),
-        "tasks": listed(wanted),
+        "tasks": join_names(wanted),
         "compute": f"{model.compute}, torch {torch.__version__}",
     }
 
@@ -133,14 +133,14 @@ def _loaded(
     place: str | None, device: str | None, precision: str, names: Iterable[str] | None
 ) -> "Model":
     """Load a model and say what will be used."""
-    from spanloom.model.folder import DEFAULT, load
+    from spanloom.model.serialization import DEFAULT, load
 
     model = load(place, device=device, precision=precision)
-    passes = model.passes(names)
+    passes = model.encoder_passes(names)
     wanted = [name for group in passes for name in group]
-    apart = f" ({' | '.join(map(listed, passes))})" if len(passes) > 1 else ""
-    say(
-        f"model {place or DEFAULT} on {model.compute}; tasks: {listed(wanted)}; "
+    apart = f" ({' | '.join(map(join_names, passes))})" if len(passes) > 1 else ""
+    log(
+        f"model {place or DEFAULT} on {model.compute}; tasks: {join_names(wanted)}; "
         f"encoder passes: {len(passes)}{apart}"
     )
     return model

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanloom.cli.say import WrongUse, put, say
+from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.document import WORDS
 
 if TYPE_CHECKING:
-    from spanloom.config.recipe import Recipe, WordsSpec
+    from spanloom.config.recipe import Recipe, TokenizationSpec
     from spanloom.corpora.folder import Corpus
 
 
@@ -33,30 +33,30 @@ def check(
     """
     from spanloom.corpora import folder
     from spanloom.corpora.check import check as judge
-    from spanloom.corpora.reach import Reach
+    from spanloom.corpora.reachability import ModelLimits
     from spanloom.corpora.report import to_json, to_text
-    from spanloom.words import splitter
+    from spanloom.tokenization import word_tokenizer
 
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
     corpora = {split: folder.read(data, split) for split in folder.splits(data)}
     forms = {form for corpus in corpora.values() for form in corpus.forms}
-    say(f"{data}: read as {', '.join(sorted(forms))}")
+    log(f"{data}: read as {', '.join(sorted(forms))}")
     chosen = _recipe(recipe, model)
-    words = chosen.words if chosen else _words(corpora)
+    words = chosen.tokenization if chosen else _words(corpora)
     width, nested = _limits(chosen, corpora)
-    given = any(each.has(WORDS) for corpus in corpora.values() for each in corpus.documents)
+    given = any(each.has_layer(WORDS) for corpus in corpora.values() for each in corpus.documents)
     kept = "those that documents give, else " if given else ""
-    say(f"words: {kept}{words.splitter}, sentences: {words.sentences}")
-    reach = Reach(splitter(words.splitter, words.sentences), width, nested)
+    log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
+    reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
     report = judge(corpora, reach)
-    put(json.dumps(to_json(report), indent=1) if as_json else to_text(report))
+    write_stdout(json.dumps(to_json(report), indent=1) if as_json else to_text(report))
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
     """The recipe named, or the model's; a model folder is checked before it is read."""
+    from spanloom.atomic_io import verify_folder
     from spanloom.config.recipe import load
-    from spanloom.storage import verify_folder
 
     if model is not None:
         verify_folder(model)
@@ -64,28 +64,30 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
     return None if recipe is None else load(recipe)
 
 
-def _words(corpora: Mapping[str, "Corpus"]) -> "WordsSpec":
+def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     """How a recipe made from this data would split its texts."""
-    from spanloom.config.options import options
-    from spanloom.config.recipe import WordsSpec
-    from spanloom.config.yaml import Where
-    from spanloom.training.propose import sentences
+    from spanloom.config.options import validate_options
+    from spanloom.config.recipe import TokenizationSpec
+    from spanloom.config.yaml import SourceLocation
+    from spanloom.training.auto_recipe import sentences
 
     every = [document for corpus in corpora.values() for document in corpus.documents]
-    return options(WordsSpec, {"sentences": sentences(every)}, Where("words"))
+    return validate_options(
+        TokenizationSpec, {"sentence_splitter": sentences(every)}, SourceLocation("tokenization")
+    )
 
 
 def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
     """The widest span of any of the tasks, and whether spans of one of them may nest."""
-    from spanloom.forms.nesting import nests
+    from spanloom.annotation.nesting import has_nesting
 
     tasks: list[dict[str, Any]] = []
     if recipe is not None:
         tasks = [
-            {**spec.options, **recipe.collected.get(name, {})}
+            {**spec.options, **recipe.vocabulary.get(name, {})}
             for name, spec in recipe.tasks.items()
         ]
-    widths = [each.get("width") for each in tasks]
+    widths = [each.get("max_span_width") for each in tasks]
     known = [width for width in widths if width is not None]
     told = [each["nested"] for each in tasks if each.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
@@ -94,5 +96,5 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
         for document in first.documents
         for layer in document.layers
     )
-    nested = any(told) if told else nests(bounds)
+    nested = any(told) if told else has_nesting(bounds)
     return (max(known) if known and len(known) == len(widths) else None), nested

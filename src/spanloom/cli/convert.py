@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from spanloom.cli.console import WrongUse, log
 from spanloom.cli.inputs import documents, guessed, read
 from spanloom.cli.outputs import of_name, pairs, save_collection, save_file, tell, valued
-from spanloom.cli.say import WrongUse, say
 from spanloom.document import Document
 from spanloom.errors import DataError
 
@@ -47,7 +47,7 @@ def convert(
         raise WrongUse(f"{source}: is a folder; expected a file for --from {name}")
     if wanted != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
-    say(f"{source} ({name}) to {out} ({wanted})")
+    log(f"{source} ({name}) to {out} ({wanted})")
     stream = _read(source, name, pairs("--read", reading or ()))
     said = pairs("--write", writing or ())
     lost = _save(stream, out, said) if wanted == BRAT else _file(stream, out, wanted, said)
@@ -57,8 +57,8 @@ def convert(
 
 def _read(source: Path, name: str, said: dict[str, str]) -> Iterator[Document]:
     """The documents of IN."""
-    from spanloom.config.options import Options, options
-    from spanloom.config.yaml import Where
+    from spanloom.config.options import Options, validate_options
+    from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
     class Brat(Options):
@@ -68,16 +68,16 @@ def _read(source: Path, name: str, said: dict[str, str]) -> Iterator[Document]:
 
     if name != BRAT:
         return read(source, name, valued("--read", said), said)
-    return documents(source, options(Brat, said, Where("--read")).encoding)
+    return documents(source, validate_options(Brat, said, SourceLocation("--read")).encoding)
 
 
 def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counter[str]:
     """Write brat files, which know no options; returns what they have no place for."""
-    from spanloom.config.options import Options, options
-    from spanloom.config.yaml import Where
+    from spanloom.config.options import Options, validate_options
+    from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
-    options(Options, said, Where("--write"))
+    validate_options(Options, said, SourceLocation("--write"))
     lost: Counter[str] = Counter()
     save_collection(_cut(stream, lost), out)
     tell(BRAT, lost)
@@ -88,10 +88,10 @@ def _file(stream: Iterable[Document], out: Path, wanted: str, said: dict[str, st
     """Write a file, of words if it asks for them; returns what it has no place for."""
     from spanloom.formats import _files
     from spanloom.formats._cut import with_words
-    from spanloom.words import splitter
+    from spanloom.tokenization import word_tokenizer
 
     if _files.gives_words(_files.load(wanted)):
-        split = splitter("fine", "rule")
+        split = word_tokenizer("char-class", "punctuation")
         stream = (with_words(document, split) for document in stream)
     return save_file(stream, out, wanted, said)
 
@@ -125,10 +125,10 @@ def _to(path: Path) -> str:
 
 def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
     """Yield the documents, and count what brat drops: scores, and breaks, where it parts spans."""
-    from spanloom.formats._base import aside
+    from spanloom.formats._base import count_queries_and_scores
 
     for document in stream:
-        lost.update(what for what in aside(document) if what == "scores")
+        lost.update(what for what in count_queries_and_scores(document) if what == "scores")
         for layer in document.layers:
             breaks = (
                 f"spans over line breaks, which are parted there, of layer {layer.name}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.say import put, say
+from spanloom.cli.console import log, write_stdout
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
     precision: Annotated[str, typer.Option(help="auto | fp32 | bf16 | int8 | onnx")] = "auto",
-    log: Annotated[
-        Path, typer.Option(metavar="FILE", help="where each look at a test set is noted")
+    test_log: Annotated[
+        Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),
 ) -> None:
     """Score every task of a model on the documents that are annotated with its layer.
@@ -35,35 +35,42 @@ def evaluate(
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
     from spanloom.corpora import folder
-    from spanloom.model.evaluation import as_learnt, note, scored, source
-    from spanloom.model.folder import load
+    from spanloom.model.evaluation import (
+        evaluate_task,
+        log_test_evaluation,
+        map_to_task_labels,
+        source,
+    )
+    from spanloom.model.serialization import load
 
     name = split or _usual(folder.splits(data))
     corpus = folder.read(data, name)
     is_test = _is_test(data, name)
     if is_test:
-        say(f"{data}: this is the TEST set; the evaluation will be noted in {log}")
+        log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
     model = load(place, device=device, precision=precision)
-    say(
+    log(
         f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
     )
     reports = {}
     for task, each in model.tasks.items():
-        if each.annotates:
+        if each.predicts:
             part = source(model.recipe, task, data)
-            seen = as_learnt(model.recipe, task, part, corpus.documents)
+            seen = map_to_task_labels(model.recipe, task, part, corpus.documents)
             if part is not None:
-                say(f"task {task}: layer {part.layer!r} of {part.data} as it learnt it")
-            reports[task] = scored(model, task, seen, say)
+                log(f"task {task}: layer {part.layer!r} of {part.data} as it learnt it")
+            reports[task] = evaluate_task(model, task, seen, log)
     found = {task: each for task, each in reports.items() if each is not None}
     if not found:
         raise DataError(
             f"{data}: no document of split {name!r} has a layer that the model predicts"
         )
-    figures = {task: model.tasks[task].figures(each) for task, each in found.items()}
+    figures = {task: model.tasks[task].metrics(each) for task, each in found.items()}
     if is_test:
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
-        note(log, command, place, data.resolve().name, name, corpus.documents, seed, figures)
+        log_test_evaluation(
+            test_log, command, place, data.resolve().name, name, corpus.documents, seed, figures
+        )
     _show(found, figures, place, data, name, as_json=as_json)
 
 
@@ -89,8 +96,10 @@ def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_jso
         told = {
             name: {"figures": figures[name], **report.to_json()} for name, report in reports.items()
         }
-        put(json.dumps({"model": model, "data": data, "split": split, "tasks": told}, indent=1))
+        write_stdout(
+            json.dumps({"model": model, "data": data, "split": split, "tasks": told}, indent=1)
+        )
         return
     for name, report in reports.items():
-        put(f"task {name}")
-        put(report.to_table())
+        write_stdout(f"task {name}")
+        write_stdout(report.to_table())

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.say import is_terminal, put, say
+from spanloom.cli.console import is_terminal, log, write_stdout
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
     from spanloom.corpora.prepare import Prepared
-    from spanloom.glad.row import Row
+    from spanloom.glad.result import Result
 
 app = typer.Typer(
     help="Open GLAD: datasets with cards, runs of recipes on them, the board of results.",
@@ -38,7 +38,9 @@ def listing() -> None:
     wide = max(map(len, every), default=0)
     for name, card in every.items():
         shipped = "weights may ship" if card.weights else "research only"
-        put(f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.licence}; {shipped})")
+        write_stdout(
+            f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.licence}; {shipped})"
+        )
 
 
 @app.command()
@@ -64,7 +66,7 @@ def prepare(
         except DataError as error:
             if not every:
                 raise
-            say(f"{each}: left out: {error}")
+            log(f"{each}: left out: {error}")
     if not made:
         raise DataError(f"{raw}: no dataset has its files here")
     _tell(made)
@@ -77,11 +79,11 @@ def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
     from spanloom.corpora.fetch import fetch
 
     card = cards.load(name)
-    fetch(card, raw, say)
+    fetch(card, raw, log)
     if card.obtain and not any(raw.glob(f) for s in card.sources.values() for f in s.files):
         raise DataError(f"{name}: {card.obtain}")
-    found = making.prepare(name, raw, out, lambda line: say(f"{name}: {line}"))
-    say(f"{name}: {'made' if found.fresh else 'there already'}")
+    found = making.prepare(name, raw, out, lambda line: log(f"{name}: {line}"))
+    log(f"{name}: {'made' if found.fresh else 'there already'}")
     return found
 
 
@@ -97,10 +99,10 @@ def _tell(made: "dict[str, Prepared]") -> None:
                 f"{number:,} {what}{_beside(number, wanted.get(split, {}).get(what))}"
                 for what, number in counts.items()
             ]
-            put(f"{name} {split}: {', '.join(told)}")
+            write_stdout(f"{name} {split}: {', '.join(told)}")
     wrong = differences(made)
     for line in wrong:
-        say(line)
+        log(line)
     if wrong:
         raise DataError(f"{len(wrong)} counts are not the cards'")
 
@@ -132,19 +134,19 @@ def run(
     from spanloom.glad.run import run as runs
 
     model = out or Path("runs", recipe.stem)
-    _save(runs(recipe, data, model, say, settings or [], resume=resume), rows)
+    _save(runs(recipe, data, model, log, settings or [], resume=resume), rows)
 
 
-def _save(found: "Iterable[Row]", folder: Path) -> None:
+def _save(found: "Iterable[Result]", folder: Path) -> None:
     """Save each row as soon as it is there, then print all."""
-    from spanloom.glad.board import table
-    from spanloom.glad.row import save
+    from spanloom.glad.leaderboard import table
+    from spanloom.glad.result import save
 
     kept = []
     for row in found:
-        say(f"written to {save(row, folder)}")
+        log(f"written to {save(row, folder)}")
         kept.append(row)
-    put(table(kept), end="")
+    write_stdout(table(kept), end="")
 
 
 @app.command()
@@ -174,7 +176,7 @@ def grid(
 
     some = None if only is None else [each.strip() for each in only.split(",") if each.strip()]
     asked = read(file, out or Path("runs", file.stem), settings or [], some)
-    _save(runs(asked, data, say), rows or ROWS.with_name(f"grid-{file.stem}"))
+    _save(runs(asked, data, log), rows or ROWS.with_name(f"grid-{file.stem}"))
 
 
 @app.command()
@@ -198,13 +200,13 @@ def release(
     Example: spanloom glad release recipes/spanloom-en.yaml --data glad/ -o spanloom-en
     """
     from spanloom.glad.release import release as released
-    from spanloom.model.folder import WEIGHTS
-    from spanloom.model.packing import Store
+    from spanloom.model.quantization import StorageDtypes
+    from spanloom.model.serialization import WEIGHTS
 
     run = trained or Path("runs", recipe.stem)
-    found = released(recipe, data, run, out, Store(tables, matrices), say, settings or [])
+    found = released(recipe, data, run, out, StorageDtypes(tables, matrices), log, settings or [])
     _save(found, rows)
-    say(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
+    log(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 
 
 @app.command()
@@ -222,14 +224,14 @@ def rescore(
 
     Example: spanloom glad rescore spanloom-en --tasks relations --data glad/
     """
-    from spanloom.glad.board import table
+    from spanloom.glad.leaderboard import table
     from spanloom.glad.rescore import rescore as rescored
 
     names = None if tasks is None else [each.strip() for each in tasks.split(",")]
-    found = rescored(model, data, rows, say, names)
+    found = rescored(model, data, rows, log, names)
     if found:
-        put(table(found), end="")
-    say(f"{model}: its card is made of the results in {rows}")
+        write_stdout(table(found), end="")
+    log(f"{model}: its card is made of the results in {rows}")
 
 
 @app.command()
@@ -241,17 +243,17 @@ def board(
 
     Example: spanloom glad board --html board.html
     """
-    from spanloom.glad import board as boards
-    from spanloom.glad.row import load_all
-    from spanloom.storage import write_file
+    from spanloom.atomic_io import write_file
+    from spanloom.glad import leaderboard as boards
+    from spanloom.glad.result import load_results
 
-    found = load_all(rows)
+    found = load_results(rows)
     if not found:
         raise DataError(f"{rows}: no results; spanloom glad run saves them")
-    put(boards.table(found), end="")
+    write_stdout(boards.table(found), end="")
     if page is not None:
         write_file(page, boards.page(found).encode())
-        say(f"written to {page}")
+        log(f"written to {page}")
 
 
 @app.command()
@@ -263,18 +265,18 @@ def stats(
 
     Example: spanloom glad stats --data glad/ -o docs/glad.md
     """
+    from spanloom.atomic_io import write_file
     from spanloom.corpora import card as cards
-    from spanloom.glad.statistics import document
-    from spanloom.storage import write_file
+    from spanloom.glad.statistics import statistics_page
 
     pieces = []
-    for piece in document(data, cards.names()):
+    for piece in statistics_page(data, cards.names()):
         pieces.append(piece)
         if is_terminal() and out is not None:
-            say(piece.strip().splitlines()[0])
+            log(piece.strip().splitlines()[0])
     text = "".join(pieces)
     if out is None:
-        put(text, end="")
+        write_stdout(text, end="")
     else:
         write_file(out, text.encode())
-        say(f"written to {out}")
+        log(f"written to {out}")

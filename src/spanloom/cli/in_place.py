@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spanloom.cli.say import say, warn
+from spanloom.cli.console import log, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, LayerError, SpanloomError
 
@@ -32,17 +32,17 @@ def add(model: "Model", found: "Collection", names: Iterable[str] | None) -> Non
     Raises ``DataError`` at the end where documents were left out.
     """
     from spanloom.formats.brat.append import append
-    from spanloom.model.beside import beside
+    from spanloom.model.merge_predictions import merge_predictions
 
     layers = set(model.layers.values())
     plain = min(layers) if len(layers) == 1 else None
-    chosen = [name for group in model.passes(names) for name in group]
+    chosen = [name for group in model.encoder_passes(names) for name in group]
     left = _Left()
     changed = count = 0
     readable = _readable(found, [model.tasks[name] for name in chosen], left)
     for predicted in model.annotate(readable, chosen):
         try:
-            merge = partial(beside, predicted=predicted, plain=plain)
+            merge = partial(merge_predictions, predicted=predicted, plain=plain)
             more = append(found.root, predicted.name, merge)
         except SpanloomError as error:
             left.out(error)
@@ -50,8 +50,8 @@ def add(model: "Model", found: "Collection", names: Iterable[str] | None) -> Non
             changed += more > 0
             count += more
     size = len(found.documents)
-    say(f"{count} annotations added")
-    say(f"{found.root}: {changed} of {size} documents have new annotations")
+    log(f"{count} annotations added")
+    log(f"{found.root}: {changed} of {size} documents have new annotations")
     if left.count:
         raise DataError(f"{found.root}: {left.count} of {size} documents were left out")
 
@@ -65,7 +65,7 @@ class _Left:
     def out(self, error: SpanloomError) -> None:
         """Say which document is left out, and why, on one line."""
         self.count += 1
-        say("left out: " + " ".join(str(error).split("\n")))
+        log("left out: " + " ".join(str(error).split("\n")))
 
 
 def _readable(found: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
@@ -77,7 +77,7 @@ def _readable(found: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iter
         try:
             reading = load(path, name=name)
             for layer in needed:
-                if not reading.document.has(layer):
+                if not reading.document.has_layer(layer):
                     known = (each.name for each in reading.document.layers)
                     raise LayerError(str(path), layer, known)
         except SpanloomError as error:

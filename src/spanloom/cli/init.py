@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spanloom.cli.say import put
+from spanloom.cli.console import write_stdout
 from spanloom.errors import StorageError
 
 
@@ -19,13 +19,13 @@ def init(
 
     Example: spanloom init protocols/ -o recipe.yaml
     """
-    from spanloom.config.commented import commented
-    from spanloom.storage import write_file
-    from spanloom.training.propose import propose
+    from spanloom.atomic_io import write_file
+    from spanloom.config.recipe_comments import with_comments
+    from spanloom.training.auto_recipe import propose_recipe
 
     if os.path.lexists(out) and not force:
         raise StorageError(f"{out}: already there; choose another -o, or --force replaces it")
-    proposal = propose(data, os.path.relpath(data, out.parent))
-    write_file(out, commented(proposal.recipe, proposal.notes).encode())
-    put(f"{out}: {len(proposal.recipe.tasks)} tasks from {data}")
-    put(f"next: spanloom train {out} -o MODEL")
+    proposal = propose_recipe(data, os.path.relpath(data, out.parent))
+    write_file(out, with_comments(proposal.recipe, proposal.notes).encode())
+    write_stdout(f"{out}: {len(proposal.recipe.tasks)} tasks from {data}")
+    write_stdout(f"next: spanloom train {out} -o MODEL")

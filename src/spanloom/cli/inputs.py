@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spanloom.cli.say import WrongUse, say, warn
+from spanloom.cli.console import WrongUse, log, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
 
 
-def given(source: str | None) -> Path | Document:
+def parse_source(source: str | None) -> Path | Document:
     """Return what an argument names: a path that exists, stdin for ``-``, else a text.
 
     Raises ``DataError`` for what looks like a path and is none, ``WrongUse`` where nothing is
@@ -68,7 +68,7 @@ def guessed(path: Path) -> str:
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
         raise DataError(f"{path}: {problem}")
     if found != "jsonl":
-        say(f"{path}: read as {found}")
+        log(f"{path}: read as {found}")
     return found
 
 
@@ -76,15 +76,15 @@ def read(
     path: Path, form: str, options: Mapping[str, Any], beside: Mapping[str, str]
 ) -> Iterator[Document]:
     """Yield the documents of a file of a format, each with a name."""
-    from spanloom.config.yaml import Where
+    from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files, jsonl
 
     found = _files.load(form)
-    chosen = _files.chosen(found, options, Where("--read"))
+    chosen = _files.chosen(found, options, SourceLocation("--read"))
     if not options:
         chosen = _files.suited(path, found)
         for key, value in chosen.model_dump(exclude_unset=True).items():
-            say(f"{path}: {key} {value}, by its looks (--read {key}=… says another)")
+            log(f"{path}: {key} {value}, by its looks (--read {key}=… says another)")
     stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
     yield from _files.named(stream, path)
 

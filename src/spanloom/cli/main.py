@@ -15,12 +15,12 @@ from typer.core import TyperGroup
 
 from spanloom.cli.annotate import annotate
 from spanloom.cli.check import check
+from spanloom.cli.console import WrongUse, log
 from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
 from spanloom.cli.glad import app as glad
 from spanloom.cli.init import init
 from spanloom.cli.pack import pack
-from spanloom.cli.say import WrongUse, say
 from spanloom.cli.score import score
 from spanloom.cli.serve import serve
 from spanloom.cli.train import train
@@ -28,7 +28,7 @@ from spanloom.cli.view import view
 from spanloom.errors import SpanloomError
 
 
-class _Told(TyperGroup):
+class _ErrorReporter(TyperGroup):
     """Tells every expected failure in one line."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -55,7 +55,7 @@ class _Told(TyperGroup):
 
 app = typer.Typer(
     name="spanloom",
-    cls=_Told,
+    cls=_ErrorReporter,
     help="Train and run one model for every kind of text annotation, brat in and out.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -75,7 +75,7 @@ def main() -> None:
 
 def _end(text: str, *, code: int) -> NoReturn:
     """Say why, on one line, and leave."""
-    say("spanloom: " + " ".join(text.split("\n")))
+    log("spanloom: " + " ".join(text.split("\n")))
     try:
         sys.stdout.flush()
     except OSError:  # results that cannot be written must not fail once more at the exit

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanloom.cli.say import WrongUse, is_terminal, put, say
+from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.document import WORDS, Document
 from spanloom.errors import NameNotFound
 
@@ -91,12 +91,12 @@ def write(
     pieces = _page(documents, title) if to == HTML else _pieces(documents, to, out, said)
     if out is None:
         for piece in pieces:
-            put(piece, end="")
+            write_stdout(piece, end="")
         return
-    from spanloom.storage import write_chunks
+    from spanloom.atomic_io import write_chunks
 
     write_chunks(out, (piece.encode(errors="backslashreplace") for piece in pieces))
-    say(f"written to {out}")
+    log(f"written to {out}")
 
 
 def save_collection(documents: Iterable[Document], out: Path) -> None:
@@ -113,8 +113,8 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
 
 def configure(documents: Iterable[Document], out: Path) -> None:
     """Write the annotation.conf of the documents that stand below ``out``, unless it has one."""
+    from spanloom.atomic_io import write_file
     from spanloom.formats.brat import conf
-    from spanloom.storage import write_file
 
     count = 0
 
@@ -127,10 +127,10 @@ def configure(documents: Iterable[Document], out: Path) -> None:
     config = conf.dumps(conf.from_documents(counted()))
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
-        say(f"{out / conf.NAME}: kept as it was")
+        log(f"{out / conf.NAME}: kept as it was")
     else:
         write_file(out / conf.NAME, config.encode())
-    say(f"written to {out}/: {count} documents")
+    log(f"written to {out}/: {count} documents")
 
 
 def save_file(
@@ -145,18 +145,18 @@ def save_file(
         held = form.holding(stream)
         options = form.options(**held)
         for key, value in held.items():
-            say(f"{out}: {key} {value}, by what there is (--write {key}=… says another)")
+            log(f"{out}: {key} {value}, by what there is (--write {key}=… says another)")
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
     tell(name, lost)
-    say(f"written to {', '.join(map(str, written))}")
+    log(f"written to {', '.join(map(str, written))}")
     return lost
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
     """Say what a format had no place for."""
     for what, times in lost.items():
-        say(f"{name} has no place for {times} {what}")
+        log(f"{name} has no place for {times} {what}")
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
@@ -182,11 +182,11 @@ def valued(option: str, said: Mapping[str, str]) -> dict[str, Any]:
 
 def _asked(name: str, said: Mapping[str, str]) -> "tuple[Format, Options]":
     """A format and its options."""
-    from spanloom.config.yaml import Where
+    from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files
 
     form = _files.load(name)
-    return form, _files.chosen(form, valued("--write", said), Where("--write"))
+    return form, _files.chosen(form, valued("--write", said), SourceLocation("--write"))
 
 
 def _counting(
@@ -194,12 +194,12 @@ def _counting(
 ) -> Iterator[Document]:
     """Yield the documents, and count what the format will drop."""
     for document in stream:
-        lost.update(form.lost(document, options))
+        lost.update(form.count_lost(document, options))
         yield document
 
 
 def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
-    from spanloom.page import html
+    from spanloom.viewer import html
 
     yield html.render(map(_without_words, documents), title=title)
 
@@ -216,7 +216,7 @@ def _pieces(
     """Each document by itself."""
     from spanloom.formats import jsonl
     from spanloom.formats.brat import write as brat
-    from spanloom.page.table import table
+    from spanloom.viewer.table import table
 
     if is_format(to):
         yield from _spelled(documents, to, said)
@@ -235,8 +235,8 @@ def _pieces(
 def _spelled(documents: Iterable[Document], name: str, said: Mapping[str, str]) -> Iterator[str]:
     """All documents as one text of a format; what it has no place for is told behind it."""
     form, options = _asked(name, said)
-    if form.binary or form.beside:
-        what = "several files" if form.beside else "no text"
+    if form.binary or form.sidecars:
+        what = "several files" if form.sidecars else "no text"
         raise WrongUse(f"--to {name} makes {what}; say -o OUT")
     lost: Counter[str] = Counter()
     yield form.dumps(_counting(documents, form, options, lost), options=options)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from spanloom.cli.say import put
+from spanloom.cli.console import write_stdout
 
 
 def pack(
@@ -22,8 +22,8 @@ def pack(
 
     Example: spanloom pack runs/mine -o runs/mine-small
     """
-    from spanloom.model.folder import WEIGHTS, repack
-    from spanloom.model.packing import Store
+    from spanloom.model.quantization import StorageDtypes
+    from spanloom.model.serialization import WEIGHTS, repack
 
-    repack(model, out, Store(tables, matrices))
-    put(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
+    repack(model, out, StorageDtypes(tables, matrices))
+    write_stdout(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")

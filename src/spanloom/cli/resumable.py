@@ -14,8 +14,8 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spanloom.cli.console import log
 from spanloom.cli.outputs import BRAT, JSON, configure, needs_cuts, write
-from spanloom.cli.say import say
 from spanloom.document import Document
 from spanloom.progress import Work, opened
 
@@ -61,7 +61,7 @@ def annotate_into(
 
 def check(out: Path, to: str) -> None:
     """Raise ``StorageError`` where OUT can be no such file, before anything is computed."""
-    from spanloom.storage import check_replaceable
+    from spanloom.atomic_io import check_replaceable
 
     if to != BRAT:
         check_replaceable(out)
@@ -105,7 +105,7 @@ def _end(under_way: Work, wanted: Wanted) -> None:
 
     if wanted.to == JSON:
         under_way.finish(wanted.out)
-        say(f"written to {wanted.out}")
+        log(f"written to {wanted.out}")
         return
     documents = jsonl.read(under_way.path)
     if wanted.to == BRAT:
@@ -125,19 +125,19 @@ def _line(document: Document) -> bytes:
 def _tell_begun(under_way: Work, wanted: Wanted) -> None:
     """Say what is there already."""
     if under_way.replaced:
-        say(
+        log(
             f"{under_way.path}: {under_way.replaced} documents of a run that was not finished are "
             "done anew (--resume would have kept them)"
         )
     if wanted.resume:
-        say(f"{under_way.path}: {under_way.done.inputs} documents are done")
+        log(f"{under_way.path}: {under_way.done.inputs} documents are done")
 
 
 def _tell_kept(under_way: Work, wanted: Wanted) -> None:
     """Say what is there still."""
     count = under_way.done.inputs
     if count:
-        say(f"{under_way.path}: {count} documents are kept; to go on: {wanted.again}")
+        log(f"{under_way.path}: {count} documents are kept; to go on: {wanted.again}")
 
 
 @contextmanager

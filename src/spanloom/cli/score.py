@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spanloom.cli.say import WrongUse, put
+from spanloom.cli.console import WrongUse, write_stdout
 
 
 def score(
@@ -29,7 +29,7 @@ def score(
 
     scorer = find(metric)
     scores = scorer.score(gold, predicted, _options(context.args, scorer.options, metric))
-    put(json.dumps(scores, indent=1) if as_json else scorer.table(scores))
+    write_stdout(json.dumps(scores, indent=1) if as_json else scorer.table(scores))
 
 
 def _options(given: Sequence[str], known: Mapping[str, bool], metric: str) -> dict[str, str]:

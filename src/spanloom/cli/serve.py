@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from spanloom.cli.say import WrongUse, listed, say
+from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.errors import PackageMissing
 
 
@@ -48,7 +48,7 @@ def serve(
         stack.callback(long.end)
         hello = short.begin()
         with listening(host, port) as listener:
-            tasks = listed(each.name for each in hello.about.tasks if each.doors)
-            say(f"model {hello.about.name} on {hello.about.compute}; tasks: {tasks}")
-            say(f"serving at {address(listener)}; Ctrl-C ends it")
+            tasks = join_names(each.name for each in hello.about.tasks if each.endpoints)
+            log(f"model {hello.about.name} on {hello.about.compute}; tasks: {tasks}")
+            log(f"serving at {address(listener)}; Ctrl-C ends it")
             start((short, long), hello, listener, token=token)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.say import WrongUse, put, say
+from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.errors import DataError, StorageError, TrainingError
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def train(
     if dry_run:
         _tell_sizes(recipe, near, device)
         return
-    from spanloom.training import start
+    from spanloom.training import train
 
     began = time.monotonic()
-    start.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
+    train.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
     try:
-        progress = start.train(recipe, near, out, say, resume=resume, device=device)
+        progress = train.train(recipe, near, out, log, resume=resume, device=device)
     except KeyboardInterrupt as interrupt:
         if int(os.environ.get("RANK", "0")):  # the first of several processes tells it
             raise typer.Exit(1) from None
@@ -91,12 +91,12 @@ def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not is_file(source):
         raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
-    from spanloom.training.propose import propose
+    from spanloom.training.auto_recipe import propose_recipe
 
-    found = propose(source, str(source.absolute()))
+    found = propose_recipe(source, str(source.absolute()))
     for keys, note in found.notes.items():
         if len(keys) == 2:
-            say(f"task {keys[1]}: {note}")
+            log(f"task {keys[1]}: {note}")
     return recipes.loads(recipes.dumps(found.recipe), str(source), settings), Path()
 
 
@@ -118,39 +118,41 @@ def _silence() -> None:
 
 
 def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
-    from spanloom.training import plan, start
+    from spanloom.training import batch_schedule, train
 
-    model, prepared = start.fresh(recipe, near, device)
-    for line in prepared.remarks:
-        put(line)
+    model, prepared = train.fresh(recipe, near, device)
+    for line in prepared.notes:
+        write_stdout(line)
     weights = list(model.network.parameters())
     learnt = sum(each.numel() for each in weights if each.requires_grad)
-    put(f"{sum(each.numel() for each in weights):,} weights, {learnt:,} of them learnt")
+    write_stdout(f"{sum(each.numel() for each in weights):,} weights, {learnt:,} of them learnt")
     for number, stage in enumerate(recipe.stages):
         seed = f"{recipe.seed}/{number}"
-        window, cutter = recipe.window, model.prompt
-        updates = plan.epoch(
+        window, cutter = recipe.window, model.tokenize_prompt
+        updates = batch_schedule.draw_epoch(
             stage, prepared.data, seed=seed, number=0, window=window, cutter=cutter
         )
-        words = sum(len(unit.forms) for draws in updates for draw in draws for unit in draw.units)
-        put(
+        words = sum(
+            len(unit.tokens) for draws in updates for draw in draws for unit in draw.instances
+        )
+        write_stdout(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
             f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
         )
-    put(f"computing on {model.compute}; nothing was trained (--dry-run)")
+    write_stdout(f"computing on {model.compute}; nothing was trained (--dry-run)")
 
 
 def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
     from spanloom.training.loop import OWN
-    from spanloom.training.start import home
+    from spanloom.training.train import home
 
-    for name, value in progress.figures.items():
-        put(f"dev {name}: {100 * value:.2f}")
-    for task, value in progress.own.items():
-        put(f"dev {task} at its own best: {100 * value:.2f} ({home(out) / OWN / task})")
-    put(
+    for name, value in progress.metrics.items():
+        write_stdout(f"dev {name}: {100 * value:.2f}")
+    for task, value in progress.best_per_task.items():
+        write_stdout(f"dev {task} at its own best: {100 * value:.2f} ({home(out) / OWN / task})")
+    write_stdout(
         f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "
-        f"{progress.cpu_seconds:.0f} s of CPU, {progress.updates} updates"
+        f"{progress.cpu_seconds:.0f} s of CPU, {progress.global_step} updates"
     )
-    put(f"model: {out}")
-    put(f'next: spanloom annotate "…" -m {out}')
+    write_stdout(f"model: {out}")
+    write_stdout(f'next: spanloom annotate "…" -m {out}')

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from spanloom.cli.console import log, write_stdout
 from spanloom.cli.inputs import documents
-from spanloom.cli.say import put, say
 from spanloom.document import Document
 
 
@@ -28,19 +28,19 @@ def view(
 
     Example: spanloom view gold/ predicted/ -o differences.html
     """
-    from spanloom.page import html
-    from spanloom.storage import write_file
+    from spanloom.atomic_io import write_file
+    from spanloom.viewer import html
 
     sides = [list(documents(path)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
-        say(f"gold: {paths[0]}, predicted: {paths[1]}")
+        log(f"gold: {paths[0]}, predicted: {paths[1]}")
         page = html.render_pair(sides[0], _named(sides[1], sides[0]), title=names)
     else:
         page = html.render((each for side in sides for each in side), title=names)
     target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
     write_file(target, page.encode())
-    put(f"{target}: {sum(map(len, sides))} documents; open it in a browser")
+    write_stdout(f"{target}: {sum(map(len, sides))} documents; open it in a browser")
 
 
 def _are_same(one: list[Document], other: list[Document]) -> bool:

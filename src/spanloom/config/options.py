@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from spanloom.config.yaml import Where
+from spanloom.config.yaml import SourceLocation
 from spanloom.errors import RecipeError
 
 M = TypeVar("M", bound=BaseModel)
@@ -19,7 +19,9 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def options(model: type[M], raw: Mapping[str, Any], where: Where, beside: Iterable[str] = ()) -> M:
+def validate_options(
+    model: type[M], raw: Mapping[str, Any], location: SourceLocation, extra_keys: Iterable[str] = ()
+) -> M:
     """Check ``raw`` against ``model`` and return the typed value.
 
     ``where`` is the place of the mapping in its recipe; ``beside`` are keys of the same mapping
@@ -34,7 +36,7 @@ def options(model: type[M], raw: Mapping[str, Any], where: Where, beside: Iterab
         problems = error.errors(include_url=False)
         problems.sort(key=lambda each: each["type"] != "extra_forbidden")
         rest = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise _told(model, problems[0], where, beside, rest) from error
+        raise _told(model, problems[0], location, extra_keys, rest) from error
 
 
 def model_at(kind: Any, keys: Iterable[str | int]) -> type[BaseModel] | None:
@@ -55,7 +57,7 @@ def fields(model: type[BaseModel] | None) -> set[str]:
     return set(model.model_fields) - {"options"} if model else set()
 
 
-def nearest(key: str, known: Iterable[str]) -> str:
+def did_you_mean(key: str, known: Iterable[str]) -> str:
     """Return the end of an error: which of ``known`` is nearest to ``key``, and all of them."""
     choices = sorted(known)
     near = difflib.get_close_matches(key, choices, n=1)
@@ -64,18 +66,24 @@ def nearest(key: str, known: Iterable[str]) -> str:
 
 
 def _told(
-    model: type[BaseModel], problem: ErrorDetails, where: Where, beside: Iterable[str], rest: str
+    model: type[BaseModel],
+    problem: ErrorDetails,
+    where: SourceLocation,
+    beside: Iterable[str],
+    rest: str,
 ) -> RecipeError:
     """One pydantic problem as this package tells it."""
     *above, last = keys = problem["loc"] or ("",)
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
         known = fields(owner) | (set() if above else set(beside))
-        return where.at(*keys).error(f"unknown key{nearest(str(last), known)}{rest}")
+        return where.location_of(*keys).error(f"unknown key{did_you_mean(str(last), known)}{rest}")
     if problem["type"] == "missing":
-        return where.at(*above).error(f"the key {last!r} is missing{rest}")
+        return where.location_of(*above).error(f"the key {last!r} is missing{rest}")
     shown = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
-    return where.at(*shown).error(f"{_expected(problem)}, got {problem['input']!r:.60}{rest}")
+    return where.location_of(*shown).error(
+        f"{_expected(problem)}, got {problem['input']!r:.60}{rest}"
+    )
 
 
 def _expected(problem: ErrorDetails) -> str:

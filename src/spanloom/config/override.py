@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from spanloom.config import yaml
-from spanloom.config.options import fields, model_at, nearest
-from spanloom.config.yaml import Keys, Loaded, Where
+from spanloom.config.options import did_you_mean, fields, model_at
+from spanloom.config.yaml import Keys, ParsedYaml, SourceLocation
 from spanloom.errors import RecipeError
 
 
-def override(frame: type[BaseModel], loaded: Loaded, setting: str) -> Loaded:
+def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> ParsedYaml:
     """Return the loaded file with one value changed, as ``stages.0.epochs=3`` says.
 
     The value is YAML. A mapping on the way that is absent is added where ``frame`` has a field of
@@ -30,7 +30,7 @@ def override(frame: type[BaseModel], loaded: Loaded, setting: str) -> Loaded:
         node, keys = node[step], (*keys, step)
     step = _key(node, keys, last, name)
     node[step] = yaml.loads(text, name).data
-    return Loaded(data, _moved(loaded.where, (*keys, step), name))
+    return ParsedYaml(data, _moved(loaded.location, (*keys, step), name))
 
 
 def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) -> str | int:
@@ -40,14 +40,16 @@ def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) ->
         return step
     known = fields(model_at(frame, keys))
     if step not in known:
-        raise Where(name, keys=(*keys, key)).error(f"unknown key{nearest(key, known | set(node))}")
+        raise SourceLocation(name, keys=(*keys, key)).error(
+            f"unknown key{did_you_mean(key, known | set(node))}"
+        )
     node[step] = {}
     return step
 
 
 def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
     """The key as its mapping or list takes it; raises ``RecipeError`` where it cannot."""
-    where = Where(name, keys=keys)
+    where = SourceLocation(name, keys=keys)
     if isinstance(node, dict):
         return key
     if not isinstance(node, list):
@@ -57,7 +59,7 @@ def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
     return int(key)
 
 
-def _moved(where: Where, keys: Keys, name: str) -> Where:
+def _moved(where: SourceLocation, keys: Keys, name: str) -> SourceLocation:
     """The places of the file, but for what the setting replaced."""
     kept = {key: place for key, place in where.places.items() if key[: len(keys)] != keys}
-    return Where(where.file, kept | {keys: (name, None)})
+    return SourceLocation(where.file, kept | {keys: (name, None)})

@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr
 
 from spanloom.config import yaml
-from spanloom.config.options import Options, nearest, options
+from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.override import override
-from spanloom.config.yaml import Loaded, Where
+from spanloom.config.yaml import ParsedYaml, SourceLocation
 
 TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
+SPECIAL_IDS = "special_ids"  # of the tokenizer: its key in the vocabulary, beside the tasks
 PIECES = "pieces"  # the level of a transformer's own pieces, for tasks that guess them
 
 Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
@@ -23,7 +24,7 @@ Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 Raw = dict[str, Any]
 
 
-class PartSpec(Options):
+class EmbedderSpec(Options):
     """One embedder: ``name`` is its file in ``encoders/``.
 
     ``options`` holds every key of the mapping as it stands, the one that names the embedder too
@@ -38,7 +39,7 @@ class LevelSpec(Options):
     """A contextual layer between the trunk and the heads."""
 
     name: Name = Field(description="what tasks and higher levels call it")
-    reads: tuple[Name, ...] = Field(
+    inputs: tuple[Name, ...] = Field(
         default=(TRUNK,),
         min_length=1,
         description="what it reads, joined: trunk or levels above in this list",
@@ -49,12 +50,12 @@ class LevelSpec(Options):
     options: Raw = {}
 
 
-class SourceSpec(Options):
+class CorpusPartSpec(Options):
     """A corpus that is part of a larger one, and what the labels of a layer are called there."""
 
     data: str = Field(min_length=1, description="a corpus name or a folder")
     layer: str = Field(default="main", min_length=1, description="the layer it adds")
-    labels: dict[str, Label | None] | None = Field(
+    label_map: dict[str, Label | None] | None = Field(
         default=None,
         min_length=1,
         description="its labels, each with its name in the whole (null: something, unclear what); "
@@ -79,24 +80,24 @@ class TaskSpec(Options):
     options: Raw = {}
 
 
-class WordsSpec(Options):
+class TokenizationSpec(Options):
     """How text that gives no words becomes words and sentences."""
 
-    splitter: Literal["spacy", "treebank", "fine", "blank"] = Field(
-        default="fine",
-        description="spacy | treebank (like UD) | fine (all apart) | blank; given words stay",
+    tokenizer: Literal["spacy", "treebank", "char-class", "whitespace"] = Field(
+        default="char-class",
+        description="spacy | treebank | char-class | whitespace; given words stay",
     )
-    sentences: Literal["line", "rule"] = Field(
-        default="line", description="line (each line is one) | rule (by punctuation)"
+    sentence_splitter: Literal["newline", "punctuation"] = Field(
+        default="newline", description="newline (each line is one) | punctuation"
     )
 
 
-class Rates(Options):
+class LearningRates(Options):
     """Learning rates at their highest."""
 
-    trunk: float = Field(default=3e-4, ge=0, description="of the embedders; 0 freezes them")
-    rest: float = Field(default=2e-3, gt=0, description="of levels and heads")
-    layer_decay: float = Field(
+    encoder: float = Field(default=3e-4, ge=0, description="of the embedders; 0 freezes them")
+    task: float = Field(default=2e-3, gt=0, description="of levels and heads")
+    layerwise_decay: float = Field(
         default=1.0, gt=0, le=1, description="an encoder layer's rate beside that of the one above"
     )
 
@@ -105,10 +106,10 @@ class StageSpec(Options):
     """One stretch of training; the optimiser is fresh in each."""
 
     tasks: tuple[Name, ...] = Field(min_length=1, description="the tasks it trains")
-    fresh: tuple[Name, ...] = Field(
+    reset_heads: tuple[Name, ...] = Field(
         default=(), description="of these, the heads that start anew instead of being kept"
     )
-    drop: tuple[Name, ...] = Field(
+    remove_tasks: tuple[Name, ...] = Field(
         default=(), description="tasks that are no part of the model from this stage on"
     )
     sampler: Literal[
@@ -120,30 +121,34 @@ class StageSpec(Options):
     temperature: float = Field(
         default=5.0, ge=1, description="of its sampler: 1 is by examples, large ones uniform"
     )
-    weights: dict[Name, Annotated[float, Field(gt=0)]] = Field(
+    loss_weights: dict[Name, Annotated[float, Field(gt=0)]] = Field(
         default={}, description="what the losses of some tasks are multiplied by"
     )
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
-    lr: Rates = Field(default=Rates(), description="highest learning rates")
-    batch: int = Field(default=768, ge=1, description="words in a batch")
-    blanked: float = Field(
+    lr: LearningRates = Field(default=LearningRates(), description="highest learning rates")
+    batch_words: int = Field(default=768, ge=1, description="words in a batch")
+    word_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="share of words hidden from the encoder in training"
     )
-    accumulate: int = Field(default=1, ge=1, description="batches summed before each update")
-    together: bool = Field(
+    gradient_accumulation_steps: int = Field(
+        default=1, ge=1, description="batches summed before each update"
+    )
+    share_batches: bool = Field(
         default=False,
         description="tasks that read one corpus alike learn from the same batches, encoded once",
     )
-    optimiser: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
+    optimizer: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
     weight_decay: float = Field(default=0.01, ge=0, description="pull of weights towards 0")
-    warmup: float = Field(
+    warmup_ratio: float = Field(
         default=0.1, ge=0, le=1, description="part of the updates in which rates rise"
     )
-    schedule: Literal["linear", "plateau"] = Field(
+    lr_schedule: Literal["linear", "plateau"] = Field(
         default="linear", description="linear (fall to 0) | plateau (halve when dev stops rising)"
     )
-    clip: float | None = Field(default=1.0, gt=0, description="longest gradient; null: any")
-    average: float | None = Field(
+    max_grad_norm: float | None = Field(
+        default=1.0, gt=0, description="longest gradient; null: any"
+    )
+    ema_decay: float | None = Field(
         default=None,
         gt=0,
         lt=1,
@@ -154,15 +159,15 @@ class StageSpec(Options):
         ge=1,
         description="stop after so many epochs without a better dev score; null: never",
     )
-    metric: str | None = Field(
+    validation_metric: str | None = Field(
         default=None,
-        description="the dev score that decides, as TASK.spans; null: mean of all tasks",
+        description="dev score that decides, TASK.METRIC; null: mean of all",
     )
-    keep_each: bool = Field(
+    save_best_per_task: bool = Field(
         default=False,
-        description="keep for each task the weights that are best for it, beside those for all",
+        description="keep the best weights of each task, too",
     )
-    evaluate_every: float = Field(default=1.0, gt=0, description="epochs between dev scores")
+    eval_every_epochs: float = Field(default=1.0, gt=0, description="epochs between dev scores")
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto", description="auto (bf16 where the device has it) | fp32 | bf16"
     )
@@ -183,46 +188,52 @@ class CardSpec(Options):
 class Recipe(Options):
     """All that makes a model, but the data."""
 
-    trunk: tuple[PartSpec, ...] = Field(
+    trunk: tuple[EmbedderSpec, ...] = Field(
         min_length=1, description="what turns words into vectors: one embedder, or several joined"
     )
     levels: tuple[LevelSpec, ...] = Field(
         default=(), description="contextual layers, bottom to top"
     )
     tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
-    corpora: dict[Name, Annotated[tuple[SourceSpec, ...], Field(min_length=1)]] = Field(
+    corpora: dict[Name, Annotated[tuple[CorpusPartSpec, ...], Field(min_length=1)]] = Field(
         default={}, description="corpora made of layers of others, labels mapped or as they are"
     )
-    words: WordsSpec = Field(default=WordsSpec(), description="how raw text is split")
-    stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
-    sharing: Literal["heads", "task-embedding", "task-token", "none"] = Field(
-        default="heads",
-        description="heads (each task its own) | task-embedding | task-token | none (one for all)",
+    tokenization: TokenizationSpec = Field(
+        default=TokenizationSpec(), description="how raw text is split"
     )
-    task_vector: int = Field(default=25, ge=1, le=4096, description="size of a task embedding")
-    start: str | None = Field(
+    stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
+    sharing: Literal["separate-heads", "task-embedding", "task-token", "shared-head"] = Field(
+        default="separate-heads",
+        description="separate-heads | task-embedding | task-token | shared-head (one for all)",
+    )
+    task_embedding_dim: int = Field(
+        default=25, ge=1, le=4096, description="size of a task embedding"
+    )
+    init_from: str | None = Field(
         default=None,
         min_length=1,
         description="a model (folder from here, or hub id) whose weights training begins with",
     )
     card: CardSpec = Field(default=CardSpec(), description="what the model's card says of it")
     seed: int = Field(default=1, ge=0, lt=2**32, description="the start of all random numbers")
-    dropout: float = Field(default=0.3, ge=0, lt=1, description="of the trunk's word vectors")
+    embedding_dropout: float = Field(
+        default=0.3, ge=0, lt=1, description="of the trunk's word vectors"
+    )
     window: int = Field(default=256, ge=8, description="word pieces encoded at once")
-    dropped: tuple[Name, ...] = Field(
+    removed_tasks: tuple[Name, ...] = Field(
         default=(), description="tasks that stages dropped, noted by training; leave it alone"
     )
-    learnt_before: tuple[str, ...] = Field(
+    pretraining_data: tuple[str, ...] = Field(
         default=(),
         description="data of the models it started from, noted by training; leave it alone",
     )
-    collected: Raw = Field(default={}, description="found in the data by training; leave it alone")
-    _where: Where = PrivateAttr(default_factory=Where)
+    vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
+    _where: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def kept_tasks(self) -> tuple[str, ...]:
         """The names of the tasks that are part of the model."""
-        return tuple(name for name in self.tasks if name not in self.dropped)
+        return tuple(name for name in self.tasks if name not in self.removed_tasks)
 
     def sources(self, task: str) -> tuple[str, ...]:
         """Return the corpora and folders that a task learns from."""
@@ -230,19 +241,19 @@ class Recipe(Options):
         return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
 
     @property
-    def every_source(self) -> tuple[str, ...]:
+    def all_sources(self) -> tuple[str, ...]:
         """The corpora and folders that some task learns from."""
         return tuple(dict.fromkeys(each for name in self.tasks for each in self.sources(name)))
 
-    def partial(self, corpus: str) -> bool:
+    def has_partial_labels(self, corpus: str) -> bool:
         """Whether a corpus made of others has parts in which not all labels were looked for."""
-        maps = [each.labels for each in self.corpora[corpus]]
+        maps = [each.label_map for each in self.corpora[corpus]]
         names = [None if each is None else frozenset(each.values()) for each in maps]
         return len(set(names)) > 1 or any(each is not None and None in each for each in names)
 
-    def at(self, *keys: str | int) -> Where:
+    def at(self, *keys: str | int) -> SourceLocation:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
-        return self._where.at(*keys)
+        return self._where.location_of(*keys)
 
 
 def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
@@ -257,16 +268,16 @@ def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Reci
 
 def dumps(recipe: Recipe) -> str:
     """Write a recipe as YAML with every key it has, so that later defaults do not change it."""
-    return yaml.dump(plain(recipe))
+    return yaml.dump(to_plain(recipe))
 
 
-def plain(recipe: Recipe) -> Raw:
+def to_plain(recipe: Recipe) -> Raw:
     """Return the recipe as the plain mappings and lists of its YAML."""
     data = recipe.model_dump()
     data["trunk"] = [part["options"] for part in data["trunk"]]
     for spec in (*data["levels"], *data["tasks"].values()):
         spec.update(spec.pop("options"))
-    for key in ("collected", "corpora"):
+    for key in ("vocabulary", "corpora"):
         if not data[key]:
             del data[key]
     if recipe.card == CardSpec():
@@ -274,12 +285,12 @@ def plain(recipe: Recipe) -> Raw:
     return data
 
 
-def _read(loaded: Loaded, settings: Iterable[str]) -> Recipe:
+def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
     """Check a loaded file and return it typed, each part knowing its line."""
     for setting in settings:
         loaded = override(Recipe, loaded, setting)
     if not isinstance(loaded.data, dict):
-        raise loaded.where.error("expected a mapping with the keys trunk, tasks and stages")
+        raise loaded.location.error("expected a mapping with the keys trunk, tasks and stages")
     raw = dict(loaded.data)
     if isinstance(raw.get("trunk"), list):
         raw["trunk"] = [_part(each) for each in raw["trunk"]]
@@ -287,8 +298,8 @@ def _read(loaded: Loaded, settings: Iterable[str]) -> Recipe:
         raw["levels"] = [_nested(LevelSpec, each) for each in raw["levels"]]
     if isinstance(raw.get("tasks"), dict):
         raw["tasks"] = {name: _nested(TaskSpec, each) for name, each in raw["tasks"].items()}
-    recipe = options(Recipe, raw, loaded.where)
-    recipe._where = loaded.where
+    recipe = validate_options(Recipe, raw, loaded.location)
+    recipe._where = loaded.location
     _check_names(recipe)
     return recipe
 
@@ -311,14 +322,14 @@ def _check_names(recipe: Recipe) -> None:
     """Raise ``RecipeError`` where a name refers to nothing, or two levels have one."""
     known = [TRUNK]
     for index, level in enumerate(recipe.levels):
-        for read in level.reads:
-            _known(read, known, recipe.at("levels", index, "reads"), "level below")
+        for read in level.inputs:
+            _known(read, known, recipe.at("levels", index, "inputs"), "level below")
         if level.name in (*known, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
         known.append(level.name)
     for name, task in recipe.tasks.items():
         _known(task.level, known, recipe.at("tasks", name, "level"), "level")
-    if recipe.kept and all(recipe.tasks[name].on_request for name in recipe.kept):
+    if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
@@ -342,17 +353,27 @@ def _check_stage(recipe: Recipe, index: int) -> None:
     later = {name for each in recipe.stages[index:] for name in each.tasks}
     for key, names, known, kind in (
         ("tasks", stage.tasks, recipe.tasks, "task"),
-        ("fresh", stage.fresh, stage.tasks, "task of this stage"),
-        ("weights", stage.weights, stage.tasks, "task of this stage"),
-        ("drop", stage.drop, recipe.tasks.keys() - later, "task that no later stage trains"),
+        ("reset_heads", stage.reset_heads, stage.tasks, "task of this stage"),
+        ("loss_weights", stage.loss_weights, stage.tasks, "task of this stage"),
+        (
+            "remove_tasks",
+            stage.remove_tasks,
+            recipe.tasks.keys() - later,
+            "task that no later stage trains",
+        ),
     ):
         for name in names:
-            _known(name, known, mine.at(key), kind)
-    if stage.metric:
-        _known(stage.metric.split(".")[0], stage.tasks, mine.at("metric"), "task of this stage")
+            _known(name, known, mine.location_of(key), kind)
+    if stage.validation_metric:
+        _known(
+            stage.validation_metric.split(".")[0],
+            stage.tasks,
+            mine.location_of("validation_metric"),
+            "task of this stage",
+        )
 
 
-def _known(name: str, known: Iterable[str], where: Where, kind: str) -> None:
+def _known(name: str, known: Iterable[str], where: SourceLocation, kind: str) -> None:
     """Raise ``RecipeError`` unless ``name`` is among ``known``."""
     if name not in known:
-        raise where.error(f"no {kind} {name!r}{nearest(name, known)}")
+        raise where.error(f"no {kind} {name!r}{did_you_mean(name, known)}")

@@ -34,7 +34,7 @@ _SCALARS = {  # tag: how its plain scalars look
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SourceLocation:
     """Which line of which file a value came from; ``keys`` leads to it from the top.
 
     All places are equal, so that two recipes are equal whatever files they came from.
@@ -44,11 +44,11 @@ class Where:
     places: dict[Keys, Place] = field(default_factory=dict, compare=False, repr=False)
     keys: Keys = field(default=(), compare=False)
 
-    def at(self, *keys: str | int) -> "Where":
+    def location_of(self, *keys: str | int) -> "SourceLocation":
         """Return the place of a value further down."""
-        return Where(self.file, self.places, self.keys + keys)
+        return SourceLocation(self.file, self.places, self.keys + keys)
 
-    def place(self) -> Place:
+    def place_of(self) -> Place:
         """File and line of this value, or of the nearest one above it that has a line."""
         for length in range(len(self.keys), 0, -1):
             if self.keys[:length] in self.places:
@@ -58,18 +58,18 @@ class Where:
     def error(self, problem: str) -> RecipeError:
         """Return (not raise) an error that names file, line and keys."""
         dotted = ".".join(map(str, self.keys))
-        return RecipeError(*self.place(), f"{dotted}: {problem}" if dotted else problem)
+        return RecipeError(*self.place_of(), f"{dotted}: {problem}" if dotted else problem)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class ParsedYaml:
     """What a YAML file says, and where it says it."""
 
     data: Any
-    where: Where
+    location: SourceLocation
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> ParsedYaml:
     """Read a YAML file; raises ``RecipeError`` where it is missing or breaks the rules above."""
     try:
         with path.open("rb") as stream:
@@ -82,7 +82,7 @@ def load(path: Path) -> Loaded:
     return loads(text, str(path))
 
 
-def loads(text: str, name: str) -> Loaded:
+def loads(text: str, name: str) -> ParsedYaml:
     """Read YAML from a string; ``name`` stands for the file in errors (``RecipeError``)."""
     if len(text) > MAX_BYTES:
         raise RecipeError(name, None, f"larger than {MAX_BYTES} bytes")
@@ -90,7 +90,7 @@ def loads(text: str, name: str) -> Loaded:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
-        data = None if node is None else _build(loader, node, Where(name, places))
+        data = None if node is None else _build(loader, node, SourceLocation(name, places))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = " ".join(f"{error.context or ''} {error.problem or ''}".split())
@@ -98,7 +98,7 @@ def loads(text: str, name: str) -> Loaded:
     except yaml.YAMLError as error:  # characters that YAML forbids
         problem = str(error).splitlines()[0]
         raise RecipeError(name, None, f"not valid YAML: {problem}") from error
-    return Loaded(data, Where(name, places))
+    return ParsedYaml(data, SourceLocation(name, places))
 
 
 def dump(data: Any, *, width: int = 100) -> str:
@@ -159,16 +159,17 @@ _Dumper.add_representer(tuple, _list)
 _Dumper.add_representer(dict, _dict)
 
 
-def _build(loader: _Loader, node: yaml.Node, where: Where) -> Any:
+def _build(loader: _Loader, node: yaml.Node, where: SourceLocation) -> Any:
     """The value of a node; notes the line of everything inside it."""
     line = node.start_mark.line + 1
     where.places.setdefault(where.keys, (where.file, line))
     if node.tag == _TAG + "map" and isinstance(node, yaml.MappingNode):
         return {
-            key: _build(loader, value, where.at(key)) for key, value in _pairs(loader, node, where)
+            key: _build(loader, value, where.location_of(key))
+            for key, value in _pairs(loader, node, where)
         }
     if node.tag == _TAG + "seq" and isinstance(node, yaml.SequenceNode):
-        return [_build(loader, each, where.at(i)) for i, each in enumerate(node.value)]
+        return [_build(loader, each, where.location_of(i)) for i, each in enumerate(node.value)]
     looks = _SCALARS.get(node.tag)
     if not isinstance(node, yaml.ScalarNode) or looks is None or not looks.match(node.value):
         raise RecipeError(where.file, line, f"tag {node.tag!r} refused; recipes are plain data")
@@ -176,7 +177,7 @@ def _build(loader: _Loader, node: yaml.Node, where: Where) -> Any:
 
 
 def _pairs(
-    loader: _Loader, node: yaml.MappingNode, where: Where
+    loader: _Loader, node: yaml.MappingNode, where: SourceLocation
 ) -> Iterator[tuple[str, yaml.Node]]:
     """Keys and value nodes of a mapping, the keys checked and their lines noted."""
     seen: set[str] = set()

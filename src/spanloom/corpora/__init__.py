@@ -1,1 +1,1 @@
-"""Folders of documents: splits, reading, and what a model can reach in them."""
+"""Corpora: splits, reading, dataset preparation, statistics, and the oracle score of a model."""

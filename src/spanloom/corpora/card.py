@@ -1,4 +1,4 @@
-"""Dataset cards: where a corpus comes from, what may be done with it, how it becomes documents.
+"""Dataset cards: the source of a corpus, its license, and its conversion to documents.
 
 A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
@@ -24,8 +24,8 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from spanloom.config import yaml
-from spanloom.config.options import Options, options
-from spanloom.config.yaml import Where
+from spanloom.config.options import Options, validate_options
+from spanloom.config.yaml import SourceLocation
 from spanloom.errors import NameNotFound
 
 ENDING = ".yaml"
@@ -48,8 +48,8 @@ class Source(Options):
     )
 
 
-class Share(Options):
-    """Documents whose seeded rank lies between two fractions."""
+class Fraction(Options):
+    """Documents whose seeded rank lies between two fractions of the number of documents."""
 
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
@@ -57,22 +57,22 @@ class Share(Options):
     by: str = Field("", description="a key of meta: what says the same there stays together")
 
 
-class Run(Options):
-    """Sentences in a row, counted through all documents; those that lie across are cut."""
+class SentenceRange(Options):
+    """A run of sentences, counted over all documents; documents at its borders are cut."""
 
     first: int | None = Field(None, ge=1, description="this many")
     after: int = Field(0, ge=0, description="behind this many")
 
 
 class Listed(Options):
-    """Documents whose names a file lists, one a line; under a heading, where one is named."""
+    """Documents named in a file, one name per line; under ``heading``, where it is given."""
 
     file: str
     heading: str = ""
 
 
 class Split(Options):
-    """Which documents of a source make a split; every rule that is given narrows it."""
+    """The documents of a source that make a split; every given rule narrows the selection."""
 
     of: str = Field(description="a source")
     listed: Listed | None = None
@@ -81,16 +81,16 @@ class Split(Options):
     unnamed: tuple[str, ...] = Field((), description="documents of all names but these")
     first: int | None = Field(None, ge=1, description="this many documents from the start")
     after: int = Field(0, ge=0, description="documents after this many")
-    share: Share | None = None
+    share: Fraction | None = None
     fold: tuple[int, ...] = Field((), description="these of ten folds of the sorted names")
     where: dict[str, str] = Field({}, description="documents whose meta says so")
     like: str = Field("", description="documents of the names that this dataset's split has")
-    sentences: Run | None = None
+    sentences: SentenceRange | None = None
     holding: str = Field("", description="documents that have a span in this layer after all")
 
 
 class Drop(Options):
-    """Spans that are left out, with what refers to them."""
+    """Spans to remove, with the annotations that refer to them."""
 
     layer: str
     labels: tuple[str, ...] = ()
@@ -120,8 +120,8 @@ class Card(Options):
     note: str = Field("", description="what is not comparable")
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
-        """Refuse names that no split has, splits of no source, and counts of no split."""
+    def _check_references(self) -> Self:
+        """Refuse splits with an unknown name or source, and counts of an unknown split."""
         if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
         for name, split in self.splits.items():
@@ -138,30 +138,32 @@ class Card(Options):
 
 
 def names() -> list[str]:
-    """List the datasets that have a card."""
-    found = resources.files(__package__).joinpath("cards").iterdir()
-    return sorted(each.name.removesuffix(ENDING) for each in found if each.name.endswith(ENDING))
+    """Return the sorted names of the datasets that have a card."""
+    entries = resources.files(__package__).joinpath("cards").iterdir()
+    return sorted(
+        entry.name.removesuffix(ENDING) for entry in entries if entry.name.endswith(ENDING)
+    )
 
 
 def load(name: str) -> Card:
-    """Return a card; raises ``NameNotFound``, and ``RecipeError`` for one that is broken."""
+    """Return a card; raises ``NameNotFound``, and ``RecipeError`` for an invalid card."""
     return parse(text(name), f"{name}{ENDING}")
 
 
 def text(name: str) -> str:
-    """Return a card as it is written; raises ``NameNotFound``."""
+    """Return the YAML text of a card; raises ``NameNotFound``."""
     if name not in names():
         raise NameNotFound("dataset", name, names())
     return resources.files(__package__).joinpath("cards", f"{name}{ENDING}").read_text("utf-8")
 
 
-def parse(written: str, where: str) -> Card:
-    """Return the card of a YAML text; raises ``RecipeError`` with its line."""
-    loaded = yaml.loads(written, where)
-    return options(Card, _mapping(loaded.data), loaded.where)
+def parse(yaml_text: str, file_name: str) -> Card:
+    """Parse the YAML text of a card; raises ``RecipeError`` with the line of the problem."""
+    loaded = yaml.loads(yaml_text, file_name)
+    return validate_options(Card, _require_mapping(loaded.data), loaded.location)
 
 
-def _mapping(data: Any) -> Mapping[str, Any]:
+def _require_mapping(data: Any) -> Mapping[str, Any]:
     if not isinstance(data, dict):
-        raise Where("card").error(f"expected a mapping, got {data!r:.60}")
+        raise SourceLocation("card").error(f"expected a mapping, got {data!r:.60}")
     return data

@@ -1,75 +1,81 @@
-"""What is in a corpus, and what a model cannot reach in it: the engine of ``spanloom check``."""
+"""Count what a corpus holds, and what a model cannot predict of it: ``spanloom check``."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spanloom.corpora.census import Asked, Census
+from spanloom.annotation.events import EventLosses, EventScheme, collect, losses, project
+from spanloom.annotation.text_pairs import classification_of, text_pair
+from spanloom.annotation.word_index import WordIndex
+from spanloom.corpora.duplicates import DuplicateGroup, duplicates
 from spanloom.corpora.folder import Corpus
-from spanloom.corpora.reach import Reach, Verdict, Why, relation_verdicts, span_verdicts
-from spanloom.corpora.twins import Twins, twins
-from spanloom.corpora.where import Locator
-from spanloom.document import GIVEN, Document, Layer
+from spanloom.corpora.reachability import (
+    ModelLimits,
+    Reachability,
+    Reason,
+    relation_verdicts,
+    span_verdicts,
+)
+from spanloom.corpora.source_location import Locator
+from spanloom.corpora.statistics import LayerStatistics, QueryCounts
+from spanloom.document import GIVEN_WORDS, Document, Layer
 from spanloom.errors import DataError
-from spanloom.forms.events import EventLosses, EventScheme, collect, losses, project
-from spanloom.forms.grid import Grid
-from spanloom.forms.parts import judged, parts
 from spanloom.long_sentences import LONGEST
 from spanloom.long_sentences import parts as in_parts
-from spanloom.words import Words, words_of
+from spanloom.tokenization import Tokenization, words_of
 
 EXAMPLES = 5
-_Ends = tuple[str, str]
+_PairIds = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Ceiling:
-    """How many gold items a model can reach, why not the others, with the first few of each."""
+class OracleScore:
+    """Number of gold items that a model can predict, and the first few missed items per reason."""
 
     gold: int = 0
-    missed: Counter[Why] = field(default_factory=Counter)
-    examples: dict[Why, list[str]] = field(default_factory=lambda: defaultdict(list))
+    missed: Counter[Reason] = field(default_factory=Counter)
+    examples: dict[Reason, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, verdicts: Iterable[Verdict], where: Locator) -> None:
+    def add(self, verdicts: Iterable[Reachability], locate: Locator) -> None:
         """Count one document's verdicts."""
         for verdict in verdicts:
             self.gold += 1
-            if verdict.why is None:
+            if verdict.reason is None:
                 continue
-            self.missed[verdict.why] += 1
-            if len(self.examples[verdict.why]) < EXAMPLES:
-                self.examples[verdict.why].append(where(verdict.item))
+            self.missed[verdict.reason] += 1
+            if len(self.examples[verdict.reason]) < EXAMPLES:
+                self.examples[verdict.reason].append(locate(verdict.item))
 
     @property
     def reached(self) -> int:
-        """Gold items that a model can give."""
+        """Number of gold items that a model can predict."""
         return self.gold - self.missed.total()
 
     @property
     def recall(self) -> float:
-        """Share of the gold items that can be reached; 1.0 without gold."""
+        """Fraction of the gold items that can be predicted; 1.0 without gold."""
         return self.reached / self.gold if self.gold else 1.0
 
     @property
     def f1(self) -> float:
-        """F1 of a model that gives exactly what can be reached: precision 1."""
+        """F1 of a model that predicts exactly the items it can: precision 1."""
         return 2 * self.recall / (1 + self.recall)
 
 
 @dataclass(slots=True)
 class LayerReport:
-    """One layer of one split; ``documents`` are those annotated with it.
+    """One layer of one split; ``documents`` counts the documents annotated with it.
 
-    ``between_parts`` are relations between the two parts of a document: no span model gives them,
-    so they are no part of the ceiling.
+    ``between_parts`` counts relations between the two parts of a document. No span model predicts
+    them, so the oracle score leaves them out.
     """
 
     documents: int = 0
-    census: Census = field(default_factory=Census)
+    statistics: LayerStatistics = field(default_factory=LayerStatistics)
     events: EventLosses = field(default_factory=EventLosses)
-    spans: Ceiling = field(default_factory=Ceiling)
-    relations: Ceiling = field(default_factory=Ceiling)
-    asked: Asked = field(default_factory=Asked)
+    spans: OracleScore = field(default_factory=OracleScore)
+    relations: OracleScore = field(default_factory=OracleScore)
+    queries: QueryCounts = field(default_factory=QueryCounts)
     between_parts: int = 0
 
 
@@ -77,9 +83,8 @@ class LayerReport:
 class SplitReport:
     """One split.
 
-    ``seen`` are sentences that stand in train too, word for word; 0 for train. ``long`` are
-    sentences that are read in parts. ``two_texts`` are
-    documents of two parts.
+    ``seen`` counts sentences whose text also occurs in train (0 for train itself), ``long``
+    sentences that are read in parts, ``two_texts`` documents with two parts.
     """
 
     documents: int = 0
@@ -96,135 +101,148 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """All splits, documents that share a text, and what was assumed of the model."""
+    """Reports of all splits, documents with equal texts, and the assumed limits of the model."""
 
     splits: dict[str, SplitReport]
-    twins: tuple[Twins, ...]
+    duplicates: tuple[DuplicateGroup, ...]
     width: int | None
     nested: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What train knows of one layer; None without a train split: everything."""
+class _TrainLayer:
+    """Event scheme and labels of one layer in train; None without a train split: any label."""
 
     scheme: EventScheme
     spans: frozenset[str] | None = None
     relations: frozenset[str] | None = None
 
 
-def check(corpora: Mapping[str, Corpus], reach: Reach) -> CheckReport:
-    """Count and judge the splits of a corpus, by name.
+def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
+    """Return counts and oracle scores of a corpus's splits, by name.
 
     Labels, roles and sentences that dev and test may share with train are taken from the split
-    "train", where there is one; events are understood by all splits otherwise.
+    "train" if there is one; otherwise the event schemes are collected from all splits.
     """
     train = corpora.get("train")
-    known = _known(corpora.values() if train is None else [train], closed=train is not None)
+    train_layers = _train_layers(
+        corpora.values() if train is None else [train], closed=train is not None
+    )
     train_sentences: set[str] = set()
     splits: dict[str, SplitReport] = {}
-    for name in sorted(corpora, key=lambda each: each != "train"):
-        judge = _Judge(reach, known, train_sentences, learns=name == "train")
-        splits[name] = judge.split(corpora[name])
+    for name in sorted(corpora, key=lambda name: name != "train"):
+        checker = _SplitChecker(limits, train_layers, train_sentences, is_train=name == "train")
+        splits[name] = checker.split(corpora[name])
     documents = {name: corpus.documents for name, corpus in corpora.items()}
     ordered = {name: splits[name] for name in corpora}
-    return CheckReport(ordered, twins(documents), reach.width, reach.nested)
+    return CheckReport(ordered, duplicates(documents), limits.width, limits.nested)
 
 
-def _known(corpora: Iterable[Corpus], *, closed: bool) -> dict[str, _Known]:
-    """What can be learnt of each layer."""
+def _train_layers(corpora: Iterable[Corpus], *, closed: bool) -> dict[str, _TrainLayer]:
+    """Return the event scheme and labels of each layer, by name."""
     layers: dict[str, list[Layer]] = defaultdict(list)
     for corpus in corpora:
         for document in corpus.documents:
             for layer in document.layers:
                 layers[layer.name].append(layer)
-    return {name: _learn(each, closed=closed) for name, each in layers.items()}
+    return {name: _collect_layer(same_name, closed=closed) for name, same_name in layers.items()}
 
 
-def _learn(layers: Sequence[Layer], *, closed: bool) -> _Known:
-    """Collect the scheme of events, and the labels where they are ``closed``."""
+def _collect_layer(layers: Sequence[Layer], *, closed: bool) -> _TrainLayer:
+    """Collect the event scheme of a layer, and its labels if they are ``closed``."""
     scheme = collect(layers)
     if not closed:
-        return _Known(scheme)
+        return _TrainLayer(scheme)
     spans = frozenset(span.label for layer in layers for span in layer.spans)
-    pairs = (relation for layer in layers for relation in project(layer, scheme)[1])
-    return _Known(scheme, spans, frozenset(relation.label for relation in pairs))
+    relations = (relation for layer in layers for relation in project(layer, scheme)[1])
+    return _TrainLayer(scheme, spans, frozenset(relation.label for relation in relations))
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
-    """Goes through the documents of one split."""
+class _SplitChecker:
+    """Checks the documents of one split."""
 
-    reach: Reach
-    known: Mapping[str, _Known]
+    limits: ModelLimits
+    train_layers: Mapping[str, _TrainLayer]
     train_sentences: set[str]
-    learns: bool
+    is_train: bool
 
     def split(self, corpus: Corpus) -> SplitReport:
-        """Report on one split; train's sentences are remembered for the others."""
-        start = "" if corpus.root is None else f"{corpus.root}/"
-        report = SplitReport(problems=[f"{start}{problem}" for problem in corpus.problems])
+        """Report on one split; the sentences of train are remembered for the other splits."""
+        prefix = "" if corpus.root is None else f"{corpus.root}/"
+        report = SplitReport(problems=[f"{prefix}{problem}" for problem in corpus.problems])
         for document in corpus.documents:
-            words = words_of(document, self.reach.split)
+            words = words_of(document, self.limits.split)
             report.documents += 1
             report.sentences += len(words.sentences)
             report.words += len(words.words)
             report.characters += len(document.text)
-            report.seen += self._compare(document.text, words)
+            report.seen += self._count_seen(document.text, words)
             report.queries += len(document.queries)
-            ends = _ends(document, report, start)
-            report.two_texts += ends is not None
+            pair = _pair_ids(document, report, prefix)
+            report.two_texts += pair is not None
             _, inner = in_parts(document.text, words.words, words.sentences)
-            report.long += sum(end - first > LONGEST for first, end in words.sentences)
-            grid, where = Grid(words, inner), Locator(document, corpus.root)
+            report.long += sum(end - start > LONGEST for start, end in words.sentences)
+            word_index, locator = WordIndex(words, inner), Locator(document, corpus.root)
             for layer in document.layers:
-                if layer.name not in GIVEN:
-                    self._layer(report, layer, grid, where, ends)
+                if layer.name not in GIVEN_WORDS:
+                    self._add_layer(report, layer, word_index, locator, pair)
         return report
 
-    def _compare(self, text: str, words: Words) -> int:
-        """How many sentences stand in train; train itself is learnt and counts none."""
+    def _count_seen(self, text: str, words: Tokenization) -> int:
+        """Return the number of sentences that occur in train; train's own are stored and give 0."""
         bounds = ((words.words[a][0], words.words[b - 1][1]) for a, b in words.sentences)
         sentences = [text[start:end] for start, end in bounds]
-        if self.learns:
+        if self.is_train:
             self.train_sentences.update(sentences)
             return 0
         return sum(sentence in self.train_sentences for sentence in sentences)
 
-    def _layer(
-        self, report: SplitReport, layer: Layer, grid: Grid, where: Locator, ends: _Ends | None
+    def _add_layer(
+        self,
+        report: SplitReport,
+        layer: Layer,
+        word_index: WordIndex,
+        locator: Locator,
+        pair: _PairIds | None,
     ) -> None:
-        """Count and judge one layer of one document, whose parts have the ids ``ends``."""
-        known = self.known.get(layer.name, _Known(EventScheme(), frozenset(), frozenset()))
-        found = report.layers.setdefault(layer.name, LayerReport())
-        _, relations = project(layer, known.scheme)
-        found.documents += 1
-        found.census.add(layer, relations, grid)
-        found.events += losses(layer, known.scheme)
-        spans = span_verdicts(layer.spans, grid, self.reach, known.spans)
-        found.spans.add(spans, where)
+        """Count one document's layer and its oracle scores; ``pair``: ids of the two text parts."""
+        train_layer = self.train_layers.get(
+            layer.name, _TrainLayer(EventScheme(), frozenset(), frozenset())
+        )
+        layer_report = report.layers.setdefault(layer.name, LayerReport())
+        _, relations = project(layer, train_layer.scheme)
+        layer_report.documents += 1
+        layer_report.statistics.add(layer, relations, word_index)
+        layer_report.events += losses(layer, train_layer.scheme)
+        span_results = span_verdicts(layer.spans, word_index, self.limits, train_layer.spans)
+        layer_report.spans.add(span_results, locator)
         by_id = {span.id: span for span in layer.spans}
-        inner = [each for each in relations if (each.head, each.tail) != ends]
-        pairs = relation_verdicts(inner, spans, by_id, grid, self.reach, known.relations)
-        found.relations.add(pairs, where)
-        found.between_parts += len(relations) - len(inner)
-        found.asked.add(where.document, layer.name)
+        scored_relations = [
+            relation for relation in relations if (relation.head, relation.tail) != pair
+        ]
+        relation_results = relation_verdicts(
+            scored_relations, span_results, by_id, word_index, self.limits, train_layer.relations
+        )
+        layer_report.relations.add(relation_results, locator)
+        layer_report.between_parts += len(relations) - len(scored_relations)
+        layer_report.queries.add(locator.document, layer.name)
 
 
-def _ends(document: Document, report: SplitReport, start: str) -> _Ends | None:
-    """Return the ids of the two parts; what is wrong with them is a problem of the split."""
+def _pair_ids(document: Document, report: SplitReport, prefix: str) -> _PairIds | None:
+    """Return the ids of the two text parts, if any; errors become problems of the split."""
     try:
-        found = parts(document)
-        if not found:
+        text_spans = text_pair(document)
+        if not text_spans:
             return None
-        first, second = (span.id for span in found)
+        first, second = (span.id for span in text_spans)
     except DataError as error:
-        report.problems.append(f"{start}{error}")
+        report.problems.append(f"{prefix}{error}")
         return None
     for layer in document.layers:
-        if any((each.head, each.tail) == (first, second) for each in layer.relations):
+        if any((relation.head, relation.tail) == (first, second) for relation in layer.relations):
             try:
-                judged(document, layer.name)
+                classification_of(document, layer.name)
             except DataError as error:
-                report.problems.append(f"{start}{error}")
+                report.problems.append(f"{prefix}{error}")
     return first, second

@@ -1,4 +1,4 @@
-"""Which files hold documents: by what a name ends in, and where that says little by its looks."""
+"""Recognize files that hold documents, by suffix and, where that is not enough, by content."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no 
 
 
 def is_file(path: Path) -> bool:
-    """Whether this is a file with documents of a format that is not brat's, by name or looks."""
+    """Whether this is a file of documents, by suffix or content, in a format other than brat's."""
     suffix = path.suffix.lower()
     if path.name == LOG or not path.is_file():
         return False
@@ -25,9 +25,9 @@ def is_file(path: Path) -> bool:
 
 
 def form(path: Path) -> str | None:
-    """Return the format of a file that is not brat's, None where none is known.
+    """Return the name of a file's format, None for an unknown one and for brat files.
 
-    A text with annotation beside it is brat's.
+    A text file with an annotation file beside it is brat's.
     """
     if path.suffix == ".txt" and any(path.with_suffix(end).exists() for end in ANNOTATED):
         return None
@@ -35,51 +35,51 @@ def form(path: Path) -> str | None:
 
 
 def known_form(path: Path) -> str:
-    """The format of a file of documents; what ends in .jsonl has a reader that tells what is wrong.
+    """Return the format of a file of documents; ``.jsonl`` is the default for its suffix.
 
-    Raises ``DataError`` where none is known.
+    Raises ``DataError`` if the format cannot be recognized.
     """
-    found = form(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
-    if found is None:
+    name = form(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
+    if name is None:
         problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
         raise DataError(f"{path}: {problem}")
-    return found
+    return name
 
 
 def holds_documents(path: Path) -> bool:
-    """Whether a document lies in this file or anywhere below this folder, hidden ones apart.
+    """Whether this is a file of documents, or one is below this folder; hidden files are ignored.
 
-    A file of any ending counts that looks like a format.
+    A single file may have any suffix if its content looks like a known format.
     """
     if not path.is_dir():
-        return is_file(path) or _looks(path)
-    endings = {*_BRAT, *_files.suffixes()}
-    return any(each.suffix.lower() in endings and each.is_file() for each in _shown(path))
+        return is_file(path) or _has_known_content(path)
+    suffixes = {*_BRAT, *_files.suffixes()}
+    return any(child.suffix.lower() in suffixes and child.is_file() for child in _visible(path))
 
 
 def holds_annotation(path: Path) -> bool:
-    """Whether annotated documents lie in this file or anywhere below this folder.
+    """Whether this is a file of annotated documents, or one is below this folder.
 
-    Texts alone do not count, nor do files whose format nobody knows.
+    Plain texts do not count, nor do files of unknown format.
     """
     if path.is_file():
-        return path.suffix in ANNOTATED or is_file(path) or _looks(path)
-    known = _files.suffixes()
+        return path.suffix in ANNOTATED or is_file(path) or _has_known_content(path)
+    suffixes = _files.suffixes()
     return any(
-        each.suffix in ANNOTATED or (each.suffix.lower() in known and is_file(each))
-        for each in _shown(path)
+        child.suffix in ANNOTATED or (child.suffix.lower() in suffixes and is_file(child))
+        for child in _visible(path)
     )
 
 
-def _looks(path: Path) -> bool:
-    """Whether a file looks like documents though its name does not end so (``dev.annotated``)."""
+def _has_known_content(path: Path) -> bool:
+    """Whether a file of unusual name (``dev.annotated``) has the content of a known format."""
     if path.name == LOG or path.suffix.lower() in {*_BRAT, *_PROSE}:
         return False
     return path.is_file() and form(path) is not None
 
 
-def _shown(folder: Path) -> Iterator[Path]:
-    """What lies below a folder, hidden things and what is in them apart."""
+def _visible(folder: Path) -> Iterator[Path]:
+    """Yield everything below a folder, except hidden files and the content of hidden folders."""
     for path in folder.rglob("*"):
         if not any(part.startswith(".") for part in path.relative_to(folder).parts):
             yield path

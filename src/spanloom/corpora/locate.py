@@ -1,4 +1,4 @@
-"""Where a recipe's ``data`` lies: a path, or the name of a corpus below ``SPANLOOM_DATA``."""
+"""Find the corpus of a recipe's ``data``: a path, or the name of a folder in ``SPANLOOM_DATA``."""
 
 import os
 from pathlib import Path
@@ -8,16 +8,16 @@ from spanloom.errors import DataError
 VARIABLE = "SPANLOOM_DATA"
 
 
-def locate(data: str, near: Path) -> Path:
-    """Return the first of: ``data`` beside the recipe, from here, below ``$SPANLOOM_DATA``.
+def locate(data: str, recipe_dir: Path) -> Path:
+    """Return the first existing path, below: recipe's folder, working folder, ``$SPANLOOM_DATA``.
 
-    Raises ``DataError`` that names every place that was looked at.
+    Raises ``DataError`` with all paths that were tried.
     """
-    places = [near / data, Path(data)]
+    candidates = [recipe_dir / data, Path(data)]
     if VARIABLE in os.environ:
-        places.append(Path(os.environ[VARIABLE]) / data)
-    for place in places:
-        if place.exists():
-            return place
-    looked = ", ".join(str(place) for place in dict.fromkeys(places))
-    raise DataError(f"no corpus {data!r}; looked at {looked} (set {VARIABLE} to where corpora lie)")
+        candidates.append(Path(os.environ[VARIABLE]) / data)
+    for path in candidates:
+        if path.exists():
+            return path
+    tried = ", ".join(str(path) for path in dict.fromkeys(candidates))
+    raise DataError(f"no corpus {data!r}; looked at {tried} (set {VARIABLE} to where corpora lie)")

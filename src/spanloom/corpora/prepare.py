@@ -1,10 +1,10 @@
-"""From raw files to a brat corpus: each split a collection, with what was counted beside it.
+"""Convert raw files to a brat corpus: one collection per split, and a file of counts.
 
 OUT/NAME/{train,dev,test}/…            brat, given words in NAME.words, annotation.conf
-OUT/NAME/prepared.json                 the card's digest, the raw files' sums, the counts
+OUT/NAME/prepared.json                 digest of the card, sums of the raw files, counts
 
-A dataset is made beside its place and renamed: it is there whole or not at all. One that is there
-and was made from the same card and the same files is left as it is.
+A dataset is written to a temporary folder and renamed, so it is complete or absent. An existing
+one made from the same card and files is left unchanged.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from typing import Any
 from spanloom.corpora import card as cards
 from spanloom.corpora import sources
 from spanloom.corpora.card import Card
-from spanloom.corpora.tally import Tally
+from spanloom.corpora.counts import AnnotationCounts
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.formats.brat import conf
@@ -33,7 +33,7 @@ PREPARED = "prepared.json"
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What stands in ``prepared.json``: ``counts`` by split, and whether it was made just now."""
+    """Content of ``prepared.json``: ``counts`` by split; ``fresh``: whether this run wrote it."""
 
     name: str
     key: str
@@ -41,45 +41,47 @@ class Prepared:
     fresh: bool
 
     def differing(self, card: Card) -> list[str]:
-        """Return where the counts are not those that the card says, in words."""
+        """Return a message for each count that differs from the card's."""
         counted = {**self.counts} if cards.ALL in self.counts else {**self.counts, **self.total}
         return [
-            f"{split}: {counted[split].get(what, 0):,} {what}, the card says {number:,}"
-            for split, said in card.counts.items()
-            for what, number in said.items()
-            if counted[split].get(what, 0) != number
+            f"{split}: {counted[split].get(unit, 0):,} {unit}, the card says {expected_count:,}"
+            for split, expected in card.counts.items()
+            for unit, expected_count in expected.items()
+            if counted[split].get(unit, 0) != expected_count
         ]
 
     @property
     def total(self) -> dict[str, dict[str, int]]:
-        """What all splits hold together, as if they were one."""
-        whole: Counter[str] = Counter()
-        for counted in self.counts.values():
-            whole.update(counted)
-        return {cards.ALL: dict(whole)}
+        """The sums over all splits, as the counts of the split "all"."""
+        totals: Counter[str] = Counter()
+        for split_counts in self.counts.values():
+            totals.update(split_counts)
+        return {cards.ALL: dict(totals)}
 
 
 def prepare(
     name: str, raw: Path, out: Path, progress: Callable[[str], None] = lambda _: None
 ) -> Prepared:
-    """Make the dataset ``out/name`` from raw files; one that is there already is only read.
+    """Write the dataset ``out/name`` from raw files, unless it exists and is up to date.
 
-    Raises ``DataError`` where files are missing or are others than the card's, and as the readers
-    do; the dataset that was there before is then untouched.
+    Raises ``DataError`` if files are missing or differ from the card's, and the errors of the
+    readers; an existing dataset is then unchanged.
     """
     card = cards.load(name)
-    key = _key(name, card, sources.check(card, raw))
-    there = already(out, name)
-    if there is not None and there.key == key:
-        return there
+    key = _cache_key(name, card, sources.check(card, raw))
+    existing = already(out, name)
+    if existing is not None and existing.key == key:
+        return existing
     staging = out / f".{name}.staging"
-    shutil.rmtree(staging, ignore_errors=True)  # what a run that was stopped has left
+    shutil.rmtree(staging, ignore_errors=True)  # left by an interrupted run
     staging.mkdir(parents=True)
     with ExitStack() as undo:
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
-        counts = {split: _split(card, split, raw, staging, progress) for split in card.splits}
-        made = {"dataset": name, "key": key, "version": card.version, "counts": counts}
-        (staging / PREPARED).write_text(json.dumps(made, indent=1) + "\n", "utf-8")
+        counts = {
+            split: _prepare_split(card, split, raw, staging, progress) for split in card.splits
+        }
+        summary = {"dataset": name, "key": key, "version": card.version, "counts": counts}
+        (staging / PREPARED).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
         os.sync()  # once for all files
         target = out / name
         if target.exists():
@@ -90,49 +92,49 @@ def prepare(
 
 
 def already(out: Path, name: str) -> Prepared | None:
-    """Return what was prepared before, None where nothing was."""
+    """Return the summary of an existing dataset, None if there is none."""
     try:
-        said: dict[str, Any] = json.loads((out / name / PREPARED).read_text("utf-8"))
-        return Prepared(name, str(said["key"]), dict(said["counts"]), fresh=False)
+        summary: dict[str, Any] = json.loads((out / name / PREPARED).read_text("utf-8"))
+        return Prepared(name, str(summary["key"]), dict(summary["counts"]), fresh=False)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _key(name: str, card: Card, sums: Mapping[str, str]) -> str:
-    """A digest of all that the result follows from: cards, files, how files are read."""
-    others = [cards.text(rule.like) for rule in card.splits.values() if rule.like]
-    said = json.dumps([cards.text(name), others, sums, _VERSION], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+def _cache_key(name: str, card: Card, sums: Mapping[str, str]) -> str:
+    """Return a digest of all inputs of the result: cards, files, and the version of the readers."""
+    name_source_cards = [cards.text(rule.like) for rule in card.splits.values() if rule.like]
+    inputs = json.dumps([cards.text(name), name_source_cards, sums, _VERSION], sort_keys=True)
+    return hashlib.sha256(inputs.encode()).hexdigest()
 
 
-_VERSION = 2  # raised where readers or the layout change, so that datasets are made anew
+_VERSION = 2  # to raise when readers or the layout change, so that datasets are prepared again
 
 
-def _split(
+def _prepare_split(
     card: Card, split: str, raw: Path, staging: Path, progress: Callable[[str], None]
 ) -> dict[str, int]:
-    """Write one split, and count it."""
+    """Write one split, and return its counts."""
     folder = staging / split
     folder.mkdir()
-    tally = Tally()
+    counts = AnnotationCounts()
 
-    def written() -> Iterator[Document]:
+    def write_documents() -> Iterator[Document]:
         for number, document in enumerate(sources.documents(card, split, raw, cards.load), 1):
-            _put(document, folder)
-            tally.add(document)
+            _write_document(document, folder)
+            counts.add(document)
             if not number % 2000:
                 progress(f"{split}: {number:,} documents")
             yield document
 
-    config = conf.dumps(conf.from_documents(written()))
+    config = conf.dumps(conf.from_documents(write_documents()))
     (folder / conf.NAME).write_text(config, "utf-8")
-    if not tally.found["documents"]:
+    if not counts.raw_counts["documents"]:
         raise DataError(f"{raw}: split {split} has no documents")
-    return tally.counts
+    return counts.counts
 
 
-def _put(document: Document, folder: Path) -> None:
-    """Write a document's files into a folder that nobody else sees yet."""
+def _write_document(document: Document, folder: Path) -> None:
+    """Write a document's files into a folder that no other process reads yet."""
     base = inside(folder, document.name)
     base.parent.mkdir(parents=True, exist_ok=True)
     for suffix, content in {".txt": text_file(document), **parts(document)}.items():

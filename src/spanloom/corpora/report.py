@@ -1,16 +1,16 @@
-"""A check's findings as text for people and as plain numbers for programs."""
+"""Format a check report as text for people and as JSON for programs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from spanloom.corpora.census import Census
-from spanloom.corpora.check import Ceiling, CheckReport, LayerReport, SplitReport
-from spanloom.corpora.twins import Twins
+from spanloom.corpora.check import CheckReport, LayerReport, OracleScore, SplitReport
+from spanloom.corpora.duplicates import DuplicateGroup
+from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 
-SHOWN = 10  # problems and twins in the text; JSON has them all
-NAMES = 4  # of one group of twins
-BARS = 12  # widths in the text, wider ones in one line
+SHOWN = 10  # problems and duplicates listed in the text; JSON has all
+NAMES = 4  # documents listed per group of duplicates
+BARS = 12  # widths listed in the text; wider ones share one line
 QUANTILES = (0.5, 0.95, 0.99, 0.998)
 EVENTS = {
     "shared": "events beyond the first on one trigger (lost: a trigger has one event)",
@@ -23,16 +23,16 @@ EVENTS = {
 
 
 def to_json(report: CheckReport) -> dict[str, object]:
-    """Return plain numbers and strings, ready for ``json.dump``."""
+    """Return the report as numbers and strings, ready for ``json.dump``."""
     return {
         "model": {"width": report.width, "nested": report.nested},
         "splits": {name: _split_json(split) for name, split in report.splits.items()},
-        "same_text": [asdict(each) for each in report.twins],
+        "same_text": [asdict(group) for group in report.duplicates],
     }
 
 
 def _split_json(split: SplitReport) -> dict[str, object]:
-    """One split."""
+    """Return the numbers of one split."""
     return {
         "documents": split.documents,
         "sentences": split.sentences,
@@ -48,81 +48,83 @@ def _split_json(split: SplitReport) -> dict[str, object]:
 
 
 def _layer_json(layer: LayerReport) -> dict[str, object]:
-    """One layer of one split."""
-    census = layer.census
+    """Return the numbers of one layer of one split."""
+    statistics = layer.statistics
     return {
         "documents": layer.documents,
-        "labels": {kind: dict(table.most_common()) for kind, table in census.labels.items()},
-        "widths": {str(width): census.widths[width] for width in sorted(census.widths)},
-        "spans": dict(census.shapes),
-        "relations": dict(census.links),
+        "labels": {kind: dict(counts.most_common()) for kind, counts in statistics.labels.items()},
+        "widths": {str(width): statistics.widths[width] for width in sorted(statistics.widths)},
+        "spans": dict(statistics.shapes),
+        "relations": dict(statistics.links),
         "events": asdict(layer.events),
-        "asked": asdict(layer.asked),
+        "asked": asdict(layer.queries),
         "between_parts": layer.between_parts,
         "ceiling": {
-            "spans": _ceiling_json(layer.spans),
-            "relations": _ceiling_json(layer.relations),
+            "spans": _oracle_json(layer.spans),
+            "relations": _oracle_json(layer.relations),
         },
     }
 
 
-def _ceiling_json(ceiling: Ceiling) -> dict[str, object]:
-    """Gold items, those in reach, and the others by reason."""
+def _oracle_json(oracle: OracleScore) -> dict[str, object]:
+    """Return gold items, those that can be predicted, and the others by reason."""
     return {
-        "gold": ceiling.gold,
-        "reached": ceiling.reached,
-        "recall": ceiling.recall,
-        "f1": ceiling.f1,
+        "gold": oracle.gold,
+        "reached": oracle.reached,
+        "recall": oracle.recall,
+        "f1": oracle.f1,
         "missed": {
-            str(why): {"count": count, "examples": ceiling.examples[why]}
-            for why, count in ceiling.missed.most_common()
+            str(reason): {"count": count, "examples": oracle.examples[reason]}
+            for reason, count in oracle.missed.most_common()
         },
     }
 
 
 def to_text(report: CheckReport) -> str:
-    """Return aligned sections: sizes, texts that occur twice, then each layer of each split."""
-    parts = ["\n".join(_sizes(report)), *_twins(report.twins)]
+    """Return aligned sections: sizes, duplicate texts, then each layer of each split."""
+    parts = ["\n".join(_split_sizes(report)), *_duplicates(report.duplicates)]
     for name, split in report.splits.items():
         parts += _problems(name, split)
-        parts += _inputs(name, split)
-        for layer, found in split.layers.items():
-            parts.append("\n".join(_layer(f"{name}, layer {layer}", found, report)))
+        parts += _input_counts(name, split)
+        for layer, layer_report in split.layers.items():
+            parts.append("\n".join(_layer_text(f"{name}, layer {layer}", layer_report, report)))
     return "\n\n".join(parts) + "\n"
 
 
-def _sizes(report: CheckReport) -> Iterator[str]:
-    """A line a split."""
+def _split_sizes(report: CheckReport) -> Iterator[str]:
+    """Yield a header and one line per split."""
     yield f"{'split':8}  documents  sentences     words  characters  sentences also in train"
-    for name, each in report.splits.items():
-        seen = "" if name == "train" or "train" not in report.splits else f"{each.seen:8}"
-        line = f"{name:8}  {each.documents:9}  {each.sentences:9}  {each.words:8}"
-        yield f"{line}  {each.characters:10}  {seen}".rstrip()
+    for name, split in report.splits.items():
+        seen = "" if name == "train" or "train" not in report.splits else f"{split.seen:8}"
+        line = f"{name:8}  {split.documents:9}  {split.sentences:9}  {split.words:8}"
+        yield f"{line}  {split.characters:10}  {seen}".rstrip()
 
 
-def _twins(twins: tuple[Twins, ...]) -> Iterator[str]:
-    """The documents that share a text, leaks first."""
-    if not twins:
+def _duplicates(groups: tuple[DuplicateGroup, ...]) -> Iterator[str]:
+    """Yield the groups of documents that share a text, leaks first."""
+    if not groups:
         return
-    leaks = sum(each.leak for each in twins)
-    lines = [f"same text: {len(twins)} groups of documents, {leaks} of them across splits (a leak)"]
-    for each in twins[:SHOWN]:
-        spans = "same spans" if each.annotation else "different spans"
-        names = " = ".join(each.names[:NAMES]) + (" = …" if len(each.names) > NAMES else "")
-        lines.append(f"  {'LEAK' if each.leak else '    '} {names} ({spans})")
-    yield "\n".join([*lines, *_more(len(twins))])
+    leaks = sum(group.leak for group in groups)
+    lines = [
+        f"same text: {len(groups)} groups of documents, {leaks} of them across splits (a leak)"
+    ]
+    for group in groups[:SHOWN]:
+        spans = "same spans" if group.annotation else "different spans"
+        names = " = ".join(group.names[:NAMES]) + (" = …" if len(group.names) > NAMES else "")
+        lines.append(f"  {'LEAK' if group.leak else '    '} {names} ({spans})")
+    yield "\n".join([*lines, *_count_rest(len(groups))])
 
 
 def _problems(name: str, split: SplitReport) -> Iterator[str]:
-    """The first lines that could not be read, or not as they stand."""
+    """Yield the first problems of a split's files."""
     if split.problems:
         lines = [f"{name}: {len(split.problems)} problems in the files"]
-        lines += [f"  {each}" for each in split.problems[:SHOWN]]
-        yield "\n".join([*lines, *_more(len(split.problems))])
+        lines += [f"  {problem}" for problem in split.problems[:SHOWN]]
+        yield "\n".join([*lines, *_count_rest(len(split.problems))])
 
 
-def _inputs(name: str, split: SplitReport) -> Iterator[str]:
-    """The long sentences, the queries and the pairs of texts, where there are any."""
+def _input_counts(name: str, split: SplitReport) -> Iterator[str]:
+    """Yield the number of long sentences, queries and text pairs, where there are any."""
     lines = []
     if split.long:
         lines.append(f"{name}: {split.long} sentences of over {LONGEST} words are read in parts")
@@ -134,82 +136,82 @@ def _inputs(name: str, split: SplitReport) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _more(size: int) -> Iterator[str]:
-    """How many were not shown."""
-    if size > SHOWN:
-        yield f"  … and {size - SHOWN} more"
+def _count_rest(total: int) -> Iterator[str]:
+    """Yield how many items are not listed."""
+    if total > SHOWN:
+        yield f"  … and {total - SHOWN} more"
 
 
-def _layer(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:
-    """All about one layer."""
+def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:
+    """Yield all lines about one layer."""
     yield f"== {title}: {layer.documents} documents annotated"
-    for kind, table in layer.census.labels.items():
-        yield f"{kind}: {table.total()}"
-        yield from _table(dict(table.most_common()))
-    yield from _widths(layer.census)
-    yield from _found("spans", layer.census.shapes)
-    yield from _found("relations (event arguments among them)", layer.census.links)
-    yield from _found("events", {EVENTS[key]: n for key, n in asdict(layer.events).items()})
-    yield from _answers(layer)
+    for kind, counts in layer.statistics.labels.items():
+        yield f"{kind}: {counts.total()}"
+        yield from _aligned_counts(dict(counts.most_common()))
+    yield from _width_histogram(layer.statistics)
+    yield from _counts_text("spans", layer.statistics.shapes)
+    yield from _counts_text("relations (event arguments among them)", layer.statistics.links)
+    yield from _counts_text("events", {EVENTS[key]: n for key, n in asdict(layer.events).items()})
+    yield from _answer_counts(layer)
     shape = "nested" if report.nested else "flat"
     width = "any width" if report.width is None else f"up to {report.width} words"
     yield f"ceiling of a model of {shape} spans of {width}:"
-    yield from _ceiling("spans", layer.spans)
-    yield from _ceiling("relations", layer.relations)
+    yield from _oracle_text("spans", layer.spans)
+    yield from _oracle_text("relations", layer.relations)
 
 
-def _answers(layer: LayerReport) -> Iterator[str]:
-    """How queries are answered, where the layer answers any; what is said of two texts."""
-    asked = layer.asked
-    if asked.meant:
-        none = f"{asked.unanswered} have none"
-        yield f"answers: {asked.answers} to {asked.queries} queries, of which {none}"
-    if asked.strays:
-        yield f"answers that name no query of their text, or are no spans: {asked.strays}"
+def _answer_counts(layer: LayerReport) -> Iterator[str]:
+    """Yield the answers to queries, if the layer has any, and the relations between two texts."""
+    queries = layer.queries
+    if queries.meant:
+        unanswered = f"{queries.unanswered} have none"
+        yield f"answers: {queries.answers} to {queries.queries} queries, of which {unanswered}"
+    if queries.dangling:
+        yield f"answers that name no query of their text, or are no spans: {queries.dangling}"
     if layer.between_parts:
         yield f"relations between two texts (not in the ceiling below): {layer.between_parts}"
 
 
-def _table(counts: Mapping[str, int]) -> Iterator[str]:
-    """Counts before their names, aligned."""
-    size = max((len(str(count)) for count in counts.values()), default=0)
+def _aligned_counts(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield aligned counts, each before its name."""
+    width = max((len(str(count)) for count in counts.values()), default=0)
     for name, count in counts.items():
-        yield f"  {count:{size}}  {name}"
+        yield f"  {count:{width}}  {name}"
 
 
-def _found(title: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """What was found of some shapes; those that do not occur are left out."""
-    present = {name: count for name, count in counts.items() if count}
-    if present:
+def _counts_text(title: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the counts that are not zero under a title."""
+    nonzero = {name: count for name, count in counts.items() if count}
+    if nonzero:
         yield f"{title}, of them:"
-        yield from _table(present)
+        yield from _aligned_counts(nonzero)
 
 
-def _widths(census: Census) -> Iterator[str]:
-    """Widths in words with a bar each, and quantiles."""
-    total = census.widths.total()
+def _width_histogram(statistics: LayerStatistics) -> Iterator[str]:
+    """Yield the quantiles of span widths in words, and a histogram."""
+    total = statistics.widths.total()
     if not total:
         return
-    shares = ", ".join(f"{100 * q:g} % up to {census.width_at(q)}" for q in QUANTILES)
-    yield f"widths in words: {shares}, all up to {max(census.widths)}"
-    largest = max(census.widths.values())
-    for width in sorted(census.widths):
+    shares = ", ".join(f"{100 * q:g} % up to {statistics.width_at(q)}" for q in QUANTILES)
+    yield f"widths in words: {shares}, all up to {max(statistics.widths)}"
+    largest = max(statistics.widths.values())
+    for width in sorted(statistics.widths):
         if width <= BARS:
-            count = census.widths[width]
+            count = statistics.widths[width]
             bar = "#" * round(40 * count / largest)
             yield f"  {width:>5}  {count:7}  {100 * count / total:5.1f} %  {bar}".rstrip()
-    wider = sum(count for width, count in census.widths.items() if width > BARS)
+    wider = sum(count for width, count in statistics.widths.items() if width > BARS)
     if wider:
         yield f"  wider  {wider:7}  {100 * wider / total:5.1f} %"
 
 
-def _ceiling(kind: str, ceiling: Ceiling) -> Iterator[str]:
-    """Recall and F1 at best, then each reason with its first items."""
-    if not ceiling.gold:
+def _oracle_text(kind: str, oracle: OracleScore) -> Iterator[str]:
+    """Yield oracle recall and F1, then each reason with its first items."""
+    if not oracle.gold:
         return
-    best = f"recall {100 * ceiling.recall:.2f}, F1 {100 * ceiling.f1:.2f}"
-    yield f"  {kind}: {ceiling.reached} of {ceiling.gold} in reach: {best}"
-    for why, count in ceiling.missed.most_common():
-        yield f"    {count:6}  {why}"
-        for example in ceiling.examples[why]:
+    oracle_scores = f"recall {100 * oracle.recall:.2f}, F1 {100 * oracle.f1:.2f}"
+    yield f"  {kind}: {oracle.reached} of {oracle.gold} in reach: {oracle_scores}"
+    for reason, count in oracle.missed.most_common():
+        yield f"    {count:6}  {reason}"
+        for example in oracle.examples[reason]:
             yield f"              {example}"

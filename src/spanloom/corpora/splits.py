@@ -1,8 +1,8 @@
-"""Which folder or file of a corpus is which split: told by the words of its name, in any case.
+"""Recognize the splits of a corpus by the words in file and folder names, in any case.
 
 train/  Train/  training.jsonl  train_v2.jsonl  en_ewt-ud-train.conllu  2013_CG_devel_data/
 
-A word is what stands between signs and digits, so ``trainable`` is none of them.
+Words are separated by punctuation and digits, so ``trainable`` names no split.
 """
 
 import re
@@ -15,9 +15,9 @@ from spanloom.errors import DataError
 SPLITS = {
     "train": ("train", "training"),
     "dev": ("dev", "devel", "development", "val", "valid", "validation"),
-    "test": ("test", "eval"),  # what is set aside is better never learnt from
+    "test": ("test", "eval"),  # held-out data should never be trained on
 }
-_KNOWN = {word: split for split, words in SPLITS.items() for word in words}
+_SPLIT_BY_WORD = {word: split for split, words in SPLITS.items() for word in words}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -27,76 +27,86 @@ def named(name: str) -> tuple[str, ...]:
     >>> named("BioNLP-ST_2013_CG_devel_data")
     ('dev',)
     """
-    words = {_KNOWN.get(word) for word in _WORD.findall(name.lower())}
+    words = {_SPLIT_BY_WORD.get(word) for word in _WORD.findall(name.lower())}
     return tuple(split for split in SPLITS if split in words)
 
 
 def find(corpus: Path) -> dict[str, Path]:
-    """Return what folder or file is which split of a corpus, in the order train, dev, test.
+    """Return the folder or file of each split of a corpus, in the order train, dev, test.
 
-    Empty where no name says so. Raises ``DataError`` where a split is there twice, where one name
-    has words for two splits, where annotated documents belong to none while others do, and where
-    the splits lie deeper: nothing may be left out or taken for another without a word.
+    Empty if no name has a split's word. Raises ``DataError`` if a split occurs twice, if one name
+    has words for two splits, if annotated documents belong to no split while others do, and if the
+    splits lie deeper: nothing may be silently left out or mistaken for another split.
     """
-    there = sorted(each for each in corpus.iterdir() if not each.name.startswith("."))
-    by_split = {split: _of(split, there) for split in SPLITS}
-    found = {split: _only(corpus, places) for split, places in by_split.items() if places}
-    if found:
-        _refuse_others(found, [each for each in there if each not in found.values()])
+    children = sorted(path for path in corpus.iterdir() if not path.name.startswith("."))
+    by_split = {split: _split_paths(split, children) for split in SPLITS}
+    path_by_split = {
+        split: _single_path(corpus, paths) for split, paths in by_split.items() if paths
+    }
+    if path_by_split:
+        _refuse_unassigned(
+            path_by_split, [path for path in children if path not in path_by_split.values()]
+        )
     else:
-        _refuse_mixed(corpus, there)
-    return found
+        _refuse_mixed(corpus, children)
+    return path_by_split
 
 
-def _of(split: str, there: Iterable[Path]) -> list[Path]:
-    """The folders and files with a word for this split, those of no document left out.
+def _split_paths(split: str, children: Iterable[Path]) -> list[Path]:
+    """Return the folders and files with a word for this split, except those without documents.
 
-    A folder whose whole name is that word counts even if it is empty, unless another does not.
+    If all lack documents, empty folders count whose full name is such a word.
     """
-    called = [each for each in there if split in named(each.name)]
-    full = [each for each in called if holds_documents(each)]
-    return full or [each for each in called if each.is_dir() and each.name.lower() in _KNOWN]
+    matches = [path for path in children if split in named(path.name)]
+    with_documents = [path for path in matches if holds_documents(path)]
+    return with_documents or [
+        path for path in matches if path.is_dir() and path.name.lower() in _SPLIT_BY_WORD
+    ]
 
 
-def _only(corpus: Path, places: Sequence[Path]) -> Path:
-    """The one folder or file of a split."""
-    first = places[0]
-    if len(places) > 1:
-        names = f"{first.name}, {places[1].name}"
+def _single_path(corpus: Path, paths: Sequence[Path]) -> Path:
+    """Return the only folder or file of a split; raises ``DataError`` if it is ambiguous."""
+    first = paths[0]
+    if len(paths) > 1:
+        names = f"{first.name}, {paths[1].name}"
         raise DataError(f"{corpus}: expected one of {names}; got both")
-    both = named(first.name)
-    if len(both) > 1:
-        raise DataError(f"{first}: expected a name of one split, got one of {' and '.join(both)}")
+    named_splits = named(first.name)
+    if len(named_splits) > 1:
+        raise DataError(
+            f"{first}: expected a name of one split, got one of {' and '.join(named_splits)}"
+        )
     return first
 
 
-def _refuse_others(found: Mapping[str, Path], others: Iterable[Path]) -> None:
-    """Refuse annotated documents that belong to no split while others do."""
-    for each in others:
-        if holds_annotation(each):
-            names = ", ".join(place.name for place in found.values())
+def _refuse_unassigned(path_by_split: Mapping[str, Path], others: Iterable[Path]) -> None:
+    """Raise ``DataError`` for annotated documents that belong to no split while others do."""
+    for path in others:
+        if holds_annotation(path):
+            names = ", ".join(split_path.name for split_path in path_by_split.values())
             raise DataError(
-                f"{each}: belongs to no split, beside {names}; give it a split's name "
-                f"({', '.join(_KNOWN)}), or move it"
+                f"{path}: belongs to no split, beside {names}; give it a split's name "
+                f"({', '.join(_SPLIT_BY_WORD)}), or move it"
             )
 
 
-def _refuse_mixed(corpus: Path, there: Iterable[Path]) -> None:
-    """Refuse a corpus without splits in which the names of documents or of folders tell some."""
-    deep = {
-        split: place
-        for place in sorted(corpus.glob("*/**/"))
+def _refuse_mixed(corpus: Path, children: Iterable[Path]) -> None:
+    """Raise ``DataError`` if documents or subfolders of a corpus without splits name splits."""
+    subfolders = {
+        split: folder
+        for folder in sorted(corpus.glob("*/**/"))
         for split in SPLITS
-        if place.name.lower() in SPLITS[split]
+        if folder.name.lower() in SPLITS[split]
     }
-    if len(deep) > 1:
-        names = " and ".join(str(each.relative_to(corpus)) for each in deep.values())
+    if len(subfolders) > 1:
+        names = " and ".join(str(path.relative_to(corpus)) for path in subfolders.values())
         raise DataError(f"{corpus}: its splits lie deeper ({names}); name the folder they are in")
-    documents = [each for each in there if each.suffix in ANNOTATED]
-    first = [next(iter(_WORD.findall(each.name.lower())), "") for each in documents]
-    told = {_KNOWN.get(word): each for word, each in zip(first, documents, strict=True)}
-    if len(told) > 1 and None not in told:
-        names = " and ".join(each.name for each in told.values())
+    documents = [path for path in children if path.suffix in ANNOTATED]
+    first_words = [next(iter(_WORD.findall(path.name.lower())), "") for path in documents]
+    file_by_split = {
+        _SPLIT_BY_WORD.get(word): path for word, path in zip(first_words, documents, strict=True)
+    }
+    if len(file_by_split) > 1 and None not in file_by_split:
+        names = " and ".join(path.name for path in file_by_split.values())
         raise DataError(
             f"{corpus}: {names} are of different splits by their names, in one folder; "
             f"give each split its own ({', '.join(SPLITS)})"

@@ -45,7 +45,7 @@ class RunningText:
 _OPENS = "^"  # in the place of white space: the word opens its text
 
 
-def opens(key: tuple[str, str]) -> bool:
+def begins_text(key: tuple[str, str]) -> bool:
     """Whether a word stands at the very start of its text."""
     return key[0] == _OPENS
 
@@ -64,7 +64,7 @@ def running_text(tokenizer: Tokenizer) -> RunningText | None:
     return RunningText(spaced, _beside(tokenizer, apart, _changed(pre, _unprefixed)))
 
 
-def of_word(encoding: Encoding, blanks: str) -> Ids:
+def word_keys(encoding: Encoding, blanks: str) -> Ids:
     """Return the pieces of a word that was cut with the white space before it.
 
     White space by itself is no part of a word, but for a blank that is cut with it.

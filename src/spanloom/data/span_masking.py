@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from spanloom.tensors import Batch
-from spanloom.words import Bounds
+from spanloom.tokenization import Bounds
 
 _GUESSES = 8  # starts tried blindly before all are listed; at 15 % more than half of them fit
 
@@ -28,12 +28,12 @@ class Masking:
     portion becomes mask pieces (``replaced``), random pieces (``random``), or stays (the rest).
     """
 
-    rate: float = 0.15
-    p: float = 0.2
-    longest: int = 10
+    mlm_probability: float = 0.15
+    geometric_p: float = 0.2
+    max_span_length: int = 10
     replaced: float = 0.8
     random: float = 0.1
-    scheme: Literal["spans", "words", "pieces"] = "spans"
+    scheme: Literal["span", "whole-word", "subword"] = "span"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class MaskTargets:
         return MaskTargets(*(each.to(device) for each in tensors))
 
 
-def mask(batch: Batch, how: Masking, *, piece: int, vocabulary: int) -> tuple[Batch, MaskTargets]:
+def mask_pieces(
+    batch: Batch, how: Masking, *, piece: int, vocabulary: int
+) -> tuple[Batch, MaskTargets]:
     """Return the batch with some pieces of its text masked, and what they were.
 
     ``piece`` is the mask piece; random ones are drawn from all ``vocabulary``. At least one piece
@@ -69,26 +71,28 @@ def mask(batch: Batch, how: Masking, *, piece: int, vocabulary: int) -> tuple[Ba
     start, end = torch.tensor(portions, dtype=torch.long).reshape(-1, 2).unbind(-1)
     size = end - start
     rows = text.row[_inside(start, size)]
-    flat = batch.ids.flatten()
+    flat = batch.input_ids.flatten()
     labels = flat[rows]
     fate = torch.rand(len(size)).repeat_interleave(size)
     drawn = torch.randint_like(labels, vocabulary)
     new = torch.where(fate < how.replaced + how.random, drawn, labels)
     new = torch.where(fate < how.replaced, piece, new)
-    ids = flat.scatter(0, rows, new).view_as(batch.ids)
-    return replace(batch, ids=ids), _targets(rows, labels)
+    ids = flat.scatter(0, rows, new).view_as(batch.input_ids)
+    return replace(batch, input_ids=ids), _targets(rows, labels)
 
 
-def joined(batch: Batch, masked: Sequence[tuple[Batch, MaskTargets]]) -> tuple[Batch, MaskTargets]:
+def merge_batches(
+    batch: Batch, masked: Sequence[tuple[Batch, MaskTargets]]
+) -> tuple[Batch, MaskTargets]:
     """Put a batch together again from what ``mask`` made of its units' batches."""
-    ids = torch.cat([part.ids for part, _ in masked])
-    sizes = [part.ids.numel() for part, _ in masked]
+    ids = torch.cat([part.input_ids for part, _ in masked])
+    sizes = [part.input_ids.numel() for part, _ in masked]
     shifted = [
         (each.rows + base, each.labels, each.left + base, each.right + base, each.place)
         for base, (_, each) in zip(accumulate(sizes, initial=0), masked, strict=False)
     ]
     columns = (torch.cat(column) for column in zip(*shifted, strict=True))
-    return replace(batch, ids=ids), MaskTargets(*columns)
+    return replace(batch, input_ids=ids), MaskTargets(*columns)
 
 
 def _inside(start: Int[Tensor, " span"], size: Int[Tensor, " span"]) -> Int[Tensor, " masked"]:
@@ -131,10 +135,10 @@ class _Text:
 
 def _text(batch: Batch) -> _Text:
     """Leave out the pieces of words that are read beside the text."""
-    if batch.aside is None:
-        return _Text(batch.piece_row, batch.piece_word)
-    kept = torch.isin(batch.piece_word, batch.aside.text)
-    return _Text(batch.piece_row[kept], batch.piece_word[kept])
+    if batch.prompt_layout is None:
+        return _Text(batch.piece_index, batch.piece_to_word)
+    kept = torch.isin(batch.piece_to_word, batch.prompt_layout.text_rows)
+    return _Text(batch.piece_index[kept], batch.piece_to_word[kept])
 
 
 @dataclass(slots=True)
@@ -191,22 +195,22 @@ def _line(text: _Text, words: Int[Tensor, "word 2"], longest: int) -> _Line:
 def _spans(text: _Text, how: Masking) -> list[Bounds]:
     """Whole words, a number of neighbours drawn from a geometric distribution (section 3.1)."""
     words = text.words()
-    budget = how.rate * len(text.row)
-    odds = (1 - how.p) ** torch.arange(how.longest)
+    budget = how.mlm_probability * len(text.row)
+    odds = (1 - how.geometric_p) ** torch.arange(how.max_span_length)
     lengths = 1 + torch.multinomial(odds, max(1, ceil(budget)), replacement=True)
-    spans = _line(text, words, how.longest).spans(lengths.tolist())
+    spans = _line(text, words, how.max_span_length).spans(lengths.tolist())
     return _spend(spans, budget) or _some(words, budget)
 
 
 def _words(text: _Text, how: Masking) -> list[Bounds]:
     """Words by themselves, all pieces of each."""
-    return _some(text.words(), how.rate * len(text.row))
+    return _some(text.words(), how.mlm_probability * len(text.row))
 
 
 def _pieces(text: _Text, how: Masking) -> list[Bounds]:
     """Pieces by themselves, as the first BERT."""
     start = torch.arange(len(text.row))
-    return _some(torch.stack([start, start + 1], dim=1), how.rate * len(start))
+    return _some(torch.stack([start, start + 1], dim=1), how.mlm_probability * len(start))
 
 
 def _some(parts: Int[Tensor, "part 2"], budget: float) -> list[Bounds]:
@@ -235,4 +239,4 @@ def _spend(portions: Iterable[Bounds], budget: float) -> list[Bounds]:
 
 
 Sampler = Callable[[_Text, Masking], list[Bounds]]
-SAMPLERS: dict[str, Sampler] = {"spans": _spans, "words": _words, "pieces": _pieces}
+SAMPLERS: dict[str, Sampler] = {"span": _spans, "whole-word": _words, "subword": _pieces}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Window:
     """Pieces ``[start, end)`` go through the encoder together; of those, ``[keep, stop)`` count."""
 
     start: int
     end: int
-    keep: int
-    stop: int
+    keep_start: int
+    keep_end: int
 
 
 def pack(lengths: Sequence[int], limit: int) -> list[tuple[int, int]]:
@@ -36,18 +36,18 @@ def pack(lengths: Sequence[int], limit: int) -> list[tuple[int, int]]:
     return groups
 
 
-def slices(length: int, limit: int) -> list[Slice]:
+def strided_windows(length: int, limit: int) -> list[Window]:
     """Cover ``length`` pieces with windows of at most ``limit`` that overlap by half.
 
     Every piece is kept exactly once, in the window whose nearer edge is farthest from it.
     """
     if length <= limit:
-        return [Slice(0, length, 0, length)]
+        return [Window(0, length, 0, length)]
     stride = max(1, limit // 2)
     starts = [*range(0, length - limit, stride), length - limit]
     cuts = [(b + a + limit) // 2 for a, b in zip(starts, starts[1:], strict=False)]
     keeps, stops = [0, *cuts], [*cuts, length]
     return [
-        Slice(start, start + limit, keep, stop)
+        Window(start, start + limit, keep, stop)
         for start, keep, stop in zip(starts, keeps, stops, strict=True)
     ]

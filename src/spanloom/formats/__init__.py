@@ -1,1 +1,1 @@
-"""How files spell documents: each file here reads one format and writes it back."""
+"""File formats: each module reads one format and writes it back."""

@@ -1,8 +1,9 @@
-"""Clusters in a column (``forms.coreference_column``) as the layer ``coreference``, and back.
+"""Convert a coreference column (``annotation.coreference_column``) to a layer and back.
 
-Mentions are spans ``mention``, each linked to the one before it in its cluster by a relation
-``coref``. A cluster that is not called by its number is called as the attribute ``cluster`` of its
-first mention says; a cell that says the same in other words is an attribute of its word.
+In the layer ``coreference``, mentions are spans ``mention``; a relation ``coref`` links each to the
+one before it in its cluster. The name of a cluster that is not its number is the attribute
+``cluster`` of its first mention; a cell that writes the same marks differently is an attribute of
+its word.
 """
 
 import re
@@ -10,13 +11,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from spanloom.annotation.connected_spans import connected_spans
+from spanloom.annotation.coreference_column import NONE, ColumnError, closed, clusters, column
+from spanloom.annotation.word_index import WordIndex
 from spanloom.document import WORDS, Layer
 from spanloom.errors import FormatError
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
-from spanloom.forms.coreference_column import NONE, ColumnError, closed, clusters, column
-from spanloom.forms.grid import Grid
-from spanloom.forms.links import linked
+from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._word_view import WordView
 
 LAYER, MENTION, COREF = "coreference", "mention", "coref"
 CLUSTER = "cluster"  # an attribute of a mention
@@ -29,22 +30,22 @@ Bounds = tuple[int, int]
 
 
 def joined(cell: str) -> str:
-    """Return a cell with a bar between any two marks: ``(3|(4)`` for ``(3(4)``."""
+    """Return a cell with a bar between its marks: ``(3|(4)`` for ``(3(4)``."""
     marks = _MARK.findall(cell)
     return "|".join(marks) if "".join(marks) == cell else cell
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The number of the first cluster, which cells can be written, and how marks are ordered."""
+    """The number of the first cluster, whether a cell can be written, and the order of marks."""
 
-    least: int
+    first_number: int
     spells: Callable[[str], bool]
-    arranged: Callable[[str], str] = str
+    order_marks: Callable[[str], str] = str
 
 
 def closed_first(cell: str) -> str:
-    """Return a cell with what it closes before what it opens, and single words last."""
+    """Return a cell with closing marks first, then opening marks, then single-word marks."""
     marks = cell.split("|")
     ends = [mark for mark in marks if not mark.startswith("(")]
     singles = [mark for mark in marks if mark.startswith("(") and mark.endswith(")")]
@@ -53,117 +54,143 @@ def closed_first(cell: str) -> str:
 
 
 def annotate(
-    making: Making,
+    builder: DocumentBuilder,
     cells: Sequence[str],
     lines: Sequence[int],
     style: Style,
     path: str,
 ) -> None:
-    """Add the mentions of a document, whose words are all there.
+    """Add the mentions of a document whose words have been added.
 
-    ``lines`` are those of the words. Raises ``FormatError``.
+    ``lines`` are the line numbers of the words. Raises ``FormatError``.
     """
-    making.layer(LAYER)
+    builder.layer(LAYER)
     try:
-        found = clusters(cells)
+        clusters_by_name = clusters(cells)
     except ColumnError as error:
         raise FormatError(path, lines[error.word], error.problem) from error
-    every = sorted((*each, name) for name, mentions in found.items() for each in mentions)
-    every.sort(key=lambda each: (each[0], -each[1]))
-    last: dict[str, str] = {}
-    ordered: dict[str, list[Bounds]] = {}
-    for start, end, name in every:
-        span = making.over(LAYER, MENTION, start, end)
-        if name in last:
-            making.relation(LAYER, COREF, span, last[name])
-        elif name != str(len(last) + style.least):
-            making.attribute(LAYER, CLUSTER, span, name)
-        last[name] = span
-        ordered.setdefault(name, []).append((start, end))
-    for word, (cell, usual) in enumerate(zip(cells, column(ordered, len(cells)), strict=True)):
-        if cell != style.arranged(usual):
-            making.attribute(WORDS, CELL, making.words[word], cell)
+    mentions = sorted(
+        (start, end, name) for name, bounds in clusters_by_name.items() for start, end in bounds
+    )
+    mentions.sort(key=lambda mention: (mention[0], -mention[1]))
+    last_span_of: dict[str, str] = {}
+    bounds_of: dict[str, list[Bounds]] = {}
+    for start, end, name in mentions:
+        span = builder.add_word_span(LAYER, MENTION, start, end)
+        if name in last_span_of:
+            builder.relation(LAYER, COREF, span, last_span_of[name])
+        elif name != str(len(last_span_of) + style.first_number):
+            builder.attribute(LAYER, CLUSTER, span, name)
+        last_span_of[name] = span
+        bounds_of.setdefault(name, []).append((start, end))
+    for row, (cell, default_cell) in enumerate(
+        zip(cells, column(bounds_of, len(cells)), strict=True)
+    ):
+        if cell != style.order_marks(default_cell):
+            builder.attribute(WORDS, CELL, builder.words[row], cell)
 
 
-def cells(laid: Laid, style: Style) -> list[str]:
-    """Return one cell a word.
+def cells(view: WordView, style: Style) -> list[str]:
+    """Return one cell per word.
 
-    Left out are mentions with gaps, or that are no whole words, or that cross another one of their
-    cluster.
+    Left out are mentions with gaps, mentions that are not whole words, and those that cross another
+    one of their cluster.
     """
-    usual = [style.arranged(cell) for cell in column(_named(laid, style), len(laid.forms))]
-    said = {
-        word: each.value or NONE
-        for word, found in laid.values(WORDS).items()
-        for each in found
-        if each.label == CELL and style.spells(each.value or NONE)
+    default = [
+        style.order_marks(cell) for cell in column(_mentions_by_name(view, style), len(view.tokens))
+    ]
+    stated = {
+        row: attribute.value or NONE
+        for row, attributes in view.values(WORDS).items()
+        for attribute in attributes
+        if attribute.label == CELL and style.spells(attribute.value or NONE)
     }
-    respelt = [said.get(word, cell) for word, cell in enumerate(usual)]
+    restated = [stated.get(row, cell) for row, cell in enumerate(default)]
     try:
-        same = sorted(closed(respelt)) == sorted(closed(usual))
+        is_equivalent = sorted(closed(restated)) == sorted(closed(default))
     except ColumnError:
-        same = False
-    return respelt if same else usual
+        is_equivalent = False
+    return restated if is_equivalent else default
 
 
-def _named(laid: Laid, style: Style) -> Mapping[str, list[Bounds]]:
-    """Return the mentions of each cluster by its name, clusters by their first mentions."""
-    if not laid.document.has(LAYER):
+def _mentions_by_name(view: WordView, style: Style) -> Mapping[str, list[Bounds]]:
+    """Return the mentions of each cluster by its name, ordered by first mention."""
+    if not view.document.has_layer(LAYER):
         return {}
-    layer = laid.document[LAYER]
-    bounds = _bounds(laid, layer)
-    wanted = {each.target: each.value or "" for each in layer.attributes if each.label == CLUSTER}
+    layer = view.document[LAYER]
+    bounds = _word_bounds(view, layer)
+    requested = {
+        attribute.target: attribute.value or ""
+        for attribute in layer.attributes
+        if attribute.label == CLUSTER
+    }
     groups = _groups(layer, bounds)
-    own = [next((wanted[each] for each in group if each in wanted), "") for group in groups]
-    given = [name if _NAME.fullmatch(name) and style.spells(name) else "" for name in own]
+    requested_names = [
+        next((requested[span_id] for span_id in group if span_id in requested), "")
+        for group in groups
+    ]
+    valid_names = [
+        name if _NAME.fullmatch(name) and style.spells(name) else "" for name in requested_names
+    ]
     named: dict[str, list[Bounds]] = {}
-    said = {*given}
-    fresh = _fresh(named, said, len(groups) + style.least)
-    for number, (group, name) in enumerate(zip(groups, given, strict=True), style.least):
-        wish = name or str(number)
-        taken = wish in named or (not name and wish in said)
-        key = next(fresh) if taken else wish
-        named[key] = _apart([bounds[each] for each in group])
+    reserved = {*valid_names}
+    new_names = _new_names(named, reserved, len(groups) + style.first_number)
+    for number, (group, name) in enumerate(
+        zip(groups, valid_names, strict=True), style.first_number
+    ):
+        candidate = name or str(number)
+        taken = candidate in named or (not name and candidate in reserved)
+        key = next(new_names) if taken else candidate
+        named[key] = _without_crossing([bounds[span_id] for span_id in group])
     return named
 
 
-def _fresh(named: Container[str], given: Container[str], least: int) -> Iterator[str]:
-    """Yield names of clusters that none has."""
-    for number in count(least):
-        if str(number) not in named and str(number) not in given:
+def _new_names(named: Container[str], reserved: Container[str], first_number: int) -> Iterator[str]:
+    """Yield cluster names that are neither used nor reserved."""
+    for number in count(first_number):
+        if str(number) not in named and str(number) not in reserved:
             yield str(number)
 
 
-def _bounds(laid: Laid, layer: Layer) -> dict[str, Bounds]:
-    """Return the words of each span that covers whole ones without gaps."""
-    grid = Grid(laid.words)
-    places = {span.id: grid.place(span) for span in layer.spans if len(span.fragments) == 1}
-    return {key: (place.first, place.end) for key, place in places.items() if place.fits}
+def _word_bounds(view: WordView, layer: Layer) -> dict[str, Bounds]:
+    """Return the word bounds of each contiguous span of whole words, by id."""
+    word_index = WordIndex(view.words)
+    word_spans = {
+        span.id: word_index.locate(span) for span in layer.spans if len(span.fragments) == 1
+    }
+    return {
+        span_id: (word_span.first, word_span.end)
+        for span_id, word_span in word_spans.items()
+        if word_span.aligned
+    }
 
 
 def _groups(layer: Layer, bounds: Mapping[str, Bounds]) -> list[list[str]]:
-    """Return the spans of each cluster that have bounds, clusters by their first mentions."""
-    together = linked(layer)
-    inside = {each for group in together for each in group}
-    alone = [(span.id,) for span in layer.spans if span.id not in inside]
+    """Return the ids of each cluster's spans with bounds, clusters ordered by first mention."""
+    linked = connected_spans(layer)
+    linked_ids = {span_id for group in linked for span_id in group}
+    unlinked = [(span.id,) for span in layer.spans if span.id not in linked_ids]
     order = {span.id: number for number, span in enumerate(layer.spans)}
 
-    def place(each: str) -> tuple[int, int, int]:
-        start, end = bounds[each]
-        return start, -end, order[each]
+    def sort_key(span_id: str) -> tuple[int, int, int]:
+        start, end = bounds[span_id]
+        return start, -end, order[span_id]
 
-    groups = [sorted((e for e in group if e in bounds), key=place) for group in (*together, *alone)]
-    return sorted((group for group in groups if group), key=lambda group: place(group[0]))
+    groups = [
+        sorted((span_id for span_id in group if span_id in bounds), key=sort_key)
+        for group in (*linked, *unlinked)
+    ]
+    return sorted((group for group in groups if group), key=lambda group: sort_key(group[0]))
 
 
-def _apart(mentions: Sequence[Bounds]) -> list[Bounds]:
-    """Return the mentions of a cluster but those that cross an earlier one in more than a word."""
-    kept: list[Bounds] = []
+def _without_crossing(mentions: Sequence[Bounds]) -> list[Bounds]:
+    """Return a cluster's mentions but those that cross an earlier one in more than one word."""
+    kept_mentions: list[Bounds] = []
     ends: list[int] = []
     for start, end in mentions:
         while ends and ends[-1] <= start + 1:
             ends.pop()
         if not ends or end <= ends[-1]:
             ends.append(end)
-            kept.append((start, end))
-    return kept
+            kept_mentions.append((start, end))
+    return kept_mentions

@@ -1,6 +1,6 @@
-"""Files whose documents stand between ``#begin document`` and ``#end document``.
+"""Split files into documents at lines ``#begin document`` and ``#end document``.
 
-A document is called by its name, behind which ``_part001`` stands if it is a later part of it.
+A document's name gets the suffix ``_part001`` etc. if it is a later part.
 """
 
 import re
@@ -9,59 +9,59 @@ from typing import NamedTuple
 
 from spanloom.document import Document
 from spanloom.errors import FormatError
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line, lines
-from spanloom.formats._making import Making
 from spanloom.formats._names import ID, Names, is_counted, numbered, own
 
-PART = "part"  # in meta: the number of a part as it stands; none in OntoGUM's files
+PART = "part"  # in meta: the part number as written; absent in OntoGUM's files
 FIRST = "0"
 NONE = "_"
 
 TAB, BLANK = "\t", " "
-SEPARATOR, BLANK_NAME = "separator", "blank"  # in meta, where a tab is not what parts cells
+SEPARATOR, BLANK_NAME = "separator", "blank"  # in meta, if cells are not separated by tabs
 
-_PARTED = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>[0-9]{1,9})\s*")
-_PLAIN = re.compile(r"# begin document(?P<name>.*)")
+_BEGIN_WITH_PART = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>[0-9]{1,9})\s*")
+_BEGIN = re.compile(r"# begin document(?P<name>.*)")
 _END = re.compile(r"# ?end document\s*")
 _BLANKS = re.compile(r"[ \t]+")
-_BROKEN = {TAB: re.compile(r"[\t\n\r]"), BLANK: re.compile(r"[ \t\n\r]")}
+_NOT_IN_CELL = {TAB: re.compile(r"[\t\n\r]"), BLANK: re.compile(r"[ \t\n\r]")}
 
 
 class Section(NamedTuple):
-    """A document: its first line, its name, its part if it has one, and the rows of sentences."""
+    """A document's first line number, its name, its part if any, and the rows of its sentences."""
 
     line: int
     name: str
     part: str | None
     sentences: list[list[Line]]
 
-    def making(self, names: Names, number: int) -> Making:
-        """Begin the document; ``number`` is its place in the file, from 1."""
+    def making(self, names: Names, number: int) -> DocumentBuilder:
+        """Begin the document; ``number`` is its position in the file, from 1."""
         if self.part is None:
-            made = names.making(self.name or numbered(number))
-            if is_counted(self.name):  # it is no place in the file
-                made.meta.append((ID, self.name))
-            return made
-        later = int(self.part) > 0
-        made = names.making(f"{self.name}_part{self.part}" if later else self.name)
-        made.meta = [(ID, self.name)] if made.name != self.name else []
-        made.meta.append((PART, self.part))
-        return made
+            builder = names.making(self.name or numbered(number))
+            if is_counted(self.name):  # here it is a given name, not the position in the file
+                builder.meta.append((ID, self.name))
+            return builder
+        is_later_part = int(self.part) > 0
+        builder = names.making(f"{self.name}_part{self.part}" if is_later_part else self.name)
+        builder.meta = [(ID, self.name)] if builder.name != self.name else []
+        builder.meta.append((PART, self.part))
+        return builder
 
 
 def sections(text: str, path: str) -> Iterator[Section]:
-    """Yield the documents; raises ``FormatError``: lines outside of them, one in another."""
+    """Yield the documents; raises ``FormatError`` for lines outside documents and nested ones."""
     section: Section | None = None
     block: list[Line] = []
     for line in lines(text):
         if "\r" in line.text:
             raise FormatError(path, line.number, "expected no carriage return within a line")
         if section is None:
-            section, block = _begun(line, path), []
+            section, block = _begin_section(line, path), []
         elif _END.fullmatch(line.text):
             yield section
             section = None
-        elif _PARTED.fullmatch(line.text) or _PLAIN.fullmatch(line.text):
+        elif _BEGIN_WITH_PART.fullmatch(line.text) or _BEGIN.fullmatch(line.text):
             raise FormatError(path, line.number, f"expected #end document, got {line.text!r:.60}")
         elif line.text.startswith("#"):
             raise FormatError(path, line.number, f"expected a row, got {line.text!r:.60}")
@@ -76,66 +76,68 @@ def sections(text: str, path: str) -> Iterator[Section]:
         raise FormatError(path, 1 + text.count("\n"), problem)
 
 
-def header(document: Document, parted: bool) -> str:
+def header(document: Document, with_part: bool) -> str:
     """Return the line that begins a document."""
     meta = dict(document.meta)
     name = " ".join(own(document).split("\n")).replace("\r", " ")
-    if not parted:
-        unnamed = is_counted(document.name) and ID not in meta
-        return f"# begin document {'' if unnamed else name}"
+    if not with_part:
+        is_unnamed = is_counted(document.name) and ID not in meta
+        return f"# begin document {'' if is_unnamed else name}"
     return f"#begin document ({name}); part {part(document)}"
 
 
 def part(document: Document) -> str:
-    """Return the number of a document's part as it stands in its file, the first if none is."""
-    said = dict(document.meta).get(PART, "")
-    return said if re.fullmatch("[0-9]{1,9}", said) else FIRST
+    """Return the part number as written in the document's file, the first if there is none."""
+    stated = dict(document.meta).get(PART, "")
+    return stated if re.fullmatch("[0-9]{1,9}", stated) else FIRST
 
 
 def separator_of(text: str) -> str:
-    """Return what parts cells."""
+    """Return the character that separates cells."""
     return TAB if TAB in text else BLANK
 
 
 def cut(line: Line, separator: str) -> list[str]:
-    """Return the cells of a row; blanks part them however many they are, tabs one by one."""
+    """Return the cells of a row, split at each tab or at runs of blanks."""
     return line.text.split(TAB) if separator == TAB else _BLANKS.split(line.text.strip(" \t"))
 
 
 def spelt(text: str, separator: str) -> str:
-    """Return a text as a cell, which is never empty; what would part or end it is ``_``."""
-    made = _BROKEN[separator].sub(NONE, text)
-    return made if made.strip() else NONE * max(1, len(made))
+    """Return a text as a nonempty cell; characters that would end it become ``_``."""
+    cell = _NOT_IN_CELL[separator].sub(NONE, text)
+    return cell if cell.strip() else NONE * max(1, len(cell))
 
 
 def fits(text: str, separator: str) -> bool:
-    """Whether a cell is read again as it is written."""
-    return _BROKEN[separator].search(text) is None and bool(text or separator == TAB)
+    """Whether a text can be written as a cell unchanged."""
+    return _NOT_IN_CELL[separator].search(text) is None and bool(text or separator == TAB)
 
 
 def document_cell(name: str, separator: str) -> str:
     """Return a document's name as the first cell of its rows."""
-    made = spelt(name, separator)
-    return NONE + made[1:] if made.startswith("#") else made
+    cell = spelt(name, separator)
+    return NONE + cell[1:] if cell.startswith("#") else cell
 
 
 def opening(head: str) -> list[str] | None:
-    """Return the cells of the first row of a file of documents, [] if it has none; else None."""
-    found = (line for line in lines(head) if line.text.strip())
-    first, row = next(found, None), next(found, None)
-    if first is None or not (_PARTED.fullmatch(first.text) or _PLAIN.fullmatch(first.text)):
+    """Return the cells of a document file's first row, [] if it has none; None for other files."""
+    nonblank_lines = (line for line in lines(head) if line.text.strip())
+    first, row = next(nonblank_lines, None), next(nonblank_lines, None)
+    if first is None or not (
+        _BEGIN_WITH_PART.fullmatch(first.text) or _BEGIN.fullmatch(first.text)
+    ):
         return None
     return [] if row is None or row.text.startswith("#") else cut(row, separator_of(row.text))
 
 
-def _begun(line: Line, path: str) -> Section | None:
-    """Return the document that begins here, None at a blank line."""
+def _begin_section(line: Line, path: str) -> Section | None:
+    """Return the document that begins at this line, None for a blank line."""
     if not line.text.strip():
         return None
-    parted, plain = _PARTED.fullmatch(line.text), _PLAIN.fullmatch(line.text)
-    if parted:
-        return Section(line.number, parted["name"], parted["part"], [])
-    if plain:
-        return Section(line.number, plain["name"].strip(), None, [])
+    with_part, without_part = _BEGIN_WITH_PART.fullmatch(line.text), _BEGIN.fullmatch(line.text)
+    if with_part:
+        return Section(line.number, with_part["name"], with_part["part"], [])
+    if without_part:
+        return Section(line.number, without_part["name"].strip(), None, [])
     expected = "#begin document (NAME); part 0, or # begin document NAME"
     raise FormatError(path, line.number, f"expected {expected}, got {line.text!r:.60}")

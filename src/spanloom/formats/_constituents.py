@@ -1,115 +1,129 @@
-"""Trees as the layers ``constituency`` and ``xpos`` of a document, and back (``forms.trees``)."""
+"""Convert trees (``annotation.trees``) to the layers ``constituency`` and ``xpos`` and back."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from spanloom.annotation.trees import EMPTY, TOP, Bracket, Tree, build_tree, flatten, parse
 from spanloom.errors import DocumentError
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._word_labels import XPOS, labels
-from spanloom.forms.trees import EMPTY, TOP, Bracket, Tree, flat, parse, tree
+from spanloom.formats._word_view import WordView
 
 LAYER = "constituency"
 
 _LABEL = re.compile(r"[^\s()]+", re.ASCII)
 _TAG = re.compile(r"[^\s()]+", re.ASCII)
 _WRONG = re.compile(r"[\s()]", re.ASCII)
-_SPELT = {"(": "-LRB-", ")": "-RRB-"}
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
 
 
-def annotate(making: Making, first: int, brackets: Iterable[Bracket]) -> None:
-    """Add the spans of a tree whose words begin with ``first``, in the order that ``tree`` asks."""
+def annotate(builder: DocumentBuilder, first: int, brackets: Iterable[Bracket]) -> None:
+    """Add the spans of a tree whose first word is ``first``, in the order of ``build_tree``."""
     for start, end, label in brackets:
-        making.over(LAYER, label, first + start, first + end)
+        builder.add_word_span(LAYER, label, first + start, first + end)
 
 
-def trees(laid: Laid) -> Iterator[Tree]:
-    """Yield the tree of each sentence; what has no place in one is left out.
+def trees(view: WordView) -> Iterator[Tree]:
+    """Yield the tree of each sentence, leaving out what has no place in one.
 
-    That are spans that are no whole words of a sentence or cross an earlier one, and labels that
-    no bracket can have. Several trees side by side get the root TOP, words without a tag the tag
-    ``_``, and words that hold brackets or blanks are spelt without (``-LRB-``).
+    These are spans that are not whole words of a sentence or that cross an earlier one, and labels
+    that cannot stand in brackets. Several trees in a sentence get the root TOP, words without a tag
+    get the tag ``_``, and brackets and blanks in words are replaced (``-LRB-``).
     """
-    tags = labels(laid, XPOS, lambda each: each != EMPTY and _TAG.fullmatch(each))
-    bounds = laid.words.sentences
-    for (first, end), tagged, spans in zip(bounds, tags, _by_sentence(laid), strict=True):
-        words = tuple(_spelt(form) for form in laid.forms[first:end])
-        brackets = _nested(spans)
-        if _several(len(words), brackets):
+    tags = labels(view, XPOS, lambda tag: tag != EMPTY and _TAG.fullmatch(tag))
+    bounds = view.words.sentences
+    for (first, end), sentence_tags, spans in zip(
+        bounds, tags, _brackets_by_sentence(view), strict=True
+    ):
+        words = tuple(_escape_brackets(form) for form in view.tokens[first:end])
+        brackets = _select_nested(spans)
+        if _needs_root(len(words), brackets):
             brackets.insert(0, Bracket(0, len(words), TOP))
-        yield _made(words, tagged, brackets)
+        yield _build_tree(words, sentence_tags, brackets)
 
 
-def _by_sentence(laid: Laid) -> list[list[Bracket]]:
-    """Return what a layer says of each sentence, in its order, spans of no words among others."""
-    found: list[list[Bracket]] = [[] for _ in laid.words.sentences]
-    numbers = [n for n, (first, end) in enumerate(laid.words.sentences) for _ in range(first, end)]
-    rows = {start: row for row, (start, _) in enumerate(laid.words.words)}
+def _brackets_by_sentence(view: WordView) -> list[list[Bracket]]:
+    """Return the layer's brackets per sentence, in its order, including those of no words."""
+    brackets_by_sentence: list[list[Bracket]] = [[] for _ in view.words.sentences]
+    sentence_of_row = [
+        number
+        for number, (first, end) in enumerate(view.words.sentences)
+        for _ in range(first, end)
+    ]
+    rows = {start: row for row, (start, _) in enumerate(view.words.words)}
     number = 0
-    for span in laid.document[LAYER].spans if laid.document.has(LAYER) else ():
-        bounds = laid.covered(span)
+    for span in view.document[LAYER].spans if view.document.has_layer(LAYER) else ():
+        bounds = view.exact_words(span)
         if bounds is not None:
-            number = numbers[bounds[0]]
-            first = laid.words.sentences[number][0]
-            found[number].append(Bracket(bounds[0] - first, bounds[1] - first, span.label))
-        elif found and len(span.fragments) == 1 and span.start == span.end:
-            first, end = laid.words.sentences[number]
-            after = span.start == laid.words.words[end - 1][1]
-            place = (end if after else rows.get(span.start, -1)) - first
-            if 0 <= place <= end - first:
-                found[number].append(Bracket(place, place, span.label))
-    return found
+            number = sentence_of_row[bounds[0]]
+            first = view.words.sentences[number][0]
+            brackets_by_sentence[number].append(
+                Bracket(bounds[0] - first, bounds[1] - first, span.label)
+            )
+        elif brackets_by_sentence and len(span.fragments) == 1 and span.start == span.end:
+            first, end = view.words.sentences[number]
+            is_at_end = span.start == view.words.words[end - 1][1]
+            position = (end if is_at_end else rows.get(span.start, -1)) - first
+            if 0 <= position <= end - first:
+                brackets_by_sentence[number].append(Bracket(position, position, span.label))
+    return brackets_by_sentence
 
 
-def _nested(brackets: Sequence[Bracket]) -> list[Bracket]:
-    """Return those that make a tree, in their order."""
-    order = sorted(range(len(brackets)), key=lambda at: (brackets[at].start, -brackets[at].end))
-    kept: set[int] = set()
+def _select_nested(brackets: Sequence[Bracket]) -> list[Bracket]:
+    """Return the brackets that form a tree, in their order."""
+    order = sorted(
+        range(len(brackets)), key=lambda index: (brackets[index].start, -brackets[index].end)
+    )
+    nested_indices: set[int] = set()
     ends: list[int] = []
-    for at in order:
-        start, end, label = brackets[at]
+    for index in order:
+        start, end, label = brackets[index]
         if start == end or not _LABEL.fullmatch(label):
             continue
         while ends and ends[-1] <= start:
             ends.pop()
         if not ends or end <= ends[-1]:
             ends.append(end)
-            kept.add(at)
-    found: list[Bracket] = []
-    last: Bracket | None = None  # the span of words that those of none hang from
-    for at, each in enumerate(brackets):
-        if at in kept:
-            last = each
-        elif each.start < each.end or not last or not last.start <= each.start <= last.end:
+            nested_indices.add(index)
+    nested: list[Bracket] = []
+    last_constituent: Bracket | None = None  # the constituent that empty ones attach to
+    for index, bracket in enumerate(brackets):
+        if index in nested_indices:
+            last_constituent = bracket
+        elif (
+            bracket.start < bracket.end
+            or not last_constituent
+            or not last_constituent.start <= bracket.start <= last_constituent.end
+        ):
             continue
-        elif not _is_empty(each.label):
+        elif not _is_empty_tree(bracket.label):
             continue
-        found.append(each)
-    return found
+        nested.append(bracket)
+    return nested
 
 
-def _several(words: int, brackets: Sequence[Bracket]) -> bool:
-    """Whether these spans need another one over all of them."""
-    return words > 1 and all(end - start < words for start, end, _ in brackets)
+def _needs_root(num_words: int, brackets: Sequence[Bracket]) -> bool:
+    """Whether no bracket covers the whole sentence."""
+    return num_words > 1 and all(end - start < num_words for start, end, _ in brackets)
 
 
-def _is_empty(label: str) -> bool:
-    """Whether a label is a tree without words, in brackets."""
+def _is_empty_tree(label: str) -> bool:
+    """Whether a label is a bracketed tree without words."""
     try:
-        return not flat(parse(label)).words
+        return not flatten(parse(label)).words
     except DocumentError:
         return False
 
 
-def _made(words: Sequence[str], tags: Sequence[str], brackets: Sequence[Bracket]) -> Tree:
-    """Return the tree; spans of no words are left out unless they stand in it where they should."""
-    made = tree(words, tags, brackets)
-    full = [each for each in brackets if each.start < each.end]
-    if len(full) < len(brackets) and sorted(flat(made).brackets) != sorted(brackets):
-        return tree(words, tags, full)
-    return made
+def _build_tree(words: Sequence[str], tags: Sequence[str], brackets: Sequence[Bracket]) -> Tree:
+    """Return the tree; empty constituents are left out unless they all keep their positions."""
+    tree = build_tree(words, tags, brackets)
+    nonempty = [bracket for bracket in brackets if bracket.start < bracket.end]
+    if len(nonempty) < len(brackets) and sorted(flatten(tree).brackets) != sorted(brackets):
+        return build_tree(words, tags, nonempty)
+    return tree
 
 
-def _spelt(word: str) -> str:
-    """Return a word as brackets can hold it."""
-    return _WRONG.sub(lambda match: _SPELT.get(match[0], "_"), word)
+def _escape_brackets(word: str) -> str:
+    """Return a word without brackets and blanks."""
+    return _WRONG.sub(lambda match: _ESCAPES.get(match[0], "_"), word)

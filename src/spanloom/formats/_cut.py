@@ -1,23 +1,26 @@
-"""Words and sentences for documents that give none, as formats of words need them."""
+"""Add words and sentences to documents that give none, for formats that need them."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer, Span
 from spanloom.formats.brat.ids import FreshIds
-from spanloom.words import Words
+from spanloom.tokenization import Tokenization
 
 
-def with_words(document: Document, split: Callable[[str], Words]) -> Document:
-    """Return the document with layers of words and sentences; one that gives words as it is."""
-    if document.has(WORDS):
+def with_words(document: Document, split: Callable[[str], Tokenization]) -> Document:
+    """Return the document with words and sentences by ``split``, unchanged if it gives words."""
+    if document.has_layer(WORDS):
         return document
-    cut = split(document.text)
-    fresh = FreshIds(document.annotations())
-    words = tuple(Span(fresh("T"), WORD, (each,)) for each in cut.words)
+    tokenization = split(document.text)
+    new_id = FreshIds(document.annotations())
+    words = tuple(Span(new_id("T"), WORD, (bounds,)) for bounds in tokenization.words)
     layers = [Layer(WORDS, words)]
-    if not document.has(SENTENCES):
-        ends = [(cut.words[a][0], cut.words[b - 1][1]) for a, b in cut.sentences]
-        sentences = tuple(Span(fresh("T"), SENTENCE, (each,)) for each in ends)
+    if not document.has_layer(SENTENCES):
+        sentence_bounds = [
+            (tokenization.words[first][0], tokenization.words[end - 1][1])
+            for first, end in tokenization.sentences
+        ]
+        sentences = tuple(Span(new_id("T"), SENTENCE, (bounds,)) for bounds in sentence_bounds)
         layers.append(Layer(SENTENCES, sentences))
     return replace(document, layers=(*document.layers, *layers), source=None)

@@ -1,4 +1,4 @@
-"""Tables of delimited cells: rows with their lines and ends, and which column says what."""
+"""Read and write delimited tables: rows, cells, column roles and presets of public data sets."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,25 +8,25 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from spanloom.config.options import nearest
+from spanloom.config.options import did_you_mean
 from spanloom.errors import FormatError
-from spanloom.formats._judged import JudgedOptions
+from spanloom.formats._text_labels import TextLabelOptions
 
-_MOST = 1000  # columns
-Column = Annotated[int, Field(ge=1, le=_MOST)] | str
+_MAX_COLUMNS = 1000  # of a table
+Column = Annotated[int, Field(ge=1, le=_MAX_COLUMNS)] | str
 Role = Literal["text", "second", "label", "number", "id"]
 Preset = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sick", "snli-tsv", "sst2", "stsb"]
 
 ROLES: tuple[Role, ...] = ("id", "text", "second", "label", "number")
 _OPENING = re.compile(r"\ufeff?(?:\r?\n)*")
 _END = re.compile(r"(?:\r?\n)+|\r?\Z")
-_NUMBERED = "column {}"
-_COUNTED = re.compile(r"column ([1-9][0-9]{0,3})")
+_NUMBERED_NAME = "column {}"
+_NUMBERED_PATTERN = re.compile(r"column ([1-9][0-9]{0,3})")
 _SEPARATORS = {"tab": "\t", "comma": ","}
 
 
-class TableOptions(JudgedOptions):
-    """Options of tables; columns are named, or numbered from 1."""
+class TableOptions(TextLabelOptions):
+    """Options of tables; columns are given by name, or by number from 1."""
 
     preset: Preset | None = Field(
         default=None, description="a public layout; what is said beside it wins"
@@ -55,24 +55,24 @@ class TableOptions(JudgedOptions):
 
     @property
     def whole(self) -> "TableOptions":
-        """These options over those of the preset."""
+        """These options, completed by those of the preset."""
         return self.over(PRESETS[self.preset] if self.preset else None)
 
     @property
     def parting(self) -> str:
-        """The character that parts cells."""
+        """The character that separates cells."""
         return _SEPARATORS[self.separator]
 
     @property
     def asked(self) -> list[Column]:
-        """The columns of texts, and those that the user asked for."""
-        whole, said = self.whole, self.model_fields_set
-        rest = [getattr(self, role) for role in ("label", "number", "id") if role in said]
-        return [each for each in (whole.text, whole.second, *rest) if each is not None]
+        """The columns of texts, and those that the user set."""
+        resolved, set_fields = self.whole, self.model_fields_set
+        rest = [getattr(self, role) for role in ("label", "number", "id") if role in set_fields]
+        return [column for column in (resolved.text, resolved.second, *rest) if column is not None]
 
     @property
     def wanted(self) -> list[Column]:
-        """The columns that must be there: these, and those that choose rows."""
+        """The columns that must exist: those in use, and those that filter rows."""
         return [*self.asked, *self.where]
 
     def named(self, row: Sequence[str]) -> bool:
@@ -80,23 +80,25 @@ class TableOptions(JudgedOptions):
         if self.header is not None:
             return self.header
         if not self.columns:
-            return any(isinstance(each, str) for each in self.asked)
-        names = [each for each in (self.text, self.second) if isinstance(each, str)]
-        return bool(names) and all(each in row for each in names)
+            return any(isinstance(column, str) for column in self.asked)
+        names = [column for column in (self.text, self.second) if isinstance(column, str)]
+        return bool(names) and all(name in row for name in names)
 
     @model_validator(mode="after")
-    def _found(self) -> Self:
-        whole = self.whole
-        for column in self.wanted if not whole.named(whole.columns) else ():
-            known = whole.columns or numbered(_MOST)
-            if isinstance(column, str) and column not in known:
+    def _check_columns(self) -> Self:
+        resolved = self.whole
+        for column in self.wanted if not resolved.named(resolved.columns) else ():
+            valid_names = resolved.columns or numbered(_MAX_COLUMNS)
+            if isinstance(column, str) and column not in valid_names:
                 problem = f"expected numbers of columns where no header names them, got {column!r}"
-                raise ValueError(problem + (nearest(column, known) if whole.columns else ""))
+                raise ValueError(
+                    problem + (did_you_mean(column, valid_names) if resolved.columns else "")
+                )
         return self
 
 
 class Row(NamedTuple):
-    """A row as it stands, its line, cells, and end: of the line, and blank lines behind it."""
+    """A row: its line number, raw text, cells, and end (line end and following blank lines)."""
 
     line: int
     raw: str
@@ -105,115 +107,126 @@ class Row(NamedTuple):
 
 
 def opening(text: str) -> str:
-    """Return what stands before the first row: a byte order mark, blank lines."""
+    """Return what stands before the first row: a byte order mark and blank lines."""
     match = _OPENING.match(text)
     return match.group() if match else ""
 
 
 def is_end(text: str) -> bool:
-    """Whether a text may stand behind a row."""
+    """Whether a text is a valid end of a row."""
     return _END.fullmatch(text) is not None
 
 
 def rows(text: str, options: TableOptions, path: str, start: int = 0) -> Iterator[Row]:
-    """Yield the rows from a place on, where one begins.
+    """Yield the rows from offset ``start`` on, where a row begins.
 
-    Raises ``FormatError`` for quotes that are not closed, or not before a separator.
+    Raises ``FormatError`` for quotes that are not closed, or not closed before a separator.
     """
-    line, place = 1 + text.count("\n", 0, start), start
-    while place < len(text):
-        cells, stop = _cells(text, place, options, path, line)
-        end = _match_end(text, stop)
-        yield Row(line, text[place:stop], cells, end)
-        line += text.count("\n", place, stop + len(end))
-        place = stop + len(end)
+    line, offset = 1 + text.count("\n", 0, start), start
+    while offset < len(text):
+        cells, cells_end = _parse_cells(text, offset, options, path, line)
+        end = _match_end(text, cells_end)
+        yield Row(line, text[offset:cells_end], cells, end)
+        line += text.count("\n", offset, cells_end + len(end))
+        offset = cells_end + len(end)
 
 
 def spelled(cells: Sequence[str], options: TableOptions) -> str:
-    """Return a row; without quoting, what would part cells becomes a blank."""
+    """Return cells as a row; without quoting, separators in cells become blanks."""
     if options.quoting:
-        quoted = (_quoted(cell, options.parting) for cell in cells)
+        quoted = (_quote(cell, options.parting) for cell in cells)
         return options.parting.join(quoted) or '""'
-    wrong = re.compile(f"[{options.parting}\n]")
-    return re.sub(r"\r\Z", " ", options.parting.join(wrong.sub(" ", cell) for cell in cells)) or " "
+    not_in_cell = re.compile(f"[{options.parting}\n]")
+    return (
+        re.sub(r"\r\Z", " ", options.parting.join(not_in_cell.sub(" ", cell) for cell in cells))
+        or " "
+    )
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Columns that have names, and which of them say what the options ask for."""
+    """Named columns, and which of them have the roles that the options set."""
 
     options: TableOptions
     names: tuple[str, ...]
 
     @cached_property
     def places(self) -> dict[Role, int]:
-        """Where the columns stand that say what the options ask for."""
-        wanted = {role: getattr(self.options, role) for role in ROLES}
-        found = {role: self.place(column) for role, column in wanted.items() if column is not None}
-        return {role: place for role, place in found.items() if place is not None}
+        """The index of each role's column."""
+        column_of_role = {role: getattr(self.options, role) for role in ROLES}
+        index_of_role = {
+            role: self.place(column)
+            for role, column in column_of_role.items()
+            if column is not None
+        }
+        return {role: index for role, index in index_of_role.items() if index is not None}
 
     @cached_property
     def other(self) -> frozenset[int]:
-        """Where all other columns stand."""
+        """The indices of all columns without a role."""
         return frozenset(range(len(self.names))) - {*self.places.values()}
 
     def place(self, column: Column) -> int | None:
-        """Return where a column stands, None where there is none."""
+        """Return the index of a column, None if it does not exist."""
         if isinstance(column, int):
             return column - 1 if column <= len(self.names) else None
         return self.names.index(column) if column in self.names else None
 
-    def absent(self, wanted: Sequence[Column]) -> Column | None:
-        """Return the first column that is not there."""
-        return next((column for column in wanted if self.place(column) is None), None)
+    def absent(self, columns: Sequence[Column]) -> Column | None:
+        """Return the first column that does not exist, None if all do."""
+        return next((column for column in columns if self.place(column) is None), None)
 
 
 def width(names: Iterable[str]) -> int:
-    """Return how many columns there are that have only numbers, by the names of some."""
-    found = (_COUNTED.fullmatch(name) for name in names)
-    return max((int(each[1]) for each in found if each and int(each[1]) <= _MOST), default=0)
+    """Return the number of columns implied by default names such as ``column 3``."""
+    matches = (_NUMBERED_PATTERN.fullmatch(name) for name in names)
+    return max(
+        (int(match[1]) for match in matches if match and int(match[1]) <= _MAX_COLUMNS), default=0
+    )
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return the names of columns that have only numbers."""
-    return tuple(_NUMBERED.format(number) for number in range(1, count + 1))
+    """Return default names for ``count`` columns."""
+    return tuple(_NUMBERED_NAME.format(number) for number in range(1, count + 1))
 
 
-def _cells(
-    text: str, place: int, options: TableOptions, path: str, line: int
+def _parse_cells(
+    text: str, offset: int, options: TableOptions, path: str, line: int
 ) -> tuple[list[str], int]:
-    """Return the cells of the row that begins here, and where it stops, its end apart."""
+    """Return the cells of the row at ``offset``, and where it ends, without its line end."""
     if not options.quoting:
-        stop = text.find("\n", place)
-        stop = len(text) if stop < 0 else stop
-        stop -= text[place:stop].endswith("\r")
-        return text[place:stop].split(options.parting), stop
-    found: list[str] = []
+        end = text.find("\n", offset)
+        end = len(text) if end < 0 else end
+        end -= text[offset:end].endswith("\r")
+        return text[offset:end].split(options.parting), end
+    cells: list[str] = []
     field = _FIELDS[options.parting]
     while True:
-        match = field.match(text, place)
+        match = field.match(text, offset)
         if match is None:
-            raise FormatError(path, line, f"expected a cell, got {text[place : place + 40]!r:.60}")
-        quoted, plain = match.groups()
-        found.append(plain if quoted is None else quoted.replace('""', '"'))
-        place = match.end()
-        if text[place : place + 1] != options.parting:
+            raise FormatError(
+                path, line, f"expected a cell, got {text[offset : offset + 40]!r:.60}"
+            )
+        quoted_text, unquoted_text = match.groups()
+        cells.append(unquoted_text if quoted_text is None else quoted_text.replace('""', '"'))
+        offset = match.end()
+        if text[offset : offset + 1] != options.parting:
             break
-        place += 1
-    if _match_end(text, place) == "" and place < len(text):
-        got = f"{text[place : place + 40]!r:.60}"
-        raise FormatError(path, line, f"expected the end of a cell or of the line, got {got}")
-    return found, place
+        offset += 1
+    if _match_end(text, offset) == "" and offset < len(text):
+        actual = f"{text[offset : offset + 40]!r:.60}"
+        raise FormatError(path, line, f"expected the end of a cell or of the line, got {actual}")
+    return cells, offset
 
 
-def _match_end(text: str, place: int) -> str:
-    match = _END.match(text, place)
+def _match_end(text: str, offset: int) -> str:
+    match = _END.match(text, offset)
     return match.group() if match else ""
 
 
-def _quoted(cell: str, parting: str) -> str:
-    wrong = {parting, '"', "\n", "\r"} & set(cell)
-    return '"' + cell.replace('"', '""') + '"' if wrong else cell
+def _quote(cell: str, separator: str) -> str:
+    special_characters = {separator, '"', "\n", "\r"} & set(cell)
+    return '"' + cell.replace('"', '""') + '"' if special_characters else cell
 
 
 _FIELDS = {
@@ -222,7 +235,7 @@ _FIELDS = {
 }
 
 _PAIR = ("sentence1", "sentence2")
-_PARSES = (*(f"{each}_binary_parse" for each in _PAIR), *(f"{each}_parse" for each in _PAIR))
+_PARSES = (*(f"{name}_binary_parse" for name in _PAIR), *(f"{name}_parse" for name in _PAIR))
 
 PRESETS: Mapping[str, TableOptions] = {
     "cola": TableOptions(columns=("source", "label", "mark", "sentence"), text="sentence", id=None),

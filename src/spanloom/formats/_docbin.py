@@ -1,8 +1,8 @@
-"""The bytes of spaCy's DocBin: zlib around msgpack around rows of 64 bits a token.
+"""Pack and unpack spaCy's DocBin: zlib around msgpack around 64-bit attribute values per token.
 
-spaCy is asked for its numbers of attributes and its hashes of strings alone: bytes of strangers
-make no ``Doc``, whose arrays are not checked. No object hook is run on what msgpack holds, and
-no more is decompressed than text with its annotation can come to.
+From spaCy come only attribute ids and string hashes: untrusted bytes never reach a ``Doc``, whose
+arrays are not checked. No object hook is run on msgpack values, and the decompressed size is
+limited to what annotated text can need.
 """
 
 import struct
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from spanloom.errors import FormatError
 from spanloom.formats._json import a_list, a_number, a_string, an_object
 
-Row = dict[str, Any]  # of a token, by attribute: a string, or a number for those of NUMBERS
+Row = dict[str, Any]  # a token's attributes: strings, or numbers for those in NUMBERS
 
 STRINGS = ("LEMMA", "POS", "TAG", "DEP", "ENT_TYPE", "MORPH", "ENT_KB_ID", "ENT_ID")
 NUMBERS = ("ENT_IOB", "HEAD", "SENT_START")
 ORTH = "ORTH"
-USER = "spanloom"  # the key in a document's user data of what else is kept
+USER = "spanloom"  # the key in a document's user data of all other annotations
 
-_FREE, _RATIO = 2**24, 250  # bytes that may come of any file, and of each of its bytes
+_MIN_LIMIT, _MAX_RATIO = 2**24, 250  # decompressed bytes allowed per file, and per compressed byte
 _SPAN = struct.Struct(">QQQllll")  # id, knowledge base, label, first token, end, characters
 
 
@@ -39,7 +39,7 @@ class Grouped(NamedTuple):
 
 @dataclass(slots=True)
 class Tokens:
-    """One document: tokens, whether a blank follows each, groups of spans by name."""
+    """One document: tokens, whether a blank follows each, and span groups by name."""
 
     words: list[str]
     spaces: list[bool]
@@ -50,16 +50,16 @@ class Tokens:
 
 
 def unpacked(data: bytes, path: str) -> Iterator[Tokens]:
-    """Yield the documents of a file; raises ``FormatError``, without a line as bytes have none."""
+    """Yield the documents of a file; raises ``FormatError`` without a line number."""
     try:
-        yield from _Reader(_message(data)).documents()
+        yield from _Reader(_decompress(data)).documents()
     except (ValueError, TypeError, KeyError, OverflowError, struct.error, zlib.error) as error:
         problem = f"not a DocBin: {type(error).__name__} {error!s:.120}"
         raise FormatError(path, None, problem) from error
 
 
 def packed(documents: Iterable[Tokens]) -> bytes:
-    """Return the file."""
+    """Return documents as the bytes of a DocBin file."""
     from spacy.attrs import IDS
     from spacy.strings import StringStore
     from srsly import msgpack_dumps
@@ -67,64 +67,67 @@ def packed(documents: Iterable[Tokens]) -> bytes:
     store = StringStore()
     names = sorted((*STRINGS, *NUMBERS), key=IDS.__getitem__)
     rows: list[int] = []
-    many = list(documents)
-    for each in many:
-        for word, row in zip(each.words, each.rows, strict=True):
+    token_documents = list(documents)
+    for document in token_documents:
+        for word, row in zip(document.words, document.rows, strict=True):
             for cell in (word, *(row[name] for name in names)):
                 rows.append(store.add(cell) if isinstance(cell, str) else cell % 2**64)
-    groups = [msgpack_dumps(_groups(each, store)) for each in many]
+    groups = [msgpack_dumps(_pack_groups(document, store)) for document in token_documents]
     message = {
         "version": "0.1",
         "attrs": [IDS["ORTH"], *(IDS[name] for name in names)],
         "tokens": array("Q", rows).tobytes(),
-        "spaces": bytes(space for each in many for space in each.spaces),
-        "lengths": array("i", [len(each.words) for each in many]).tobytes(),
+        "spaces": bytes(space for document in token_documents for space in document.spaces),
+        "lengths": array("i", [len(document.words) for document in token_documents]).tobytes(),
         "strings": sorted({"", *store}),
-        "cats": [each.cats for each in many],
-        "flags": [{"has_unknown_spaces": False} for _ in many],
+        "cats": [document.cats for document in token_documents],
+        "flags": [{"has_unknown_spaces": False} for _ in token_documents],
         "span_groups": groups,
-        "user_data": [msgpack_dumps({USER: each.kept} if each.kept else {}) for each in many],
+        "user_data": [
+            msgpack_dumps({USER: document.kept} if document.kept else {})
+            for document in token_documents
+        ],
     }
     return zlib.compress(msgpack_dumps(message))
 
 
 def begins(head: bytes) -> bool:
-    """Whether bytes may be the first ones of such a file."""
+    """Whether these may be the first bytes of such a file."""
     try:
         return b"attrs" in zlib.decompressobj().decompress(head, 64)
     except zlib.error:
         return False
 
 
-def _message(data: bytes) -> dict[str, Any]:
-    """Return what a file says; raises ``ValueError`` and its like."""
-    most = _FREE + _RATIO * len(data)
-    engine = zlib.decompressobj()
-    raw = engine.decompress(data, most)
-    if not engine.eof or engine.unused_data:
-        raise ValueError(f"expected one zlib stream of up to {most} bytes")
-    return an_object(_read(raw))
+def _decompress(data: bytes) -> dict[str, Any]:
+    """Return the message of a file; raises ``ValueError`` and similar errors."""
+    max_bytes = _MIN_LIMIT + _MAX_RATIO * len(data)
+    decompressor = zlib.decompressobj()
+    raw = decompressor.decompress(data, max_bytes)
+    if not decompressor.eof or decompressor.unused_data:
+        raise ValueError(f"expected one zlib stream of up to {max_bytes} bytes")
+    return an_object(_unpack(raw))
 
 
-def _read(raw: bytes) -> Any:
-    """Return a msgpack value: plain ones alone, as no hook is run."""
+def _unpack(raw: bytes) -> Any:
+    """Return a msgpack value of plain types, running no object hook."""
     from srsly.msgpack import unpackb
 
     return unpackb(raw, raw=False, strict_map_key=False, object_pairs_hook=dict)
 
 
-def _groups(document: Tokens, store: Any) -> dict[bytes, list[str]]:
-    """Return a document's groups of spans, packed, and the names of each."""
+def _pack_groups(document: Tokens, store: Any) -> dict[bytes, list[str]]:
+    """Return a document's span groups, packed, with the names of each."""
     from srsly import msgpack_dumps
 
-    found: dict[bytes, list[str]] = {}
+    names_of_group: dict[bytes, list[str]] = {}
     for name, spans in document.groups.items():
         cells = [
-            _SPAN.pack(0, store.add(each.key), store.add(each.label), *each[1:5]) for each in spans
+            _SPAN.pack(0, store.add(span.key), store.add(span.label), *span[1:5]) for span in spans
         ]
-        said = msgpack_dumps({"name": name, "attrs": {}, "spans": cells})
-        found.setdefault(said, []).append(name)
-    return found
+        packed_group = msgpack_dumps({"name": name, "attrs": {}, "spans": cells})
+        names_of_group.setdefault(packed_group, []).append(name)
+    return names_of_group
 
 
 @dataclass(slots=True)
@@ -133,54 +136,58 @@ class _Reader:
 
     message: dict[str, Any]
     _store: Any = None
-    _columns: list[int] = field(default_factory=list)  # -1 for one that is not there
+    _columns: list[int] = field(default_factory=list)  # -1 for a missing attribute
 
     def documents(self) -> Iterator[Tokens]:
-        """Yield them; raises ``ValueError`` and its like."""
+        """Yield the documents; raises ``ValueError`` and similar errors."""
         from spacy.attrs import IDS
         from spacy.strings import StringStore
 
         message = self.message
-        self._store = StringStore([a_string(each) for each in a_list(message["strings"])])
-        attrs = [a_number(each) for each in a_list(message["attrs"])]
+        self._store = StringStore([a_string(string) for string in a_list(message["strings"])])
+        attrs = [a_number(attr) for attr in a_list(message["attrs"])]
         width = len(attrs)
         cells = memoryview(message["tokens"]).cast("Q").tolist()
-        spaces = [each != 0 for each in memoryview(message["spaces"]).cast("B")]
+        spaces = [byte != 0 for byte in memoryview(message["spaces"]).cast("B")]
         lengths = memoryview(message["lengths"]).cast("i").tolist()
         count = len(spaces)
         if min(lengths, default=0) < 0 or sum(lengths) != count or count * width != len(cells):
             raise ValueError(f"expected {count} tokens of {width}, got {sum(lengths)} in documents")
-        named = (IDS[name] for name in (ORTH, *STRINGS, *NUMBERS))
-        self._columns = [attrs.index(each) if each in attrs else -1 for each in named]
-        place = 0
+        attr_ids = (IDS[name] for name in (ORTH, *STRINGS, *NUMBERS))
+        self._columns = [attrs.index(attr) if attr in attrs else -1 for attr in attr_ids]
+        token_offset = 0
         for number, length in enumerate(lengths):
-            rows = cells[place * width : (place + length) * width]
-            yield self._document(number, rows, width, spaces[place : place + length])
-            place += length
+            rows = cells[token_offset * width : (token_offset + length) * width]
+            yield self._document(number, rows, width, spaces[token_offset : token_offset + length])
+            token_offset += length
 
     def _document(
         self, number: int, cells: Sequence[int], width: int, spaces: list[bool]
     ) -> Tokens:
-        """Return the document of that number."""
+        """Return one document from its cells and the message's items of that number."""
         columns: dict[str, list[Any]] = {}
-        for name, place in zip((ORTH, *STRINGS, *NUMBERS), self._columns, strict=True):
-            values = cells[place::width] if place >= 0 else [0] * len(spaces)
-            signed = name in NUMBERS
-            columns[name] = [_signed(each) for each in values] if signed else self._strings(values)
+        for name, column in zip((ORTH, *STRINGS, *NUMBERS), self._columns, strict=True):
+            values = cells[column::width] if column >= 0 else [0] * len(spaces)
+            is_number = name in NUMBERS
+            columns[name] = (
+                [_to_signed(value) for value in values] if is_number else self._strings(values)
+            )
         words = columns.pop(ORTH)
         if "" in words:
             raise ValueError("expected tokens of a character at least")
-        if self._of(number, "flags", {}).get("has_unknown_spaces"):
+        if self._item(number, "flags", {}).get("has_unknown_spaces"):
             spaces = [True] * len(words)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        cats = {a_string(key): float(each) for key, each in self._of(number, "cats", {}).items()}
-        groups = dict(self._spans(self._of(number, "span_groups", b"")))
-        user = self._of(number, "user_data", b"")
-        kept = an_object(_read(user)).get(USER) if user else None
+        cats = {
+            a_string(key): float(value) for key, value in self._item(number, "cats", {}).items()
+        }
+        groups = dict(self._spans(self._item(number, "span_groups", b"")))
+        packed_user_data = self._item(number, "user_data", b"")
+        kept = an_object(_unpack(packed_user_data)).get(USER) if packed_user_data else None
         return Tokens(words, spaces, rows, groups, cats, kept if isinstance(kept, dict) else {})
 
-    def _of(self, number: int, key: str, default: Any) -> Any:
-        """Return what a list of the message says of a document."""
+    def _item(self, number: int, key: str, default: Any) -> Any:
+        """Return the item of a document in a list of the message, or the default."""
         value = a_list(self.message.get(key) or [])[number : number + 1]
         if not value or value[0] is None:
             return default
@@ -189,25 +196,27 @@ class _Reader:
         return value[0]
 
     def _strings(self, hashes: Sequence[int]) -> list[str]:
-        return [self._store[each] if each else "" for each in hashes]
+        return [self._store[string_hash] if string_hash else "" for string_hash in hashes]
 
     def _spans(self, data: bytes) -> Iterator[tuple[str, list[Grouped]]]:
-        """Yield the groups of spans, by name."""
-        found = _read(data) if data else {}
+        """Yield the span groups with their names."""
+        packed_groups = _unpack(data) if data else {}
         pairs = (
-            found.items() if isinstance(found, dict) else ((each, None) for each in a_list(found))
+            packed_groups.items()
+            if isinstance(packed_groups, dict)
+            else ((packed_group, None) for packed_group in a_list(packed_groups))
         )
         for group, names in pairs:
-            said = an_object(_read(group))
+            group_data = an_object(_unpack(group))
             spans = []
-            for each in a_list(said["spans"]):
-                _, key, label, first, end, start, stop = _SPAN.unpack(each)
+            for packed_span in a_list(group_data["spans"]):
+                _, key, label, first, end, start, stop = _SPAN.unpack(packed_span)
                 key, label = self._strings((key, label))
                 spans.append(Grouped(label, first, end, start, stop, key))
-            for name in [said["name"]] if names is None else a_list(names):
+            for name in [group_data["name"]] if names is None else a_list(names):
                 yield a_string(name), spans
 
 
-def _signed(number: int) -> int:
-    """Return the number that 64 bits mean with a sign."""
+def _to_signed(number: int) -> int:
+    """Return an unsigned 64-bit value as a signed number."""
     return number - 2**64 if number >= 2**63 else number

@@ -1,6 +1,6 @@
-"""Files of any format: which one it is, its documents, and documents written as one.
+"""Detect the format of a file, read its documents, and write documents to a file.
 
-brat is a collection of files and has doors of its own (``formats.brat``).
+brat is a collection of files and has its own functions (``formats.brat``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,114 +9,136 @@ from pathlib import Path
 from typing import Any
 
 from spanloom import formats
-from spanloom.config import kinds
-from spanloom.config.options import Options, options
-from spanloom.config.yaml import Where
+from spanloom.atomic_io import write_file
+from spanloom.config import registry
+from spanloom.config.options import Options, validate_options
+from spanloom.config.yaml import SourceLocation
 from spanloom.document import WORDS, Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
 from spanloom.formats._base import Format
 from spanloom.formats._text import decoded
-from spanloom.storage import write_file
 
 BRAT = "brat"
-_HEAD = 65_536  # characters that are looked at
+_HEAD_SIZE = 65_536  # bytes read to detect a format
 
 
 def names() -> list[str]:
-    """List the formats, brat apart."""
-    return [name for name in kinds.names(formats.__path__) if name != BRAT]
+    """List the names of all formats but brat."""
+    return [name for name in registry.names(formats.__path__) if name != BRAT]
 
 
 def load(name: str) -> Format:
-    """Return a format; raises ``NameNotFound``."""
+    """Return the format of that name; raises ``NameNotFound``."""
     if name == BRAT:
         raise NameNotFound("format of single files", name, names())
-    found: Format = kinds.load(formats.__name__, names(), name, "format")
-    return found
+    file_format: Format = registry.load(formats.__name__, names(), name, "format")
+    return file_format
 
 
 def guess(path: Path) -> str | None:
-    """Return the name of the format that a file looks like, None where none or several do.
+    """Return the name of the format that a file seems to have, None if none or several fit.
 
-    Of several, those whose suffix the file has are meant. Raises ``FormatError`` where the file
-    cannot be read.
+    If several fit, those whose suffix the file has are preferred. Raises ``FormatError`` if the
+    file cannot be read.
     """
-    head = _bytes(path, _HEAD)
-    plain, raw = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
-    every = {name: load(name) for name in names()}
-    fit = [n for n, each in every.items() if each.looks(raw if each.binary else plain, path.name)]
-    closer = [name for name in fit if path.name.lower().endswith(every[name].suffixes)]
-    found = closer or fit
-    return found[0] if len(found) == 1 else None
+    head = _read_bytes(path, _HEAD_SIZE)
+    text, latin1_text = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
+    format_of = {name: load(name) for name in names()}
+    matching = [
+        name
+        for name, file_format in format_of.items()
+        if file_format.sniff(latin1_text if file_format.binary else text, path.name)
+    ]
+    by_suffix = [name for name in matching if path.name.lower().endswith(format_of[name].suffixes)]
+    guesses = by_suffix or matching
+    return guesses[0] if len(guesses) == 1 else None
 
 
 def suffixes() -> frozenset[str]:
-    """Return what files of any format may end in, .txt apart, which says nothing."""
-    every = (suffix for name in names() for suffix in load(name).suffixes)
-    return frozenset(every) - {".txt"}
+    """Return the file suffixes of all formats but .txt, which is ambiguous."""
+    all_suffixes = (suffix for name in names() for suffix in load(name).suffixes)
+    return frozenset(all_suffixes) - {".txt"}
 
 
-def suited(path: Path, form: Format) -> Options:
-    """Return the options that a file's beginning tells."""
-    head = "" if form.binary else _bytes(path, _HEAD).decode("utf-8-sig", errors="ignore")
-    return form.options(**form.suits(head))
+def suited(path: Path, file_format: Format) -> Options:
+    """Return the options that a file's beginning shows."""
+    head = (
+        ""
+        if file_format.binary
+        else _read_bytes(path, _HEAD_SIZE).decode("utf-8-sig", errors="ignore")
+    )
+    return file_format.options(**file_format.sniff_options(head))
 
 
-def chosen(form: Format, said: Mapping[str, Any], where: Where) -> Options:
-    """Return a format's options; raises ``RecipeError`` as ``config.options`` does."""
-    beside = set(form.beside)
-    return options(form.options, {k: v for k, v in said.items() if k not in beside}, where, beside)
+def chosen(file_format: Format, settings: Mapping[str, Any], location: SourceLocation) -> Options:
+    """Validate a format's options; raises ``RecipeError`` as ``validate_options`` does."""
+    sidecar_keys = set(file_format.sidecars)
+    return validate_options(
+        file_format.options,
+        {key: value for key, value in settings.items() if key not in sidecar_keys},
+        location,
+        sidecar_keys,
+    )
 
 
-def gives_words(form: Format) -> bool:
-    """Whether files of a format are made of words, as its sample is."""
-    texts = form.sample if form.beside else {"": form.sample}
-    beside = {key: text for key, text in texts.items() if key}
-    return any(document.has(WORDS) for document in form.loads(texts[""], **beside))
+def gives_words(file_format: Format) -> bool:
+    """Whether the format's files give words, as its example shows."""
+    texts = file_format.example if file_format.sidecars else {"": file_format.example}
+    sidecars = {key: text for key, text in texts.items() if key}
+    return any(document.has_layer(WORDS) for document in file_format.loads(texts[""], **sidecars))
 
 
 def read(
-    path: Path, form: Format, options: Options, beside: Mapping[str, str] | None = None
+    path: Path,
+    file_format: Format,
+    options: Options,
+    sidecar_names: Mapping[str, str] | None = None,
 ) -> Iterator[Document]:
-    """Yield the documents of a file; ``beside`` are names of the files beside it, if not the usual.
+    """Yield the documents of a file; ``sidecar_names`` replaces default names of its sidecar files.
 
-    Raises ``FormatError``: files that cannot be read, bytes that are not UTF-8, and as ``loads``.
+    Raises ``FormatError`` for files that cannot be read, for bytes that are not UTF-8, and as
+    ``loads`` does.
     """
-    places = {key: path.parent / (beside or {}).get(key, name) for key, name in form.beside.items()}
-    texts = {key: _text(place) for key, place in places.items()}
-    text = _bytes(path) if form.binary else _text(path)
-    yield from form.loads(text, path=str(path), options=options, **texts)
+    paths = {
+        key: path.parent / (sidecar_names or {}).get(key, name)
+        for key, name in file_format.sidecars.items()
+    }
+    texts = {key: _read_text(sidecar_path) for key, sidecar_path in paths.items()}
+    text = _read_bytes(path) if file_format.binary else _read_text(path)
+    yield from file_format.loads(text, path=str(path), options=options, **texts)
 
 
 def named(documents: Iterable[Document], path: Path) -> Iterator[Document]:
-    """Yield the documents; one without a name is called by its file and number."""
-    for number, each in enumerate(documents, 1):
-        yield each if each.name else replace(each, name=f"{path.stem}-{number:05}")
+    """Yield the documents; one without a name is named by its file and number."""
+    for number, document in enumerate(documents, 1):
+        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
 
 
 def write(
     path: Path,
     documents: Iterable[Document],
-    form: Format,
+    file_format: Format,
     options: Options,
-    beside: Mapping[str, str] | None = None,
+    sidecar_names: Mapping[str, str] | None = None,
 ) -> tuple[Path, ...]:
-    """Write documents as one file, and what must stand beside it; returns what was written.
+    """Write documents as one file with its sidecar files; return the written paths.
 
-    Each file is written whole or not at all. Raises ``StorageError``, and ``DocumentError`` where
-    the format cannot spell what it does hold.
+    Each file is written atomically. Raises ``StorageError``, and ``DocumentError`` if the format
+    cannot express a document.
     """
-    made = form.dumps(documents, options=options)
-    texts = made if form.beside else {"": made}
+    output = file_format.dumps(documents, options=options)
+    texts = output if file_format.sidecars else {"": output}
     written = []
     for key, text in texts.items():
-        place = path.parent / (beside or {}).get(key, form.beside[key]) if key else path
-        write_file(place, text if form.binary else _encoded(text, place))
-        written.append(place)
+        target = (
+            path.parent / (sidecar_names or {}).get(key, file_format.sidecars[key]) if key else path
+        )
+        write_file(target, text if file_format.binary else _encode(text, target))
+        written.append(target)
     return tuple(written)
 
 
-def _encoded(text: str, path: Path) -> bytes:
+def _encode(text: str, path: Path) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -125,16 +147,16 @@ def _encoded(text: str, path: Path) -> bytes:
         ) from error
 
 
-def _text(path: Path) -> str:
-    """Return the text of a file, line ends as they are, without a byte order mark."""
-    return decoded(_bytes(path), path, "utf-8-sig")
+def _read_text(path: Path) -> str:
+    """Return the text of a file, line ends unchanged, without a byte order mark."""
+    return decoded(_read_bytes(path), path, "utf-8-sig")
 
 
-def _bytes(path: Path, most: int = -1) -> bytes:
-    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe is gone once looked at
+def _read_bytes(path: Path, max_bytes: int = -1) -> bytes:
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe can be read only once
         raise FormatError(str(path), None, "cannot be read: expected a file, got a pipe or device")
     try:
         with path.open("rb") as stream:
-            return stream.read(most)
+            return stream.read(max_bytes)
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""JSON as strangers write it: checked at the door, wrong in one line that says where."""
+"""Parse JSON strictly; errors name the line."""
 
 import json
 from collections.abc import Iterator
@@ -9,32 +9,32 @@ from spanloom.errors import FormatError
 
 
 def parsed(text: str, path: str, line: int | None = None) -> Any:
-    """Return the value of a JSON text; ``line`` is where it stands, if it is a line of a file.
+    """Return the value of a JSON text; ``line`` is its line in the file if it is one line of it.
 
-    Raises ``FormatError``: broken JSON with its line, a key twice in one object, NaN and the
-    infinities, half a character, nesting beyond Python's depth.
+    Raises ``FormatError`` for broken JSON (with its line), a duplicate key in an object, NaN and
+    infinities, an unpaired surrogate, and nesting beyond Python's limit.
     """
-    with _told(path, line, line or 1):
-        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    with _json_errors(path, line, line or 1):
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique_keys)
 
 
 def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:
-    """Yield the elements of a JSON list, each with its line, one by one; nothing of a blank text.
+    """Yield the elements of a JSON list one by one, each with its line; none for a blank text.
 
-    Raises ``FormatError`` as ``parsed`` does, and for anything but one list.
+    Raises ``FormatError`` as ``parsed`` does, and for anything but a single list.
     """
-    at = _Cursor(text, path)
-    if not at.char:
+    cursor = _Cursor(text, path)
+    if not cursor.char:
         return
-    at.take("[")
-    if at.char != "]":
-        yield at.value()
-        while at.char == ",":
-            at.take(",")
-            yield at.value()
-    at.take("]")
-    if at.char:
-        at.take("")
+    cursor.take("[")
+    if cursor.char != "]":
+        yield cursor.value()
+        while cursor.char == ",":
+            cursor.take(",")
+            yield cursor.value()
+    cursor.take("]")
+    if cursor.char:
+        cursor.take("")
 
 
 def an_object(value: Any) -> dict[str, Any]:
@@ -65,88 +65,90 @@ def a_number(value: Any) -> int:
     return value
 
 
-def only(said: dict[str, Any], *known: str) -> None:
-    """Raise ``ValueError`` for a key that is not known."""
-    for key in said:
-        if key not in known:
-            raise ValueError(f"unknown key {key!r:.60}; known: {', '.join(known)}")
+def only(json_object: dict[str, Any], *valid_keys: str) -> None:
+    """Raise ``ValueError`` for a key that is not among ``valid_keys``."""
+    for key in json_object:
+        if key not in valid_keys:
+            raise ValueError(f"unknown key {key!r:.60}; known: {', '.join(valid_keys)}")
 
 
-def value_of(said: dict[str, Any], key: str) -> Any:
-    """Return what stands under a key; raises ``ValueError`` where there is none."""
-    if key not in said:
-        got = ", ".join(map(repr, said)) or "none"
-        raise ValueError(f"expected the key {key!r}, got {got:.200}")
-    return said[key]
+def value_of(json_object: dict[str, Any], key: str) -> Any:
+    """Return the value of a key; raises ``ValueError`` if the key is missing."""
+    if key not in json_object:
+        keys = ", ".join(map(repr, json_object)) or "none"
+        raise ValueError(f"expected the key {key!r}, got {keys:.200}")
+    return json_object[key]
 
 
 class _Cursor:
-    """Goes over a JSON text, from value to value."""
+    """Moves through a JSON text from value to value."""
 
     def __init__(self, text: str, path: str) -> None:
-        """Stand before the first character that is no blank."""
-        self.text, self.path, self.place, self.line = text, path, 0, 1
-        self._go(0)
+        """Start at the first character that is not a blank."""
+        self.text, self.path, self.offset, self.line = text, path, 0, 1
+        self._move_to(0)
 
     @property
     def char(self) -> str:
-        """What comes next; "" at the end."""
-        return self.text[self.place : self.place + 1]
+        """The next character; "" at the end."""
+        return self.text[self.offset : self.offset + 1]
 
     def take(self, char: str) -> None:
-        """Go past a character; raises ``FormatError`` where something else stands."""
+        """Skip a character; raises ``FormatError`` if another one is next."""
         if self.char != char:
-            got = self.text[self.place : self.place + 20]
+            got = self.text[self.offset : self.offset + 20]
             raise FormatError(
                 self.path, self.line, f"expected {char or 'the end'}, got {got!r:.60}"
             )
-        self._go(self.place + 1)
+        self._move_to(self.offset + 1)
 
     def value(self) -> tuple[int, Any]:
-        """Go past a value and return it with its line."""
+        """Parse the next value and return it with its line."""
         line = self.line
-        with _told(self.path, None, line):
-            value, end = _STRICT.raw_decode(self.text, self.place)
-        self._go(end)
+        with _json_errors(self.path, None, line):
+            value, end = _DECODER.raw_decode(self.text, self.offset)
+        self._move_to(end)
         return line, value
 
-    def _go(self, place: int) -> None:
-        """Go there and past blanks."""
-        while self.text[place : place + 1] in _BLANKS:
-            place += 1
-        self.line += self.text.count("\n", self.place, place)
-        self.place = place
+    def _move_to(self, offset: int) -> None:
+        """Move to the first character from ``offset`` on that is not a blank."""
+        while self.text[offset : offset + 1] in _BLANKS:
+            offset += 1
+        self.line += self.text.count("\n", self.offset, offset)
+        self.offset = offset
 
 
 @contextmanager
-def _told(path: str, line: int | None, near: int) -> Iterator[None]:
-    """Tell what is wrong with a JSON text; ``line`` is where all of it stands, if on one line.
+def _json_errors(path: str, line: int | None, default_line: int) -> Iterator[None]:
+    """Convert JSON errors to ``FormatError``; ``line`` is the text's line if it is on one line.
 
-    ``near`` is said where the problem has no line of its own.
+    ``default_line`` is used if the error has no line of its own.
     """
     try:
         yield
     except json.JSONDecodeError as error:
-        place = error.lineno if line is None else line
-        raise FormatError(path, place, f"not JSON: {error.msg} (column {error.colno})") from error
+        error_line = error.lineno if line is None else line
+        raise FormatError(
+            path, error_line, f"not JSON: {error.msg} (column {error.colno})"
+        ) from error
     except RecursionError as error:
-        raise FormatError(path, near, "nested too deeply") from error
+        raise FormatError(path, default_line, "nested too deeply") from error
     except ValueError as error:
-        raise FormatError(path, near, f"not JSON: {error}") from error
+        raise FormatError(path, default_line, f"not JSON: {error}") from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object whose keys differ."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raises ``ValueError`` for a duplicate key."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a key stands twice in one object")
-    return found
+    return result
 
 
 def _refuse(constant: str) -> Any:
-    """Refuse NaN and the infinities."""
+    """Raise ``ValueError`` for NaN and infinities."""
     raise ValueError(f"{constant} is no number")
 
 
-_BLANKS = (" ", "\t", "\n", "\r")  # "", the end, is none
-_STRICT = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
+_BLANKS = (" ", "\t", "\n", "\r")  # "", the end of the text, is not one
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique_keys)

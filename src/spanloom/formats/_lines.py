@@ -1,4 +1,4 @@
-"""Files of lines: with their numbers, in blocks that blank lines part."""
+"""Split text into numbered lines, blocks separated by blank lines, and cells."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,13 +14,13 @@ class Line(NamedTuple):
 
 
 def lines(text: str) -> Iterator[Line]:
-    """Yield the lines of a text; only a line feed ends one, and a carriage return before it."""
+    """Yield the lines of a text; only LF or CRLF ends a line."""
     for number, line in enumerate(text.split("\n"), 1):
         yield Line(number, line.removesuffix("\r"))
 
 
 def blocks(text: str) -> Iterator[list[Line]]:
-    """Yield runs of lines that hold more than blanks."""
+    """Yield runs of consecutive lines that are not blank."""
     block: list[Line] = []
     for line in lines(text):
         if line.text.strip():
@@ -32,12 +32,10 @@ def blocks(text: str) -> Iterator[list[Line]]:
         yield block
 
 
-def cells(
-    line: Line, path: str, expected: Sequence[str], separator: str | None = "\t"
-) -> list[str]:
-    """Return the cells of a line; ``FormatError`` unless there is one for each name."""
-    found = line.text.split(separator)
-    if len(found) != len(expected):
-        problem = f"expected {len(expected)} columns ({', '.join(expected)}), got {len(found)}"
+def cells(line: Line, path: str, columns: Sequence[str], separator: str | None = "\t") -> list[str]:
+    """Return the cells of a line; raises ``FormatError`` unless there is one per column."""
+    values = line.text.split(separator)
+    if len(values) != len(columns):
+        problem = f"expected {len(columns)} columns ({', '.join(columns)}), got {len(values)}"
         raise FormatError(path, line.number, problem)
-    return found
+    return values

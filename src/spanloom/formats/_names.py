@@ -1,63 +1,63 @@
-"""Names of documents: what a file calls them, made usable as paths in a corpus, each only once."""
+"""Turn the names that a file gives its documents into unique relative paths."""
 
 import re
 
 from spanloom.document import Document
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
 
-ID = "id"  # where ``meta`` keeps an id that is no name
+ID = "id"  # the key in ``meta`` of an id that cannot be a name
 
 _WRONG = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
-_COUNTED = re.compile(r"s[0-9]{5,}")
-_LONGEST = 200  # bytes of a part: most file systems take 255
+_NUMBERED = re.compile(r"s[0-9]{5,}")
+_MAX_BYTES = 200  # of a path component; most file systems allow 255
 
 
 def numbered(number: int) -> str:
-    """Return the name of a document that its file gives none: its place, from 1."""
+    """Return the name of a document without one: its number in the file, from 1."""
     return f"s{number:05}"
 
 
 def is_counted(name: str) -> bool:
-    """Whether a document has no name but its place in its file."""
-    return _COUNTED.fullmatch(name) is not None
+    """Whether a name is just the document's number in its file."""
+    return _NUMBERED.fullmatch(name) is not None
 
 
-def usable(wanted: str) -> str:
-    """Return a relative path: what is wrong for one is written ``_``; an empty one is ``_``."""
-    parts = _WRONG.sub("_", wanted).split("/")
-    return "/".join(_part(part) for part in parts)
+def usable(name: str) -> str:
+    """Return a name as a relative path; invalid characters and an empty name become ``_``."""
+    parts = _WRONG.sub("_", name).split("/")
+    return "/".join(_clean_part(part) for part in parts)
 
 
 class Names:
-    """The names of one file's documents, so that no two are the same."""
+    """The names of one file's documents, each used once."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self._times: dict[str, int] = {}
+        """Begin without names."""
+        self._count_of: dict[str, int] = {}
 
-    def of(self, wanted: str) -> str:
-        """Return a name that is usable and new; a second ``a`` is ``a~2``."""
-        name = usable(wanted)
-        made = name
-        while made in self._times:
-            self._times[name] += 1
-            made = f"{name}~{self._times[name]}"
-        self._times[made] = 1
-        return made
+    def of(self, requested: str) -> str:
+        """Return a valid name not yet used; a second ``a`` becomes ``a~2``."""
+        base = usable(requested)
+        name = base
+        while name in self._count_of:
+            self._count_of[base] += 1
+            name = f"{base}~{self._count_of[base]}"
+        self._count_of[name] = 1
+        return name
 
-    def making(self, wanted: str) -> Making:
-        """Begin the document of that id, which ``meta`` keeps where the name differs from it."""
-        name = self.of(wanted)
-        return Making(name, [] if name == wanted else [(ID, wanted)])
+    def making(self, requested: str) -> DocumentBuilder:
+        """Begin the document with that id, which ``meta`` keeps if the name differs from it."""
+        name = self.of(requested)
+        return DocumentBuilder(name, [] if name == requested else [(ID, requested)])
 
 
 def own(document: Document) -> str:
-    """Return the id that a document had in its file: its name, unless ``meta`` says another."""
+    """Return the id of a document in its file: its name, unless ``meta`` holds another."""
     return dict(document.meta).get(ID, document.name)
 
 
-def _part(part: str) -> str:
-    """Return a folder's or a file's name: neither nothing, nor dots alone, nor too long."""
+def _clean_part(part: str) -> str:
+    """Return a valid path component: not empty, not only dots, not too long."""
     if not part.strip(" ."):
         return "_" * max(1, len(part))
-    return part.encode()[:_LONGEST].decode(errors="ignore")
+    return part.encode()[:_MAX_BYTES].decode(errors="ignore")

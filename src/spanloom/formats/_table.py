@@ -1,4 +1,4 @@
-"""Files of a word a line with columns: how they are cut into sentences and lines into cells."""
+"""Split files with one word per line into documents, sentences and cells, and check the cells."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,22 +7,22 @@ from functools import cached_property
 from itertools import dropwhile
 from typing import NamedTuple
 
+from spanloom.annotation.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 from spanloom.errors import FormatError
 from spanloom.formats._tagged import is_tag, openings, written
-from spanloom.forms.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 
-WORD, KEPT = "word", "_"  # columns that are no layer
+WORD, KEPT = "word", "_"  # columns that are not layers
 TAB, BLANK = "\t", " "
 DOCUMENT = "-DOCSTART-"
 _ROW = rf"(?!{DOCUMENT}(?:\s|$))[^\n]*\S[^\n]*"
 _ROWS = re.compile(rf"^{_ROW}(?:\n{_ROW})*", re.MULTILINE)
 _STARTS = re.compile(rf"^(?={DOCUMENT}(?:\s|$))", re.MULTILINE)
 
-_PARTING = {TAB: re.compile(r"[\t\n]"), BLANK: re.compile(r"[ \t\n]")}  # ends a cell or a row
+_SEPARATORS = {TAB: re.compile(r"[\t\n]"), BLANK: re.compile(r"[ \t\n]")}  # end a cell or row
 
 
 class Block(NamedTuple):
-    """The rows of a sentence, the number of the first, and the text from their end to the next."""
+    """The rows of a sentence, its first line number, and the text up to the next sentence."""
 
     line: int
     rows: list[str]
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The sentences of a document, the text before the first, and whether a mark begins it."""
+    """The sentences of a document, the text before the first, and whether -DOCSTART- begins it."""
 
     start: str
     marked: bool
@@ -39,7 +39,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """What each column is, the scheme of each layer (none: a label a word), what parts cells."""
+    """The columns' names, each layer's tag scheme (none: one label per word), the separator."""
 
     columns: tuple[str, ...]
     schemes: Mapping[str, str]
@@ -47,126 +47,141 @@ class Table:
 
     @cached_property
     def word(self) -> int:
-        """The column of words."""
+        """The index of the column of words."""
         return self.columns.index(WORD)
 
     @cached_property
     def layers(self) -> dict[str, int]:
         """The column of each layer."""
-        return {name: at for at, name in enumerate(self.columns) if name not in (WORD, KEPT)}
+        return {
+            name: column for column, name in enumerate(self.columns) if name not in (WORD, KEPT)
+        }
 
     @cached_property
     def kept(self) -> dict[str, int]:
         """The column of each attribute of words."""
-        return {f"column{at + 1}": at for at, name in enumerate(self.columns) if name == KEPT}
+        return {
+            f"column{column + 1}": column
+            for column, name in enumerate(self.columns)
+            if name == KEPT
+        }
 
     def scheme(self, layer: str) -> Scheme:
-        """Return how a layer's tags spell spans."""
+        """Return the tag scheme of a layer."""
         return SCHEMES[self.schemes.get(layer, "none")]
 
     @cached_property
     def openings(self) -> dict[str, tuple[str, ...]]:
-        """What a tag of each layer begins with, before its label."""
+        """The prefixes that each layer's tags may have before the label."""
         return {layer: openings(self.scheme(layer)) for layer in self.layers}
 
     def cells(self, row: str) -> list[str]:
-        """Cut a row; blanks part cells however many they are, tabs one by one."""
+        """Split a row at each tab or at runs of blanks."""
         if self.separator == TAB:
             return row.split(TAB)
         return [cell for cell in row.replace(TAB, BLANK).split(BLANK) if cell]
 
     def checked(self, row: str, path: str, line: int) -> list[str]:
-        """Return the cells of a row; raises ``FormatError``: how many there are, bad tags."""
+        """Return the cells of a row; raises ``FormatError`` for a wrong number or a bad tag."""
         cells = self.cells(row)
         if len(cells) != len(self.columns):
-            said = f"expected {len(self.columns)} columns ({', '.join(self.columns)})"
-            raise FormatError(path, line, f"{said}, got {len(cells)}: {row!r:.60}")
+            expected = f"expected {len(self.columns)} columns ({', '.join(self.columns)})"
+            raise FormatError(path, line, f"{expected}, got {len(cells)}: {row!r:.60}")
         if cells[0] == DOCUMENT:
             raise FormatError(
                 path, line, f"expected {DOCUMENT} where a line begins, got {row!r:.60}"
             )
-        for layer, at in self.layers.items():
-            if not is_tag(cells[at], self.openings[layer]):
-                tags = ", ".join(f"{each}LABEL" for each in self.openings[layer])
-                problem = f"expected {OUTSIDE} or {tags} in column {at + 1} ({layer})"
-                raise FormatError(path, line, f"{problem}, got {cells[at]!r:.60}")
+        for layer, column in self.layers.items():
+            if not is_tag(cells[column], self.openings[layer]):
+                tags = ", ".join(f"{prefix}LABEL" for prefix in self.openings[layer])
+                problem = f"expected {OUTSIDE} or {tags} in column {column + 1} ({layer})"
+                raise FormatError(path, line, f"{problem}, got {cells[column]!r:.60}")
         return cells
 
     def silent(self, line: str) -> bool:
-        """Whether a line is blank, or a row whose word is."""
+        """Whether a line is blank, or a row whose word is blank."""
         if not line.strip():
             return True
         cells = self.cells(line)
         return len(cells) == len(self.columns) and not cells[self.word].strip()
 
-    def fits(self, cell: str, at: int) -> bool:
-        """Whether the cell of a column is read again as it is written."""
-        if at + 1 == len(self.columns) and cell.endswith("\r"):
+    def fits(self, cell: str, column: int) -> bool:
+        """Whether a cell of a column can be written unchanged."""
+        if column + 1 == len(self.columns) and cell.endswith("\r"):
             return False
-        return _PARTING[self.separator].search(cell) is None and bool(cell or self.separator == TAB)
+        return _SEPARATORS[self.separator].search(cell) is None and bool(
+            cell or self.separator == TAB
+        )
 
     def spells(self, layer: str, span: Tagged) -> bool:
-        """Whether a layer's tags can say that span."""
+        """Whether a layer's tags can encode the span."""
         start, end, label = span
         if not label or not self.fits(label, self.layers[layer]):
             return False
         plain = self.openings[layer] == ("",)
         return not plain or (end - start == 1 and label != OUTSIDE)
 
-    def parts(self, after: str, following: str) -> bool:
-        """Whether a text behind a sentence parts it from what follows ("": the file ends)."""
-        first, *others = after.split("\n")
-        if first or not all(map(self.silent, others)):
+    def parts(self, separating_text: str, next_text: str) -> bool:
+        """Whether a text separates a sentence from ``next_text`` ("": the end of the file)."""
+        rest_of_line, *next_lines = separating_text.split("\n")
+        if rest_of_line or not all(map(self.silent, next_lines)):
             return False
-        if following and (not others or others[-1]):
+        if next_text and (not next_lines or next_lines[-1]):
             return False
-        blank = any(not line.strip() for line in others[:-1])
-        return blank or not following or following.startswith(DOCUMENT)
+        has_blank = any(not line.strip() for line in next_lines[:-1])
+        return has_blank or not next_text or next_text.startswith(DOCUMENT)
 
-    def begins(self, start: str, first: bool, marked: bool) -> bool:
-        """Whether a text may stand before a document, the ``first`` one, or one of a marked file.
+    def begins(self, start: str, is_first: bool, is_marked: bool) -> bool:
+        """Whether a text may stand before a document: the first, or one of a file with marks.
 
-        That is a mark and lines without words; before the first such lines are enough.
+        Such a text is a mark and lines without words; before the first document such lines suffice.
         """
-        *lines, last = start.split("\n")
-        rest = list(dropwhile(self.silent, lines)) if first else lines
-        mark = bool(rest) and _STARTS.match(rest[0]) is not None
-        if last or not all(map(self.silent, rest[mark:])):
+        *lines, last_line = start.split("\n")
+        rest = list(dropwhile(self.silent, lines)) if is_first else lines
+        has_mark = bool(rest) and _STARTS.match(rest[0]) is not None
+        if last_line or not all(map(self.silent, rest[has_mark:])):
             return False
-        return marked if mark else first or start == ""
+        return is_marked if has_mark else is_first or start == ""
 
     def spelt(self, form: str) -> str:
-        """Return a word as a row can hold it: what would part or end it is written ``_``."""
-        made = written(form, _PARTING[self.separator])
-        if not self.fits(made, self.word):  # its end would be taken for the row's
-            made = made[:-1] + "_"
-        return "_" * len(made) if self.word == 0 and made == DOCUMENT else made
+        """Return a word as a cell; characters that would end the cell or row become ``_``."""
+        cell = written(form, _SEPARATORS[self.separator])
+        if not self.fits(cell, self.word):  # its last character would be read as the row's end
+            cell = cell[:-1] + "_"
+        return "_" * len(cell) if self.word == 0 and cell == DOCUMENT else cell
 
     def sections(self, text: str) -> Iterator[Section]:
-        """Cut a text into documents: at each line -DOCSTART-, or a sentence each if it has none."""
+        """Split a text into documents at each line -DOCSTART-, else into one per sentence."""
         pieces = _STARTS.split(text)
         if len(pieces) == 1:
-            _, before, blocks = self._blocks(text, 1)
-            yield from (Section("" if at else before, False, [b]) for at, b in enumerate(blocks))
+            _, leading_text, blocks = self._split_blocks(text, 1)
+            yield from (
+                Section("" if index else leading_text, False, [block])
+                for index, block in enumerate(blocks)
+            )
             return
         if not _ROWS.search(pieces[0]):
             pieces[:2] = ["".join(pieces[:2])]
         line = 1
         for piece in pieces:
-            line, before, blocks = self._blocks(piece, line)
-            yield Section(before, True, blocks)
+            line, leading_text, blocks = self._split_blocks(piece, line)
+            yield Section(leading_text, True, blocks)
 
-    def _blocks(self, text: str, line: int) -> tuple[int, str, list[Block]]:
-        """Return the line after a text that begins at one, what is before the rows, and those.
+    def _split_blocks(self, text: str, line: int) -> tuple[int, str, list[Block]]:
+        """Return the line number after a text that begins at ``line``, its head and its blocks.
 
-        Rows without words, where a block has no others, belong to what is between the blocks.
+        Rows without words belong to the text between blocks if a run has no other rows.
         """
-        every = (match.span() for match in _ROWS.finditer(text))
-        runs = [(a, b) for a, b in every if not all(map(self.silent, text[a:b].split("\n")))]
-        stops = [*(start for start, _ in runs), len(text)]
-        before, blocks = text[: stops[0]], []
-        line += before.count("\n")
-        for (start, end), stop in zip(runs, stops[1:], strict=True):
-            blocks.append(Block(line, text[start:end].split("\n"), text[end:stop]))
-            line += text.count("\n", start, stop)
-        return line, before, blocks
+        row_runs = (match.span() for match in _ROWS.finditer(text))
+        runs = [
+            (start, end)
+            for start, end in row_runs
+            if not all(map(self.silent, text[start:end].split("\n")))
+        ]
+        next_starts = [*(start for start, _ in runs), len(text)]
+        leading_text, blocks = text[: next_starts[0]], []
+        line += leading_text.count("\n")
+        for (start, end), next_start in zip(runs, next_starts[1:], strict=True):
+            blocks.append(Block(line, text[start:end].split("\n"), text[end:next_start]))
+            line += text.count("\n", start, next_start)
+        return line, leading_text, blocks

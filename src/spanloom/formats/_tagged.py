@@ -1,68 +1,81 @@
-"""Spans that a file spells as tags: a word holds one, so no two of them overlap."""
+"""Convert spans to tags and back; each word has one tag, so spans must not overlap."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from spanloom.annotation.tag_schemes import OUTSIDE, Scheme, Tagged
 from spanloom.document import WORDS, Span
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
-from spanloom.forms.tag_schemes import OUTSIDE, Scheme, Tagged
+from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._word_view import WordView
 
 Placed = tuple[int, int, Span]  # bounds in words of a sentence
 
 
-def apart(laid: Laid, layer: str, spells: Callable[[Tagged], bool]) -> list[list[Placed]]:
-    """Return the spans of a layer that tags can hold, by sentence.
+def apart(view: WordView, layer: str, is_writable: Callable[[Tagged], bool]) -> list[list[Placed]]:
+    """Return the spans of a layer that tags can encode, by sentence.
 
-    Left out are those that ``spells`` refuses, those that are no whole words of one sentence, and
-    of spans that overlap all but the one that starts first (of several, the widest).
+    Left out are spans that ``is_writable`` refuses, spans that are not whole words of one sentence,
+    and of overlapping spans all but the one that starts first (of several, the widest).
     """
-    return [list(_disjoint(found, spells)) for found in laid.by_sentence(layer)[0]]
+    return [list(_select_disjoint(spans, is_writable)) for spans in view.by_sentence(layer)[0]]
 
 
-def written(form: str, parting: re.Pattern[str]) -> str:
-    """Return a word as a line can hold it: ``_`` for what would end it, and for mere blanks."""
-    made = parting.sub("_", form)
-    return made if made.strip() else "_" * len(made)
+def written(form: str, separator: re.Pattern[str]) -> str:
+    """Return a word as a cell, with ``_`` for characters that would end it and for blank words."""
+    cell = separator.sub("_", form)
+    return cell if cell.strip() else "_" * len(cell)
 
 
 def openings(scheme: Scheme) -> tuple[str, ...]:
-    """Return what the tags of a scheme begin with, before their labels."""
+    """Return the prefixes that a scheme's tags have before their labels."""
     return tuple(tag[:-1] for tag in scheme.tags(("x",)) if tag != OUTSIDE)
 
 
-def is_tag(tag: str, beginnings: Iterable[str]) -> bool:
-    """Whether a text is the tag of a word that is outside, or begins so and has a label."""
-    return tag == OUTSIDE or any(tag.startswith(each) and tag != each for each in beginnings)
+def is_tag(tag: str, prefixes: Iterable[str]) -> bool:
+    """Whether a text is the outside tag, or a prefix and a label."""
+    return tag == OUTSIDE or any(tag.startswith(prefix) and tag != prefix for prefix in prefixes)
 
 
 def annotate(
-    making: Making, layer: str, scheme: Scheme, first: int, tags: Sequence[str]
+    builder: DocumentBuilder, layer: str, scheme: Scheme, first: int, tags: Sequence[str]
 ) -> list[str]:
-    """Add the spans of tags, from the word ``first`` on, and return their ids.
+    """Add the spans of tags, from word ``first`` on, and return their ids.
 
-    A tag that the scheme would not make of them is the word's attribute of the layer's name.
+    A tag that the scheme would not produce for these spans becomes an attribute of its word,
+    labelled with the layer's name.
     """
     spans = scheme.decode(tags)
-    ids = [making.over(layer, label, first + a, first + b) for a, b, label in spans]
-    for word, (tag, said) in enumerate(zip(tags, scheme.encode(spans, len(tags)), strict=True)):
-        if tag != said:
-            making.attribute(WORDS, layer, making.words[first + word], tag)
+    ids = [
+        builder.add_word_span(layer, label, first + start, first + end)
+        for start, end, label in spans
+    ]
+    for word, (tag, expected_tag) in enumerate(
+        zip(tags, scheme.encode(spans, len(tags)), strict=True)
+    ):
+        if tag != expected_tag:
+            builder.attribute(WORDS, layer, builder.words[first + word], tag)
     return ids
 
 
-def respelt(scheme: Scheme, placed: Iterable[Placed], said: Sequence[str | None]) -> list[str]:
-    """Return the tags of a sentence; where words say theirs, those, if they mean these spans."""
+def respelt(
+    scheme: Scheme, placed: Iterable[Placed], stated_tags: Sequence[str | None]
+) -> list[str]:
+    """Return a sentence's tags: those that words state, if they encode the same spans."""
     spans = [(start, end, span.label) for start, end, span in placed]
-    usual, beginnings = scheme.encode(spans, len(said)), openings(scheme)
-    tags = [tag if own is None else own for own, tag in zip(said, usual, strict=True)]
-    same = all(is_tag(tag, beginnings) for tag in tags) and scheme.decode(tags) == spans
-    return tags if same else usual
+    default_tags, prefixes = scheme.encode(spans, len(stated_tags)), openings(scheme)
+    tags = [
+        tag if stated_tag is None else stated_tag
+        for stated_tag, tag in zip(stated_tags, default_tags, strict=True)
+    ]
+    is_equivalent = all(is_tag(tag, prefixes) for tag in tags) and scheme.decode(tags) == spans
+    return tags if is_equivalent else default_tags
 
 
-def _disjoint(found: list[Placed], spells: Callable[[Tagged], bool]) -> Iterator[Placed]:
-    done = 0
-    for start, end, span in sorted(found, key=lambda each: (each[0], -each[1])):
-        if start >= done and spells((start, end, span.label)):
+def _select_disjoint(
+    placed_spans: list[Placed], is_writable: Callable[[Tagged], bool]
+) -> Iterator[Placed]:
+    covered = 0
+    for start, end, span in sorted(placed_spans, key=lambda placed: (placed[0], -placed[1])):
+        if start >= covered and is_writable((start, end, span.label)):
             yield start, end, span
-            done = end
+            covered = end

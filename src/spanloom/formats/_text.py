@@ -1,4 +1,4 @@
-"""The text of a file, or where it is none."""
+"""Read text files and report the line of invalid bytes."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def text_of(path: Path) -> str:
 
 
 def decoded(data: bytes, path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of UTF-8 bytes; raises ``FormatError`` with the line of the wrong one."""
+    """Decode bytes; raises ``FormatError`` with the line of the first wrong byte."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -1,34 +1,44 @@
-"""A label a word, as a column of part-of-speech tags has it; ``_`` says that a word has none."""
+"""Convert a column with one label per word (``_``: none) to a layer and back."""
 
 from collections.abc import Callable, Iterable
 
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._word_view import WordView
 
 XPOS = "xpos"
 NONE = "_"
 
 
 def label(
-    making: Making, layer: str, first: int, labels: Iterable[str], none: str = NONE
+    builder: DocumentBuilder,
+    layer: str,
+    first: int,
+    labels: Iterable[str],
+    missing_label: str = NONE,
 ) -> list[str | None]:
-    """Add a span for each word from ``first`` on that has a label; return the ids by word.
+    """Add a span for each labelled word from ``first`` on; return the span ids by word.
 
-    Where no word has one, the layer is not named.
+    If no word has a label, the layer is not created.
     """
     return [
-        None if each == none else making.over(layer, each, word, word + 1)
-        for word, each in enumerate(labels, first)
+        None
+        if word_label == missing_label
+        else builder.add_word_span(layer, word_label, word, word + 1)
+        for word, word_label in enumerate(labels, first)
     ]
 
 
 def labels(
-    laid: Laid, layer: str, spells: Callable[[str], object], none: str = NONE
+    view: WordView, layer: str, is_writable: Callable[[str], object], missing_label: str = NONE
 ) -> list[list[str]]:
-    """Return the labels of words, by sentence; of several on a word the first that ``spells``."""
-    found = [[none] * (end - first) for first, end in laid.words.sentences]
-    for made, spans in zip(found, laid.by_sentence(layer)[0], strict=True):
+    """Return the word labels by sentence; of several on a word the first that is writable."""
+    labels_by_sentence = [[missing_label] * (end - first) for first, end in view.words.sentences]
+    for sentence_labels, spans in zip(labels_by_sentence, view.by_sentence(layer)[0], strict=True):
         for start, end, span in spans:
-            if end - start == 1 and made[start] == none and spells(span.label):
-                made[start] = span.label
-    return found
+            if (
+                end - start == 1
+                and sentence_labels[start] == missing_label
+                and is_writable(span.label)
+            ):
+                sentence_labels[start] = span.label
+    return labels_by_sentence

@@ -1,4 +1,4 @@
-"""Aspects of SemEval-2014 as three lines each (``.xml.seg``), in which test polarities circulate.
+"""Read and write aspects of SemEval-2014 as three lines per term (``.xml.seg``).
 
 ::
 
@@ -6,23 +6,24 @@
     soup
     -1
 
-The sentence with ``$T$`` in the place of a term, the term, its polarity: 1, 0 or -1. Terms of
-polarity ``conflict`` are left out. Items in a row whose sentences, with their terms, are the same
-are one document: raw text, layer ``aspects``. ``forms.aspects`` puts polarities into the XML.
+The lines are the sentence with ``$T$`` in place of a term, the term, and its polarity: 1, 0 or -1.
+Terms of polarity ``conflict`` are left out. Consecutive items whose sentences, with their terms,
+are equal are one document: raw text, layer ``aspects``. The polarities of the test data circulate
+in this form; ``annotation.aspects`` adds them to the XML.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from spanloom.annotation.aspects import ASPECTS
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._lines import lines
 from spanloom.formats._names import Names, numbered
-from spanloom.formats._regained import missing
-from spanloom.forms.aspects import ASPECTS
+from spanloom.formats._roundtrip import lost_in_roundtrip
 
 _HOLE = "$T$"
 _POLARITY = {"1": "positive", "0": "neutral", "-1": "negative"}
@@ -30,89 +31,89 @@ _NUMBER = {label: number for number, label in _POLARITY.items()}
 
 
 class _Item(NamedTuple):
-    """A term: the whole text, its characters, its polarity."""
+    """A term: the full text, its character bounds, its polarity."""
 
     text: str
-    place: Fragment
+    bounds: Fragment
     label: str
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
-    """Yield a document a sentence; raises ``FormatError``: path, line, what was expected."""
+    """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names, count = Names(), 0
-    same: list[_Item] = []
-    for item in _items(text, path):
-        if same and same[0].text != item.text:
+    items: list[_Item] = []
+    for item in _parse_items(text, path):
+        if items and items[0].text != item.text:
             count += 1
-            yield _document(same, names, count)
-            same = []
-        same.append(item)
-    if same:
-        yield _document(same, names, count + 1)
+            yield _build_document(items, names, count)
+            items = []
+        items.append(item)
+    if items:
+        yield _build_document(items, names, count + 1)
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return three lines a term; a sentence without terms has none."""
-    return "".join(line + "\n" for each in documents for line in _written(each))
+    """Return three lines per term; a sentence without terms has none."""
+    return "".join(line + "\n" for document in documents for line in _format_document(document))
 
 
-def _items(text: str, path: str) -> Iterator[_Item]:
-    """Yield the terms; blank lines at the end of the file are none."""
-    found = list(lines(text.rstrip("\r\n")))
+def _parse_items(text: str, path: str) -> Iterator[_Item]:
+    """Yield the terms; blank lines at the end of the file are ignored."""
+    all_lines = list(lines(text.rstrip("\r\n")))
     if not text.strip():
         return
-    for row in range(0, len(found), 3):
-        if row + 3 > len(found):
-            problem = f"expected a sentence, a term, a polarity, got {len(found) - row} lines"
-            raise FormatError(path, found[row].number, problem)
-        sentence, term, polarity = found[row : row + 3]
-        before, hole, after = sentence.text.partition(_HOLE)
-        if not hole or _HOLE in after:
+    for index in range(0, len(all_lines), 3):
+        if index + 3 > len(all_lines):
+            problem = f"expected a sentence, a term, a polarity, got {len(all_lines) - index} lines"
+            raise FormatError(path, all_lines[index].number, problem)
+        sentence, term, polarity = all_lines[index : index + 3]
+        before, placeholder, after = sentence.text.partition(_HOLE)
+        if not placeholder or _HOLE in after:
             problem = f"expected a sentence with one $T$, got {sentence.text!r:.60}"
             raise FormatError(path, sentence.number, problem)
         if polarity.text not in _POLARITY:
             problem = f"expected one of {', '.join(_POLARITY)}, got {polarity.text!r:.60}"
             raise FormatError(path, polarity.number, problem)
-        place = len(before), len(before) + len(term.text)
-        yield _Item(before + term.text + after, place, _POLARITY[polarity.text])
+        bounds = len(before), len(before) + len(term.text)
+        yield _Item(before + term.text + after, bounds, _POLARITY[polarity.text])
 
 
-def _document(same: Sequence[_Item], names: Names, number: int) -> Document:
+def _build_document(items: Sequence[_Item], names: Names, number: int) -> Document:
     """Return the document of a sentence."""
-    made = names.making(numbered(number))
-    made.raw(same[0].text)
-    for each in same:
-        made.span(ASPECTS, each.label, each.place)
-    return made.done()
+    builder = names.making(numbered(number))
+    builder.add_text(items[0].text)
+    for item in items:
+        builder.span(ASPECTS, item.label, item.bounds)
+    return builder.build()
 
 
-def _written(document: Document) -> Iterator[str]:
+def _format_document(document: Document) -> Iterator[str]:
     """Yield the lines of a document; line breaks become blanks."""
     text = re.sub(r"[\r\n]", " ", document.text)
-    for span in document[ASPECTS].spans if document.has(ASPECTS) else ():
+    for span in document[ASPECTS].spans if document.has_layer(ASPECTS) else ():
         before, after = text[: span.start], text[span.end :]
-        whole = before + _HOLE + after
-        if len(span.fragments) == 1 and span.label in _NUMBER and whole.count(_HOLE) == 1:
-            yield whole
+        sentence = before + _HOLE + after
+        if len(span.fragments) == 1 and span.label in _NUMBER and sentence.count(_HOLE) == 1:
+            yield sentence
             yield text[span.start : span.end]
             yield _NUMBER[span.label]
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count all but terms without gaps that are positive, neutral or negative."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count all annotations but terms without gaps that are positive, neutral or negative."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the first three lines."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the first three lines."""
     return re.match(r"[^\n]*\$T\$[^\n]*\n[^\n]*\n(1|0|-1)\r?(\n|$)", head) is not None
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".seg",),
     "The $T$ was cold , the wine was n't .\nsoup\n-1\n"
     "The soup was cold , the $T$ was n't .\nwine\n1\n"

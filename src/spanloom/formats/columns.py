@@ -1,4 +1,4 @@
-r"""A word a line, with columns of tags; blank lines part sentences.
+r"""Read and write one word per line with columns of tags; blank lines separate sentences.
 
 ::
 
@@ -8,18 +8,18 @@ r"""A word a line, with columns of tags; blank lines part sentences.
     met     O
     Bob     B-person
 
-``columns`` says what each column is: ``word``; the name of a layer; or ``_`` for what is only kept,
-as the word's attribute ``column2`` (if it is the second), whose own ``_`` says that there is none.
-A layer is spelt in one of the tag schemes (``schemes``), else as a label a word; ``preset`` says
-both for known files. Cells are parted by a tab, or by blanks.
+``columns`` gives the meaning of each column: ``word``; the name of a layer; or ``_`` for one that
+is only kept, as the word's attribute ``column2`` (for the second), where ``_`` means no value.
+A layer is encoded in one of the tag schemes (``schemes``), else as one label per word; ``preset``
+sets both for known files. Cells are separated by a tab or by blanks.
 
-A tag that its scheme would not make of the spans (``I-person`` after ``O`` in IOB2) is the word's
-attribute of the layer's name. A row without a word (half of them are blanks that tweets have) is
-the sentence's attribute ``row``, behind the number of words before it. What follows a sentence, if
-it is not one empty line, is its attribute ``after``. With ``-DOCSTART-`` a document is all up to
-the next one, and the line itself is ``start`` in its meta; without any, each sentence is one.
-Documents are called by number. Carriage returns at line ends and how many blanks part cells are
-not kept.
+A tag that its scheme would not produce from the spans (``I-person`` after ``O`` in IOB2) is kept as
+the word's attribute with the layer's name. A row without a word (half of them are blanks in tweets)
+is kept as the sentence's attribute ``row``, after the number of words before it. The text after a
+sentence, if it is not one empty line, is its attribute ``after``. With ``-DOCSTART-`` a document
+ends at the next such line, and the line itself is ``start`` in its meta; without any, each sentence
+is a document. Documents are named by number. Carriage returns at line ends and the number of blanks
+between cells are not kept.
 """
 
 import re
@@ -30,23 +30,23 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from spanloom.annotation.tag_schemes import OUTSIDE
 from spanloom.config.options import Options
-from spanloom.document import GIVEN, SENTENCES, WORDS, Document
+from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._names import numbered
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._table import BLANK, DOCUMENT, KEPT, TAB, WORD, Block, Table
 from spanloom.formats._tagged import annotate, apart, respelt
-from spanloom.forms.tag_schemes import OUTSIDE
+from spanloom.formats._word_view import WordView
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"
-_NAMED = {"tab": TAB, "blank": BLANK}
-_NAMES = {value: name for name, value in _NAMED.items()}
+_SEPARATORS = {"tab": TAB, "blank": BLANK}
+_SEPARATOR_NAMES = {value: name for name, value in _SEPARATORS.items()}
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _LABEL = re.compile(r"[A-Z][A-Za-z+]*")
-_PART = "\n\n"  # what is behind a sentence if nothing else is said
+_EMPTY_LINE = "\n\n"  # the usual text after a sentence
 
 SchemeName = Literal["IOB1", "IOB2", "BIO", "IOBES", "BIOES", "BILOU", "none"]
 Preset = Literal["wnut17", "btc", "wikigold", "conll2000", "conll2003", "semcor-traits"]
@@ -84,184 +84,200 @@ class ColumnOptions(Options):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse columns that name no word, or anything twice, and schemes of none of them."""
+        """Refuse columns without a word, repeated names, and schemes of unknown layers."""
         names = [name for name in self.table("").columns if name != KEPT]
-        if names.count(WORD) != 1 or len(set(names)) < len(names) or {*names} & {*GIVEN, ""}:
+        if names.count(WORD) != 1 or len(set(names)) < len(names) or {*names} & {*GIVEN_WORDS, ""}:
             raise ValueError(f"expected columns with one {WORD!r} and layers that differ")
         for layer in self.schemes or {}:
             if layer not in names or layer == WORD:
                 raise ValueError(f"expected schemes of {', '.join(names)}, got {layer!r:.60}")
         return self
 
-    def table(self, found: str) -> Table:
-        """Return all that was said, the rest from the preset; ``found`` parts cells if none was."""
-        usual = _PRESETS[self.preset]
-        columns = usual.columns if self.columns is None else self.columns
-        said = usual.schemes if self.schemes is None else self.schemes
-        schemes = {layer: said[layer] for layer in columns if layer in said}
-        separator = _NAMED.get(self.separator or "", found or usual.separator)
-        return Table(columns, schemes, separator)
+    def table(self, separator: str) -> Table:
+        """Return the table of these options over their preset; ``separator`` is a fallback."""
+        preset = _PRESETS[self.preset]
+        columns = preset.columns if self.columns is None else self.columns
+        layer_schemes = preset.schemes if self.schemes is None else self.schemes
+        schemes = {layer: layer_schemes[layer] for layer in columns if layer in layer_schemes}
+        column_separator = _SEPARATORS.get(self.separator or "", separator or preset.separator)
+        return Table(columns, schemes, column_separator)
 
 
 def loads(
     text: str, *, path: str = "<string>", options: ColumnOptions = ColumnOptions()
 ) -> Iterator[Document]:
-    """Yield the documents; raises ``FormatError`` for rows of other columns and foreign tags."""
+    """Yield the documents; raises ``FormatError`` for rows of another width and invalid tags."""
     text = text.replace("\r\n", "\n")
-    table = options.table(_guess(text))
-    usual = options.table("").separator
+    table = options.table(_guess_separator(text))
+    usual_separator = options.table("").separator
     for number, section in enumerate(table.sections(text), 1):
-        making = Making(numbered(number))
+        builder = DocumentBuilder(numbered(number))
         if section.marked or section.start:
-            unended = section.start[-1:] not in ("", "\n")  # a mark is all that is left
-            making.meta.append((START, section.start + "\n" * unended))
-        if table.separator != usual:
-            making.meta.append((SEPARATOR, _NAMES[table.separator]))
+            has_open_line = section.start[-1:] not in (
+                "",
+                "\n",
+            )  # only the mark, without a line end
+            builder.meta.append((START, section.start + "\n" * has_open_line))
+        if table.separator != usual_separator:
+            builder.meta.append((SEPARATOR, _SEPARATOR_NAMES[table.separator]))
         for layer in (WORDS, SENTENCES, *table.layers):
-            making.layer(layer)
+            builder.layer(layer)
         for block in section.blocks:
-            _read(making, block, table, path)
-        yield making.done()
+            _add_sentence(builder, block, table, path)
+        yield builder.build()
 
 
 def dumps(documents: Iterable[Document], *, options: ColumnOptions = ColumnOptions()) -> str:
-    """Return the rows; documents are marked where one of them was, or is no single sentence.
+    """Return the rows; the cells are separated as in the first document.
 
-    What would be cut into two cells (a blank in a word) is written ``_``.
+    Characters that would split a cell (a blank in a word) are written ``_``.
     """
-    every = list(documents)
-    meta = [dict(document.meta) for document in every]
-    table = options.table(_NAMED.get(meta[0].get(SEPARATOR, ""), "") if every else "")
-    made = [_sentences(Laid(document), table) for document in every]
-    marked = any(DOCUMENT in said.get(START, "") for said in meta)
-    marked = marked or any(len(sentences) != 1 for sentences in made)
-    pieces: list[tuple[str, str | None]] = []
-    for at, (said, sentences) in enumerate(zip(meta, made, strict=True)):
-        start = said.get(START)
-        if start is None or not table.begins(start, at == 0, marked):
-            start = _mark(table) if marked else ""
-        pieces += [(start, None), *sentences]
-    return "".join(_joined(pieces, table))
+    document_list = list(documents)
+    meta = [dict(document.meta) for document in document_list]
+    table = options.table(_SEPARATORS.get(meta[0].get(SEPARATOR, ""), "") if document_list else "")
+    sentences_of = [_sentences(WordView(document), table) for document in document_list]
+    has_docstart = any(DOCUMENT in document_meta.get(START, "") for document_meta in meta)
+    has_docstart = has_docstart or any(len(sentences) != 1 for sentences in sentences_of)
+    parts: list[tuple[str, str | None]] = []
+    for index, (document_meta, sentences) in enumerate(zip(meta, sentences_of, strict=True)):
+        start = document_meta.get(START)
+        if start is None or not table.begins(start, index == 0, has_docstart):
+            start = _docstart_lines(table) if has_docstart else ""
+        parts += [(start, None), *sentences]
+    return "".join(_join_sentences(parts, table))
 
 
-def _guess(text: str) -> str:
-    """Return what parts the cells of the first row."""
+def _guess_separator(text: str) -> str:
+    """Return the separator of the first row, "" if it has one cell."""
     rows = (line for line in text.split("\n") if line.strip() and not line.startswith(DOCUMENT))
     first = next(rows, "")
     return TAB if TAB in first else BLANK if BLANK in first else ""
 
 
-def _read(making: Making, block: Block, table: Table, path: str) -> None:
-    """Add a sentence."""
+def _add_sentence(builder: DocumentBuilder, block: Block, table: Table, path: str) -> None:
+    """Add a sentence and its annotations."""
     rows: list[list[str]] = []
-    silent: list[str] = []
+    wordless: list[str] = []
     for line, row in enumerate(block.rows, block.line):
         cells = table.checked(row, path, line)
         if cells[table.word].strip():
             rows.append(cells)
         else:
-            silent.append(f"{len(rows)} {row}")
-    words = making.sentence([cells[table.word] for cells in rows])
-    for value in silent:
-        making.attribute(SENTENCES, ROW, making.sentences[-1], value)
-    if block.after != _PART:
-        making.attribute(SENTENCES, AFTER, making.sentences[-1], block.after)
-    for layer, at in table.layers.items():
-        annotate(making, layer, table.scheme(layer), words.start, [cells[at] for cells in rows])
+            wordless.append(f"{len(rows)} {row}")
+    words = builder.sentence([cells[table.word] for cells in rows])
+    for value in wordless:
+        builder.attribute(SENTENCES, ROW, builder.sentences[-1], value)
+    if block.after != _EMPTY_LINE:
+        builder.attribute(SENTENCES, AFTER, builder.sentences[-1], block.after)
+    for layer, column in table.layers.items():
+        annotate(
+            builder, layer, table.scheme(layer), words.start, [cells[column] for cells in rows]
+        )
     for word, cells in zip(words, rows, strict=True):
-        for label, at in table.kept.items():
-            if cells[at] != KEPT:
-                making.attribute(WORDS, label, making.words[word], cells[at])
+        for label, column in table.kept.items():
+            if cells[column] != KEPT:
+                builder.attribute(WORDS, label, builder.words[word], cells[column])
 
 
-def _sentences(laid: Laid, table: Table) -> list[tuple[str, str | None]]:
-    """Return the rows of each sentence and what stood behind them."""
-    held = {layer: apart(laid, layer, partial(table.spells, layer)) for layer in table.layers}
-    words, sentences = laid.values(WORDS), laid.values(SENTENCES)
-    found: list[tuple[str, str | None]] = []
-    for number, (first, end) in enumerate(laid.words.sentences):
-        said = [{a.label: a.value or "" for a in words.get(word, ())} for word in range(first, end)]
+def _sentences(view: WordView, table: Table) -> list[tuple[str, str | None]]:
+    """Return the rows of each sentence and the text after them."""
+    layer_spans = {
+        layer: apart(view, layer, partial(table.spells, layer)) for layer in table.layers
+    }
+    words, sentences = view.values(WORDS), view.values(SENTENCES)
+    formatted: list[tuple[str, str | None]] = []
+    for number, (first, end) in enumerate(view.words.sentences):
+        word_values = [
+            {a.label: a.value or "" for a in words.get(word, ())} for word in range(first, end)
+        ]
         tags = {
-            layer: respelt(table.scheme(layer), spans[number], [each.get(layer) for each in said])
-            for layer, spans in held.items()
+            layer: respelt(
+                table.scheme(layer), spans[number], [values.get(layer) for values in word_values]
+            )
+            for layer, spans in layer_spans.items()
         }
         rows = [
-            _row(table, form, said[at], {layer: each[at] for layer, each in tags.items()})
-            for at, form in enumerate(laid.forms[first:end])
+            _format_row(
+                table,
+                form,
+                word_values[row],
+                {layer: layer_tags[row] for layer, layer_tags in tags.items()},
+            )
+            for row, form in enumerate(view.tokens[first:end])
         ]
-        about = sentences.get(number, [])
-        _put_back(rows, table, [each.value or "" for each in about if each.label == ROW])
-        after = [each.value or "" for each in about if each.label == AFTER]
-        found.append(("\n".join(rows), after[0] if after else _PART))
-    return found
+        attributes = sentences.get(number, [])
+        _insert_wordless_rows(rows, table, [a.value or "" for a in attributes if a.label == ROW])
+        after = [a.value or "" for a in attributes if a.label == AFTER]
+        formatted.append(("\n".join(rows), after[0] if after else _EMPTY_LINE))
+    return formatted
 
 
-def _row(table: Table, form: str, said: dict[str, str], tags: dict[str, str]) -> str:
+def _format_row(table: Table, form: str, values: dict[str, str], tags: dict[str, str]) -> str:
     """Return the line of a word."""
     cells = [KEPT] * len(table.columns)
-    for layer, at in table.layers.items():
-        cells[at] = tags[layer]
-    for label, at in table.kept.items():
-        value = said.get(label, KEPT)
-        cells[at] = value if table.fits(value, at) else KEPT
+    for layer, column in table.layers.items():
+        cells[column] = tags[layer]
+    for label, column in table.kept.items():
+        value = values.get(label, KEPT)
+        cells[column] = value if table.fits(value, column) else KEPT
     cells[table.word] = table.spelt(form)
     return table.separator.join(cells)
 
 
-def _put_back(rows: list[str], table: Table, values: list[str]) -> None:
-    """Insert the rows without words; each value is how many words are before it, and the row."""
+def _insert_wordless_rows(rows: list[str], table: Table, values: list[str]) -> None:
+    """Insert the rows without words; a value is the number of words before the row, and the row."""
     for value in reversed(values):
-        place, _, row = value.partition(" ")
-        if place.isdecimal() and "\n" not in row and row.strip() and table.silent(row):
-            rows.insert(min(int(place[:9]), len(rows)), row)
+        index, _, row = value.partition(" ")
+        if index.isdecimal() and "\n" not in row and row.strip() and table.silent(row):
+            rows.insert(min(int(index[:9]), len(rows)), row)
 
 
-def _mark(table: Table) -> str:
+def _docstart_lines(table: Table) -> str:
     """Return the line that begins a document, as CoNLL-2003 has it, and an empty line."""
     cells = (DOCUMENT, *["-X-"] * (len(table.columns) - 2), OUTSIDE)
     return table.separator.join(cells) + "\n\n"
 
 
-def _joined(pieces: list[tuple[str, str | None]], table: Table) -> Iterator[str]:
-    """Yield the texts, and behind those that are sentences what parts them from what follows."""
-    filled = [each for each in pieces if each[0]]
-    followers = chain((text for text, _ in filled[1:]), [""])
-    for (text, after), following in zip(filled, followers, strict=False):
+def _join_sentences(parts: list[tuple[str, str | None]], table: Table) -> Iterator[str]:
+    """Yield the texts; after a sentence, also the text that separates it from the next."""
+    nonempty = [part for part in parts if part[0]]
+    next_texts = chain((text for text, _ in nonempty[1:]), [""])
+    for (text, after), next_text in zip(nonempty, next_texts, strict=False):
         yield text
         if after is not None:
-            yield after if table.parts(after, following) else _PART
+            yield after if table.parts(after, next_text) else _EMPTY_LINE
 
 
-def _lost(document: Document, options: ColumnOptions) -> Losses:
-    """Count what is not there when it is read again."""
-    return missing(document, loads(dumps([document], options=options), options=options))
+def _count_lost(document: Document, options: ColumnOptions) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by rows of as many cells, the last one a tag; or of two, many of whose second are O."""
-    separator, cells = _cells(head)
-    widths = {len(each) for each in cells}
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by rows of equal width that end in tags; of width 2, many are O."""
+    separator, cells = _split_rows(head)
+    widths = {len(row) for row in cells}
     if len(widths) != 1 or not widths <= {2, 3, 4, 5}:
         return False
-    last = [each[-1] for each in cells]
-    if all(map(_TAG.fullmatch, last)):
+    last_cells = [row[-1] for row in cells]
+    if all(map(_TAG.fullmatch, last_cells)):
         return True
-    plain = separator == TAB and widths == {2} and all(map(_LABEL.fullmatch, last))
-    return plain and 4 * last.count(OUTSIDE) >= len(last)
+    are_labels = separator == TAB and widths == {2} and all(map(_LABEL.fullmatch, last_cells))
+    return are_labels and 4 * last_cells.count(OUTSIDE) >= len(last_cells)
 
 
-def _cells(head: str) -> tuple[str, list[list[str]]]:
-    """Return what parts cells, and those of each whole row."""
+def _split_rows(head: str) -> tuple[str, list[list[str]]]:
+    """Return the separator and the cells of each complete row."""
     lines = head.replace("\r", "").split("\n")
-    rows = [each for each in lines[:-1] or lines if each.strip() and not each.startswith(DOCUMENT)]
+    rows = [line for line in lines[:-1] or lines if line.strip() and not line.startswith(DOCUMENT)]
     separator = TAB if rows and TAB in rows[0] else BLANK
     return separator, [row.split(separator) for row in rows]
 
 
-def _suits(head: str) -> dict[str, Preset]:
-    """Return the preset with so many columns; of two, the one whose scheme the tags follow."""
-    _, cells = _cells(head)
-    widths = {len(each) for each in cells}
+def _sniff_options(head: str) -> dict[str, Preset]:
+    """Return the preset with this number of columns; of two, the one whose scheme fits the tags."""
+    _, cells = _split_rows(head)
+    widths = {len(row) for row in cells}
     if widths == {3}:
         return {"preset": "conll2000"}
     if widths == {4}:
@@ -269,23 +285,25 @@ def _suits(head: str) -> dict[str, Preset]:
     tags = [row[-1] for row in cells]
     if widths == {2} and not all(map(_TAG.fullmatch, tags)):
         return {"preset": "semcor-traits"}
-    inside = any(two[:2] == "I-" and one == OUTSIDE for one, two in pairwise(tags))
-    return {"preset": "wikigold"} if inside else {}
+    opens_with_inside = any(
+        tag[:2] == "I-" and previous == OUTSIDE for previous, tag in pairwise(tags)
+    )
+    return {"preset": "wikigold"} if opens_with_inside else {}
 
 
-def _holding(documents: Sequence[Document]) -> dict[str, Any]:
-    """Return a column for each layer of spans, unless a preset has the only one that there is.
+def _options_for(documents: Sequence[Document]) -> dict[str, Any]:
+    """Return options with a column per layer of spans, none if a preset has the only such layer.
 
-    A layer that labels nearly every word is a label a word, others are spelt as IOB2.
+    A layer that labels nearly every word gets one label per word, others are encoded as IOB2.
     """
     spans: dict[str, int] = {}
     for document in documents:
         for layer in document.layers:
-            if layer.spans and layer.name not in (*GIVEN, WORD, KEPT, ""):
+            if layer.spans and layer.name not in (*GIVEN_WORDS, WORD, KEPT, ""):
                 spans[layer.name] = spans.get(layer.name, 0) + len(layer.spans)
     if spans.keys() <= {*_TWEETS.layers}:
         return {}
-    words = sum(len(each[WORDS].spans) for each in documents if each.has(WORDS))
+    words = sum(len(document[WORDS].spans) for document in documents if document.has_layer(WORDS))
     schemes = {layer: "IOB2" for layer, count in spans.items() if 10 * count < 9 * words}
     return {"columns": (WORD, *spans), "schemes": schemes, "separator": "tab"}
 
@@ -293,12 +311,12 @@ def _holding(documents: Sequence[Document]) -> dict[str, Any]:
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".conll", ".iob", ".bio"),
     "-DOCSTART-\tO\n\nAda\tB-person\nmet\tO\nNew\tI-place\nYork\tI-place\n \tO\n.\tO\n\t\n"
     "Bob\tB-person\nran\tO\n\n-DOCSTART-\tO\n\nYes\tO\n",
     ColumnOptions,
-    suits=_suits,
-    holding=_holding,
+    sniff_options=_sniff_options,
+    holding=_options_for,
 )

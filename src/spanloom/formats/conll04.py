@@ -1,4 +1,4 @@
-"""CoNLL04: a sentence with entities, and relations between them (Roth and Yih, 2004).
+"""Read and write CoNLL04: sentences with entities, and relations between them (Roth and Yih, 2004).
 
 ::
 
@@ -7,28 +7,29 @@
     1   Byron   I-Peop  ['Live_In', 'Kill']    [4, 7]
     2   saw     O       ['N']                  [2]
 
-Columns are parted by tabs: number, word, entity in IOB2, and at the last word of an entity the
-relations from it, with the last word of the entity that each goes to; ``['N']`` and the word itself
-where there are none. (The spelling of Bekoulis et al., 2018.)
+Tabs separate the columns: number, word, entity in IOB2, and at the last word of an entity the
+labels of its relations, with the last word of each relation's other entity; ``['N']`` and the word
+itself where there are none. (The format of Bekoulis et al., 2018.)
 
-A document is what follows ``#doc``, as one sentence; layer ``entities`` has spans and relations. A
-tag that does not begin well is the word's attribute ``entities``. Blank lines are not kept.
+A document is the text after ``#doc``, as one sentence; layer ``entities`` has spans and relations.
+A tag that is not valid in IOB2 (``I-`` without ``B-``) is kept as the word's attribute
+``entities``. Blank lines are not kept.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
+from spanloom.annotation.tag_schemes import SCHEMES, Tagged
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._laid import Laid
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line, cells, lines
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, numbered, own
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._tagged import Placed, annotate, apart, is_tag, openings, respelt, written
-from spanloom.forms.tag_schemes import SCHEMES, Tagged
+from spanloom.formats._word_view import WordView
 
 LAYER = "entities"
 NONE = "N"  # the relation of a word that has none
@@ -42,26 +43,28 @@ _PARTING = re.compile(r"[\t\n]")
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
-    """Yield the documents; raises ``FormatError``: columns, numbers, tags, ends of relations."""
+    """Yield the documents; raises ``FormatError``: columns, numbers, tags, relations."""
     names = Names()
-    for block in _blocks(text, path):
-        making = names.making(block[0].text.removeprefix(_DOC))
+    for block in _split_documents(text, path):
+        builder = names.making(block[0].text.removeprefix(_DOC))
         for layer in (WORDS, SENTENCES, LAYER):
-            making.layer(layer)
+            builder.layer(layer)
         if block[1:]:
-            _read(making, block[1:], path)
-        yield making.done()
+            _add_sentence(builder, block[1:], path)
+        yield builder.build()
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
     """Return the rows; a document of several sentences is written as one."""
     return "".join(
-        line + "\n" for at, each in enumerate(documents, 1) for line in _written(each, numbered(at))
+        line + "\n"
+        for number, document in enumerate(documents, 1)
+        for line in _format_document(document, numbered(number))
     )
 
 
-def _blocks(text: str, path: str) -> Iterator[list[Line]]:
-    """Yield the lines of each document, the one of its name first."""
+def _split_documents(text: str, path: str) -> Iterator[list[Line]]:
+    """Yield the lines of each document, the first one with its name."""
     block: list[Line] = []
     for line in lines(text):
         if line.text.startswith(_DOC) and line.text != _DOC:
@@ -77,93 +80,111 @@ def _blocks(text: str, path: str) -> Iterator[list[Line]]:
         yield block
 
 
-def _read(making: Making, rows: list[Line], path: str) -> None:
+def _add_sentence(builder: DocumentBuilder, document_lines: list[Line], path: str) -> None:
     """Add words, entities and relations."""
-    every = [_checked(row, at, path) for at, row in enumerate(rows)]
-    making.sentence([each[1] for each in every])
-    tags = [each[2] for each in every]
-    ids = annotate(making, LAYER, _SCHEME, 0, tags)
+    parsed_rows = [_parse_row(line, word, path) for word, line in enumerate(document_lines)]
+    builder.sentence([row_cells[1] for row_cells in parsed_rows])
+    tags = [row_cells[2] for row_cells in parsed_rows]
+    ids = annotate(builder, LAYER, _SCHEME, 0, tags)
     ends = {end - 1: key for (_, end, _), key in zip(_SCHEME.decode(tags), ids, strict=True)}
-    for at, (row, each) in enumerate(zip(rows, every, strict=True)):
-        for label, head in _relations(each[3], each[4], at, row, path):
-            if at not in ends or head not in ends:
-                problem = f"expected a relation between last words of entities, got {at} to {head}"
-                raise FormatError(path, row.number, problem)
-            making.relation(LAYER, label, ends[at], ends[head])
+    for word, (line, row_cells) in enumerate(zip(document_lines, parsed_rows, strict=True)):
+        for label, tail in _parse_relations(row_cells[3], row_cells[4], word, line, path):
+            if word not in ends or tail not in ends:
+                problem = (
+                    f"expected a relation between last words of entities, got {word} to {tail}"
+                )
+                raise FormatError(path, line.number, problem)
+            builder.relation(LAYER, label, ends[word], ends[tail])
 
 
-def _checked(row: Line, at: int, path: str) -> list[str]:
-    """Return the cells of a row."""
-    found = cells(row, path, _COLUMNS)
-    if found[0] != str(at):
-        raise FormatError(path, row.number, f"expected the number {at}, got {found[0]!r:.60}")
-    if not found[1].strip():
-        raise FormatError(path, row.number, f"expected a word, got {found[1]!r:.60}")
-    if not is_tag(found[2], openings(_SCHEME)):
-        raise FormatError(path, row.number, f"expected O, B-… or I-…, got {found[2]!r:.60}")
-    return found
+def _parse_row(row: Line, number: int, path: str) -> list[str]:
+    """Return the cells of a row; raises ``FormatError``."""
+    row_cells = cells(row, path, _COLUMNS)
+    if row_cells[0] != str(number):
+        raise FormatError(
+            path, row.number, f"expected the number {number}, got {row_cells[0]!r:.60}"
+        )
+    if not row_cells[1].strip():
+        raise FormatError(path, row.number, f"expected a word, got {row_cells[1]!r:.60}")
+    if not is_tag(row_cells[2], openings(_SCHEME)):
+        raise FormatError(path, row.number, f"expected O, B-… or I-…, got {row_cells[2]!r:.60}")
+    return row_cells
 
 
-def _relations(labels: str, heads: str, at: int, row: Line, path: str) -> list[tuple[str, int]]:
-    """Return label and head of each relation from a word."""
+def _parse_relations(
+    labels: str, heads: str, word: int, row: Line, path: str
+) -> list[tuple[str, int]]:
+    """Return label and other word of each relation of a word; raises ``FormatError``."""
     if not _LABELS.fullmatch(labels) or not _HEADS.fullmatch(heads):
         problem = f"expected ['LABEL', …] and [NUMBER, …], got {labels!r:.60} and {heads!r:.60}"
         raise FormatError(path, row.number, problem)
-    said, to = labels[2:-2].split("', '"), [int(each) for each in heads[1:-1].split(", ")]
-    if said == [NONE] and to == [at]:
+    relation_labels = labels[2:-2].split("', '")
+    tails = [int(tail) for tail in heads[1:-1].split(", ")]
+    if relation_labels == [NONE] and tails == [word]:
         return []
-    if len(said) != len(to) or NONE in said:
-        problem = f"expected a head each, or ['{NONE}'] and [{at}]"
+    if len(relation_labels) != len(tails) or NONE in relation_labels:
+        problem = f"expected a head each, or ['{NONE}'] and [{word}]"
         raise FormatError(path, row.number, f"{problem}, got {labels!r:.60} and {heads!r:.60}")
-    return list(zip(said, to, strict=True))
+    return list(zip(relation_labels, tails, strict=True))
 
 
-def _written(document: Document, number: str) -> Iterator[str]:
+def _format_document(document: Document, number: str) -> Iterator[str]:
     """Yield the lines of a document."""
-    laid = Laid(document)
+    view = WordView(document)
     name = own(document)
     yield _DOC + (name if name and not set(name) & {"\n", "\r"} else number)
-    placed = _placed(laid)
-    said = {at: {a.label: a.value for a in each} for at, each in laid.values(WORDS).items()}
-    own_tags = [said.get(at, {}).get(LAYER) for at in range(len(laid.forms))]
-    tags = respelt(_SCHEME, placed, own_tags)
-    links = _links(document, placed)
-    for at, form in enumerate(laid.forms):
-        found = links.get(at, [(NONE, at)])
-        labels = ", ".join(f"'{label}'" for label, _ in found)
-        heads = ", ".join(str(head) for _, head in found)
-        yield f"{at}\t{written(form, _PARTING)}\t{tags[at]}\t[{labels}]\t[{heads}]"
+    entities = _entity_spans(view)
+    attributes = {
+        word: {a.label: a.value for a in word_attributes}
+        for word, word_attributes in view.values(WORDS).items()
+    }
+    own_tags = [attributes.get(word, {}).get(LAYER) for word in range(len(view.tokens))]
+    tags = respelt(_SCHEME, entities, own_tags)
+    links = _relations_by_word(document, entities)
+    for word, form in enumerate(view.tokens):
+        relations = links.get(word, [(NONE, word)])
+        labels = ", ".join(f"'{label}'" for label, _ in relations)
+        heads = ", ".join(str(head) for _, head in relations)
+        yield f"{word}\t{written(form, _PARTING)}\t{tags[word]}\t[{labels}]\t[{heads}]"
 
 
-def _placed(laid: Laid) -> list[Placed]:
-    """Return the entities that can be told, in words of the document."""
-    found = zip(laid.words.sentences, apart(laid, LAYER, _spells), strict=True)
-    return [(a + first, b + first, span) for (first, _), each in found for a, b, span in each]
+def _entity_spans(view: WordView) -> list[Placed]:
+    """Return the entities that can be written, in words of the document."""
+    sentences = zip(view.words.sentences, apart(view, LAYER, _is_writable), strict=True)
+    return [
+        (start + first, end + first, span)
+        for (first, _), entities in sentences
+        for start, end, span in entities
+    ]
 
 
-def _links(document: Document, placed: list[Placed]) -> dict[int, list[tuple[str, int]]]:
-    """Return label and head of the relations from each word that has any."""
-    last = {span.id: end - 1 for _, end, span in placed}
-    found: dict[int, list[tuple[str, int]]] = {}
-    for each in document[LAYER].relations if document.has(LAYER) else ():
-        named = _LABELS.fullmatch(f"['{each.label}']") and each.label != NONE
-        if named and each.head in last and each.tail in last:
-            found.setdefault(last[each.head], []).append((each.label, last[each.tail]))
-    return found
+def _relations_by_word(
+    document: Document, entities: list[Placed]
+) -> dict[int, list[tuple[str, int]]]:
+    """Return the relations of each word, as label and other word."""
+    last_words = {span.id: end - 1 for _, end, span in entities}
+    relations: dict[int, list[tuple[str, int]]] = {}
+    for relation in document[LAYER].relations if document.has_layer(LAYER) else ():
+        has_valid_label = _LABELS.fullmatch(f"['{relation.label}']") and relation.label != NONE
+        if has_valid_label and relation.head in last_words and relation.tail in last_words:
+            relations.setdefault(last_words[relation.head], []).append(
+                (relation.label, last_words[relation.tail])
+            )
+    return relations
 
 
-def _spells(span: Tagged) -> bool:
-    """Whether a tag can hold the label of a span."""
+def _is_writable(span: Tagged) -> bool:
+    """Tell whether a tag can hold the label of a span."""
     return bool(span[2]) and _PARTING.search(span[2]) is None
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count what is not there when it is read again."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the name of a document and the five columns of its first word."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the name of a document and the five columns of its first word."""
     row = rf"0\t[^\t\n]+\t(?:O|B-[^\t\n]+)\t{_LABELS.pattern}\t{_HEADS.pattern}"
     return re.match(rf"\s*{_DOC}[^\n]+\n{row}\s", head) is not None
 
@@ -171,8 +192,8 @@ def _looks(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".conll04", ".txt"),
     "#doc 7\n"
     "0\tAda\tB-Peop\t['N']\t[0]\n"

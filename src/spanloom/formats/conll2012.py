@@ -1,4 +1,4 @@
-r"""CoNLL-2012: everything OntoNotes says of a document, in columns.
+r"""Read and write CoNLL-2012: all annotations of an OntoNotes document, in columns.
 
 ::
 
@@ -10,7 +10,7 @@ r"""CoNLL-2012: everything OntoNotes says of a document, in columns.
 
 | column | document |
 |---|---|
-| 1, 2, 3 | name, part (in meta), number; what does not follow is an attribute ``column1``… |
+| 1, 2, 3 | name, part (in meta), number; a cell that differs is an attribute ``column1``… |
 | 4, 5 | words, layer ``xpos`` |
 | 6, 11 | layers ``constituency``, outermost first on the same words, and ``entities`` |
 | 7, 8, 9 | attributes of the word: ``lemma``, ``frameset``, ``sense`` |
@@ -18,15 +18,17 @@ r"""CoNLL-2012: everything OntoNotes says of a document, in columns.
 | 12 to the last but one | layer ``srl`` (``_propositions``), predicates labelled ``fly.01`` |
 | the last | layer ``coreference`` (``_clusters``) |
 
-A column of arguments belongs to the frameset of its number; where these are not as many, to the
-word with which its V begins. A tab or blanks part the cells; how many blanks there are, or whether
-``(PERSON)`` had its star, is not kept. (Pradhan et al., 2012)
+The n-th column of arguments belongs to the n-th frameset; if their numbers differ, to the word at
+which its V begins. A tab or blanks separate the cells; the number of blanks, and whether
+``(PERSON)`` had its star, are not kept. (Pradhan et al., 2012)
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from spanloom.annotation.props import Argument, Proposition, PropsError, arguments, column
+from spanloom.annotation.speakers import SPEAKER
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
@@ -48,45 +50,43 @@ from spanloom.formats._conll_documents import (
     separator_of,
     spelt,
 )
-from spanloom.formats._laid import Laid
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, own
 from spanloom.formats._propositions import LAYER as SRL
 from spanloom.formats._propositions import VERB, annotate, propositions
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._word_labels import XPOS, label, labels
-from spanloom.forms.props import Argument, Proposition, PropsError, arguments, column
-from spanloom.forms.voices import SPEAKER
+from spanloom.formats._word_view import WordView
 
 ENTITIES = "entities"
 LEMMA, FRAMESET, SENSE = "lemma", "frameset", "sense"
 NOTHING = "-"
 
 _COLUMNS = "document, part, number, word, tag, parse, lemma, frameset, sense, speaker, entities"
-_WORD, _POS, _PARSE, _LEMMA, _FRAMESET, _SENSE, _SPEAKER, _NAMED, _FIRST = range(3, 12)
+_WORD, _POS, _PARSE, _LEMMA, _FRAMESET, _SENSE, _SPEAKER, _ENTITY, _FIRST = range(3, 12)
 _VALUES = {LEMMA: _LEMMA, FRAMESET: _FRAMESET, SENSE: _SENSE, SPEAKER: _SPEAKER}
-_PLACES = {"column1": 0, "column2": 1, "column3": 2}
+_POSITIONS = {"column1": 0, "column2": 1, "column3": 2}
 
-_ALONE = re.compile(r"(\([^\s()*]+)(\*?)\)")
+_CLOSED_BRACKET = re.compile(r"(\([^\s()*]+)(\*?)\)")
 _BRACKET = re.compile(r"[^\s()*]+")
 _SENSE_ID = re.compile(r"(\S+)\.([^\s.]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The rows of a sentence, which have as many cells each, and their lines."""
+    """The rows of a sentence, which have equally many cells, and their lines."""
 
     lines: Sequence[Line]
     rows: Sequence[Sequence[str]]
     path: str
 
-    def cells(self, at: int) -> list[str]:
+    def cells(self, index: int) -> list[str]:
         """Return a column."""
-        return [row[at] for row in self.rows]
+        return [row[index] for row in self.rows]
 
     def brackets(self, cells: Sequence[str]) -> tuple[Argument, ...]:
-        """Return what a column brackets; raises ``FormatError``."""
+        """Return the bracketed spans of a column; raises ``FormatError``."""
         try:
             return arguments(cells)
         except PropsError as error:
@@ -95,42 +95,44 @@ class _Block:
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
-    """Yield the documents, a part one; raises ``FormatError``: path, line, what was expected."""
+    """Yield one document per part; raises ``FormatError``: path, line, what was expected."""
     names, separator = Names(), separator_of(text)
     for number, section in enumerate(sections(text, path), 1):
         if section.part is None:
             problem = "expected #begin document (NAME); part 000, got no part"
             raise FormatError(path, section.line, problem)
-        making = section.making(names, number)
+        builder = section.making(names, number)
         if separator == BLANK:
-            making.meta.append((SEPARATOR, BLANK_NAME))
+            builder.meta.append((SEPARATOR, BLANK_NAME))
         for layer in (WORDS, SENTENCES, ENTITIES, SRL):
-            making.layer(layer)
-        blocks = [_block(each, separator, path) for each in section.sentences]
+            builder.layer(layer)
+        blocks = [
+            _parse_block(sentence_lines, separator, path) for sentence_lines in section.sentences
+        ]
         for block in blocks:
-            _read(making, block, section, separator)
+            _add_sentence(builder, block, section, separator)
         marks = [cell for block in blocks for cell in block.cells(-1)]
-        lines = [line.number for each in section.sentences for line in each]
-        _clusters.annotate(making, marks, lines, _style(separator), path)
-        yield making.done()
+        lines = [line.number for sentence_lines in section.sentences for line in sentence_lines]
+        _clusters.annotate(builder, marks, lines, _style(separator), path)
+        yield builder.build()
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return the rows; what would be cut into two cells (a blank in a word) is written ``_``."""
-    pieces: list[str] = []
-    for each in documents:
-        separator = BLANK if dict(each.meta).get(SEPARATOR) == BLANK_NAME else TAB
-        pieces += _Columns(each, Laid(each), separator).lines()
-    return "".join(line + "\n" for line in pieces)
+    """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
+    lines: list[str] = []
+    for document in documents:
+        separator = BLANK if dict(document.meta).get(SEPARATOR) == BLANK_NAME else TAB
+        lines += _DocumentRows(document, WordView(document), separator).lines()
+    return "".join(line + "\n" for line in lines)
 
 
 def _style(separator: str) -> _clusters.Style:
-    """Return how clusters are spelt."""
+    """Return how clusters are written."""
     return _clusters.Style(0, lambda cell: bool(cell.strip()) and fits(cell, separator))
 
 
-def _block(lines: Sequence[Line], separator: str, path: str) -> _Block:
-    """Return the cells of a sentence."""
+def _parse_block(lines: Sequence[Line], separator: str, path: str) -> _Block:
+    """Return the cells of a sentence; raises ``FormatError`` for rows of different widths."""
     rows: list[list[str]] = []
     for line in lines:
         cells = cut(line, separator)
@@ -140,197 +142,227 @@ def _block(lines: Sequence[Line], separator: str, path: str) -> _Block:
             expected = "as in the first row" if rows else f"or more ({names})"
             problem = f"expected {width} columns {expected}, got {len(cells)}"
             raise FormatError(path, line.number, problem)
-        for at, cell in enumerate(cells):
-            if not cell.strip() or (at in (_LEMMA, _FRAMESET) and cell.split() != [cell]):
-                problem = f"expected a value without blanks in column {at + 1}, got {cell!r:.60}"
+        for index, cell in enumerate(cells):
+            if not cell.strip() or (index in (_LEMMA, _FRAMESET) and cell.split() != [cell]):
+                problem = f"expected a value without blanks in column {index + 1}, got {cell!r:.60}"
                 raise FormatError(path, line.number, problem)
         rows.append(cells)
     return _Block(lines, rows, path)
 
 
-def _read(making: Making, block: _Block, section: Section, separator: str) -> None:
-    """Add a sentence and all that its rows say but coreference."""
-    words = making.sentence(block.cells(_WORD))
-    label(making, XPOS, words.start, block.cells(_POS), NOTHING)
+def _add_sentence(
+    builder: DocumentBuilder, block: _Block, section: Section, separator: str
+) -> None:
+    """Add a sentence and all its annotations but coreference."""
+    words = builder.sentence(block.cells(_WORD))
+    label(builder, XPOS, words.start, block.cells(_POS), NOTHING)
     for start, end, name in block.brackets(block.cells(_PARSE)):
-        making.over(_constituents.LAYER, name, words.start + start, words.start + end)
-    named = [_ALONE.sub(r"\1*)", cell) for cell in block.cells(_NAMED)]
-    for start, end, name in block.brackets(named):
-        making.over(ENTITIES, name, words.start + start, words.start + end)
-    annotate(making, words.start, _props(block), plain=False)
-    _say(making, words, block, section, separator)
+        builder.add_word_span(_constituents.LAYER, name, words.start + start, words.start + end)
+    entity_cells = [_CLOSED_BRACKET.sub(r"\1*)", cell) for cell in block.cells(_ENTITY)]
+    for start, end, name in block.brackets(entity_cells):
+        builder.add_word_span(ENTITIES, name, words.start + start, words.start + end)
+    annotate(builder, words.start, _propositions_of(block), plain_labels=False)
+    _add_attributes(builder, words, block, section, separator)
 
 
-def _say(making: Making, words: range, block: _Block, section: Section, separator: str) -> None:
-    """Add what rows say as attributes."""
+def _add_attributes(
+    builder: DocumentBuilder, words: range, block: _Block, section: Section, separator: str
+) -> None:
+    """Add the cells that are stored as attributes."""
     speakers = {*block.cells(_SPEAKER)}
-    spoken = {SPEAKER: _SPEAKER} if len(speakers) == 1 else {}
-    if spoken and speakers != {NOTHING}:
-        making.attribute(SENTENCES, SPEAKER, making.sentences[-1], *speakers)
+    sentence_values = {SPEAKER: _SPEAKER} if len(speakers) == 1 else {}
+    if sentence_values and speakers != {NOTHING}:
+        builder.attribute(SENTENCES, SPEAKER, builder.sentences[-1], *speakers)
     for number, (word, row) in enumerate(zip(words, block.rows, strict=True)):
-        told = _told(section.name, section.part or "0", number, separator)
-        for at, (cell, usual) in enumerate(zip(row, told, strict=False)):
+        expected = _position_cells(section.name, section.part or "0", number, separator)
+        for index, (cell, usual) in enumerate(zip(row, expected, strict=False)):
             if cell != usual:
-                making.attribute(WORDS, f"column{at + 1}", making.words[word], cell)
-        for name, at in _VALUES.items():
-            if name not in spoken and row[at] != NOTHING:
-                making.attribute(WORDS, name, making.words[word], row[at])
+                builder.attribute(WORDS, f"column{index + 1}", builder.words[word], cell)
+        for name, index in _VALUES.items():
+            if name not in sentence_values and row[index] != NOTHING:
+                builder.attribute(WORDS, name, builder.words[word], row[index])
 
 
-def _told(name: str, number_of_part: str, number: int, separator: str) -> list[str]:
-    """Return the cells that say where a word stands."""
-    return [document_cell(name, separator), str(int(number_of_part)), str(number)]
+def _position_cells(name: str, number_of_part: str, word_number: int, separator: str) -> list[str]:
+    """Return the cells that give the position of a word."""
+    return [document_cell(name, separator), str(int(number_of_part)), str(word_number)]
 
 
-def _props(block: _Block) -> list[Proposition]:
-    """Return the propositions of a sentence."""
+def _propositions_of(block: _Block) -> list[Proposition]:
+    """Return the propositions of a sentence; raises ``FormatError`` if no predicates fit."""
     width = len(block.rows[0])
-    every = [block.brackets(block.cells(at)) for at in range(_FIRST, width - 1)]
-    places = [at for at, cell in enumerate(block.cells(_FRAMESET)) if cell != NOTHING]
-    if len(places) != len(every):
-        places = _verbs(every)
-    if -1 in places or sorted({*places}) != places:
+    columns = [block.brackets(block.cells(index)) for index in range(_FIRST, width - 1)]
+    predicates = [index for index, cell in enumerate(block.cells(_FRAMESET)) if cell != NOTHING]
+    if len(predicates) != len(columns):
+        predicates = _verb_starts(columns)
+    if -1 in predicates or sorted({*predicates}) != predicates:
         problem = "expected as many framesets as columns of arguments, or in each of those a V"
-        problem = f"{problem}, one behind another, got {len(every)} columns"
+        problem = f"{problem}, one behind another, got {len(columns)} columns"
         raise FormatError(block.path, block.lines[0].number, problem)
-    senses = [_sense(block.rows[at][_LEMMA], block.rows[at][_FRAMESET]) for at in places]
-    return [Proposition(*each) for each in zip(places, senses, every, strict=True)]
+    senses = [
+        _predicate_label(block.rows[index][_LEMMA], block.rows[index][_FRAMESET])
+        for index in predicates
+    ]
+    return [Proposition(*parts) for parts in zip(predicates, senses, columns, strict=True)]
 
 
-def _verbs(columns: Iterable[Iterable[Argument]]) -> list[int]:
-    """Return with which word the first V of each column begins, -1 where there is none."""
-    return [next((a.start for a in each if a.label == VERB), -1) for each in columns]
+def _verb_starts(argument_columns: Iterable[Iterable[Argument]]) -> list[int]:
+    """Return the word at which the first V of each column begins, -1 where there is none."""
+    return [
+        next((a.start for a in argument_column if a.label == VERB), -1)
+        for argument_column in argument_columns
+    ]
 
 
-def _sense(lemma: str, frameset: str) -> str:
-    """Return what a predicate is labelled."""
+def _predicate_label(lemma: str, frameset: str) -> str:
+    """Return the label of a predicate."""
     if frameset != NOTHING:
         return f"{lemma}.{frameset}"
     return lemma if lemma != NOTHING else VERB
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """What a document says, column by column, and of its sentences one by one."""
+class _DocumentRows:
+    """The rows of a document, built column by column and sentence by sentence."""
 
     document: Document
-    laid: Laid
+    view: WordView
     separator: str
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the document."""
-        laid = self.laid
-        tags = labels(laid, XPOS, lambda each: spelt(each, self.separator) == each, NOTHING)
-        brackets = _bracketed(laid, _constituents.LAYER), _bracketed(laid, ENTITIES)
-        props = propositions(laid), propositions(laid, usual=True)
-        marks = _clusters.cells(laid, _style(self.separator))
-        words, about = laid.values(WORDS), laid.values(SENTENCES)
-        yield header(self.document, parted=True)
-        for number, (first, end) in enumerate(laid.words.sentences):
-            spoken = {a.label: a.value for a in about.get(number, ()) if a.label == SPEAKER}
+        view = self.view
+        tags = labels(view, XPOS, lambda tag: spelt(tag, self.separator) == tag, NOTHING)
+        brackets = _nested_spans(view, _constituents.LAYER), _nested_spans(view, ENTITIES)
+        props_by_sentence = propositions(view), propositions(view, standard_only=True)
+        cluster_cells = _clusters.cells(view, _style(self.separator))
+        attributes, sentence_attributes = view.values(WORDS), view.values(SENTENCES)
+        yield header(self.document, with_part=True)
+        for number, (first, end) in enumerate(view.words.sentences):
+            speaker = {
+                a.label: a.value for a in sentence_attributes.get(number, ()) if a.label == SPEAKER
+            }
             rows = [
-                self._row(word - first, spoken, words.get(word, ())) for word in range(first, end)
+                self._attribute_cells(word - first, speaker, attributes.get(word, ()))
+                for word in range(first, end)
             ]
-            _fill(rows, _WORD, [spelt(form, self.separator) for form in laid.forms[first:end]])
-            _fill(rows, _POS, tags[number])
-            _fill(rows, _PARSE, column(brackets[0][number], end - first))
+            _fill_column(
+                rows, _WORD, [spelt(form, self.separator) for form in view.tokens[first:end]]
+            )
+            _fill_column(rows, _POS, tags[number])
+            _fill_column(rows, _PARSE, column(brackets[0][number], end - first))
             names = column(brackets[1][number], end - first)
-            _fill(rows, _NAMED, [_ALONE.sub(r"\1)", cell) for cell in names])
-            for each in _predicated(rows, props[0][number], props[1][number]):
-                for row, cell in zip(rows, column(each.arguments, end - first), strict=True):
+            _fill_column(rows, _ENTITY, [_CLOSED_BRACKET.sub(r"\1)", cell) for cell in names])
+            for proposition in _fill_predicates(
+                rows, props_by_sentence[0][number], props_by_sentence[1][number]
+            ):
+                for row, cell in zip(rows, column(proposition.arguments, end - first), strict=True):
                     row.append(cell)
-            for row, mark in zip(rows, marks[first:end], strict=True):
-                yield self.separator.join([*row, mark])
+            for row, cluster_cell in zip(rows, cluster_cells[first:end], strict=True):
+                yield self.separator.join([*row, cluster_cell])
             yield ""
         yield "#end document"
 
-    def _row(
-        self, place: int, spoken: Mapping[str, str | None], said: Iterable[Attribute]
+    def _attribute_cells(
+        self, number: int, speaker: Mapping[str, str | None], attributes: Iterable[Attribute]
     ) -> list[str]:
-        """Return the row of a word: what attributes say, other cells still silent."""
-        values = {**spoken, **{each.label: each.value for each in said}}
-        told = _told(own(self.document), part(self.document), place, self.separator)
-        row = [*told, *[NOTHING] * (_FIRST - len(told))]
-        for name, at in {**_PLACES, **_VALUES}.items():
+        """Return the row of a word with the cells that attributes hold; others are ``-``."""
+        values = {**speaker, **{a.label: a.value for a in attributes}}
+        position = _position_cells(own(self.document), part(self.document), number, self.separator)
+        row = [*position, *[NOTHING] * (_FIRST - len(position))]
+        for name, index in {**_POSITIONS, **_VALUES}.items():
             value = values.get(name) or ""
-            fine = spelt(value, self.separator) == value and (at or not value.startswith("#"))
-            if fine and (at not in (_LEMMA, _FRAMESET) or value.split() == [value]):
-                row[at] = value
+            is_valid = spelt(value, self.separator) == value and (
+                index or not value.startswith("#")
+            )
+            if is_valid and (index not in (_LEMMA, _FRAMESET) or value.split() == [value]):
+                row[index] = value
         return row
 
 
-def _fill(rows: Sequence[list[str]], at: int, cells: Sequence[str]) -> None:
-    """Put a column into the rows."""
+def _fill_column(rows: Sequence[list[str]], index: int, cells: Sequence[str]) -> None:
+    """Fill one column of the rows."""
     for row, cell in zip(rows, cells, strict=True):
-        row[at] = cell
+        row[index] = cell
 
 
-def _bracketed(laid: Laid, layer: str) -> list[list[Argument]]:
+def _nested_spans(view: WordView, layer: str) -> list[list[Argument]]:
     """Return the spans of a layer that brackets can hold, by sentence: those that nest."""
-    found: list[list[Argument]] = []
-    for spans in laid.by_sentence(layer)[0]:
-        kept: list[Argument] = []
+    spans_by_sentence: list[list[Argument]] = []
+    for spans in view.by_sentence(layer)[0]:
+        nested: list[Argument] = []
         ends: list[int] = []
-        for start, end, span in sorted(spans, key=lambda each: (each[0], -each[1])):
+        for start, end, span in sorted(spans, key=lambda span: (span[0], -span[1])):
             while ends and ends[-1] <= start:
                 ends.pop()
             if _BRACKET.fullmatch(span.label) and (not ends or end <= ends[-1]):
                 ends.append(end)
-                kept.append(Argument(start, end, span.label))
-        found.append(kept)
-    return found
+                nested.append(Argument(start, end, span.label))
+        spans_by_sentence.append(nested)
+    return spans_by_sentence
 
 
-def _predicated(
+def _fill_predicates(
     rows: Sequence[list[str]], props: Sequence[Proposition], usual: Sequence[Proposition]
 ) -> Sequence[Proposition]:
-    """Put lemmas and framesets into the rows of predicates; return what has a column each.
+    """Fill in lemmas and framesets of predicates; return the propositions that get a column each.
 
-    Where not all predicates have framesets, or others do, each column has to say whose it is: by a
-    V that begins with that word.
+    If not exactly the predicates have framesets, each column must have a V that begins at the
+    predicate.
     """
-    names, words = _names(rows, props), [each.word for each in props]
-    if _framed(names) != words:
-        if _verbs(each.arguments for each in props) != words:
-            props, names, words = usual, _names(rows, usual), [each.word for each in usual]
-        if len(_framed(names)) == len(words) and _framed(names) != words:
-            names = [(a, b if at in words else NOTHING) for at, (a, b) in enumerate(names)]
+    names, words = _lemmas_and_framesets(rows, props), [proposition.word for proposition in props]
+    if _words_with_frameset(names) != words:
+        if _verb_starts(proposition.arguments for proposition in props) != words:
+            props, names, words = (
+                usual,
+                _lemmas_and_framesets(rows, usual),
+                [proposition.word for proposition in usual],
+            )
+        if len(_words_with_frameset(names)) == len(words) and _words_with_frameset(names) != words:
+            names = [
+                (lemma, frameset if index in words else NOTHING)
+                for index, (lemma, frameset) in enumerate(names)
+            ]
     for row, (lemma, frameset) in zip(rows, names, strict=True):
         row[_LEMMA], row[_FRAMESET] = lemma, frameset
     return props
 
 
-def _framed(names: Sequence[tuple[str, str]]) -> list[int]:
-    """Return which words have a frameset."""
-    return [at for at, (_, frameset) in enumerate(names) if frameset != NOTHING]
+def _words_with_frameset(names: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the words that have a frameset."""
+    return [word for word, (_, frameset) in enumerate(names) if frameset != NOTHING]
 
 
-def _names(rows: Sequence[Sequence[str]], props: Iterable[Proposition]) -> list[tuple[str, str]]:
-    """Return lemmas and framesets of words, of predicates those that make their labels."""
+def _lemmas_and_framesets(
+    rows: Sequence[Sequence[str]], props: Iterable[Proposition]
+) -> list[tuple[str, str]]:
+    """Return lemma and frameset of each word; those of predicates make up their labels."""
     names = [(row[_LEMMA], row[_FRAMESET]) for row in rows]
-    for each in props:
-        if _sense(*names[each.word]) != each.sense:
-            found = _SENSE_ID.fullmatch(each.sense)
-            names[each.word] = (found[1], found[2]) if found else (each.sense, NOTHING)
+    for proposition in props:
+        if _predicate_label(*names[proposition.word]) != proposition.sense:
+            label_match = _SENSE_ID.fullmatch(proposition.sense)
+            names[proposition.word] = (
+                (label_match[1], label_match[2]) if label_match else (proposition.sense, NOTHING)
+            )
     return names
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count what is not there when it is read again."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the line that begins a document and a first row with a parse."""
-    begun = opening(head)
-    return begun is not None and len(begun) > _FIRST and "*" in begun[_PARSE]
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the line that begins a document and a first row with a parse."""
+    first_row = opening(head)
+    return first_row is not None and len(first_row) > _FIRST and "*" in first_row[_PARSE]
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".gold_conll", ".conll"),
     "#begin document (nw/a/01); part 000\n"
     "nw/a/01 0 0 He PRP (TOP(S(NP*) - - - Ada * (ARG0*) (ARG0*) (0)\n"

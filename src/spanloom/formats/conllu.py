@@ -1,18 +1,18 @@
-"""CoNLL-U, Universal Dependencies' files, with GUM's and CorefUD's entities in MISC.
+"""Read and write CoNLL-U, the files of Universal Dependencies, with GUM's and CorefUD's entities.
 
 | file | document |
 |---|---|
-| ``# newdoc`` | a document; in a file without any each sentence is one |
+| ``# newdoc`` | a document; in a file without any, each sentence is a document |
 | words, ``SpaceAfter=No``, ``# text`` | text, layers ``words`` and ``sentences`` |
-| comments | attributes of the sentence, in order; ``text`` without a value where it is the text |
-| ``2-3`` | layer ``tokens``: ``form`` where it is not what its words make, cells as attributes |
+| comments | attributes of the sentence, in order; ``text`` has no value if it equals the text |
+| ``2-3`` | layer ``tokens``: ``form`` if it is not its joined words, cells as attributes |
 | LEMMA, FEATS, MISC | attributes of the word |
-| UPOS, XPOS | layers ``upos``, ``xpos``: a span a word |
-| HEAD, DEPREL | layer ``dependency``: relations from head to dependent, a root's to itself |
-| DEPS, ``8.1`` | layer ``enhanced``: the same; an empty node is a span of no width |
+| UPOS, XPOS | layers ``upos``, ``xpos``: one span per word |
+| HEAD, DEPREL | layer ``dependency``: relations from head to dependent; a root's goes to itself |
+| DEPS, ``8.1`` | layer ``enhanced``: the same; an empty node is a span of width 0 |
 | ``Entity``, ``Bridge``, ``SplitAnte`` | ``entities``, ``coreference``, ``named`` (``_mentions``) |
 
-A column that says ``_`` throughout a document makes no layer. See
+A column that is ``_`` throughout a document makes no layer. See
 https://universaldependencies.org/format.html.
 """
 
@@ -24,18 +24,18 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._contractions import contracted
-from spanloom.formats._laid import Laid
+from spanloom.formats._conllu import COLUMNS, Part, lay, parts
+from spanloom.formats._conllu_layers import add, annotated
+from spanloom.formats._conllu_rows import blocks, mark
 from spanloom.formats._mentions import Reader, header
 from spanloom.formats._mentions_rows import tell
-from spanloom.formats._regained import missing
-from spanloom.formats._universal import COLUMNS, Part, lay, parts
-from spanloom.formats._universal_layers import add, annotated
-from spanloom.formats._universal_rows import blocks, mark
+from spanloom.formats._multiword_tokens import contracted
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
 
 
 class Columns(Options):
-    """What is read, and how it is written."""
+    """Options: what is read, and how it is written."""
 
     entities: bool = Field(
         default=True,
@@ -53,56 +53,62 @@ class Columns(Options):
 
 def loads(text: str, *, path: str = "<string>", options: Columns = Columns()) -> Iterator[Document]:
     """Yield the documents of a file; raises ``FormatError`` with the line."""
-    fields: str | None = None
+    entity_fields: str | None = None
     for part in parts(text, path, COLUMNS):
-        fields = header(part, fields) if options.entities else None
-        yield _document(part, fields, path)
+        entity_fields = header(part, entity_fields) if options.entities else None
+        yield _document(part, entity_fields, path)
 
 
 def dumps(documents: Iterable[Document], *, options: Columns = Columns()) -> str:
-    """Return the file; what no cell holds is left out."""
-    every = []
-    before: str | None = None
+    """Return the file; annotations that no cell can hold are left out."""
+    written = []
+    entity_fields: str | None = None
     for document in documents:
-        laid = Laid(contracted(document) if options.contractions else document)
-        made = blocks(laid)
-        before = tell(laid, made, before) if options.entities else None
-        every.append((document, made))
-    mark(every, options.complete)
-    sentences = (block for _, made in every for block in made)
+        view = WordView(contracted(document) if options.contractions else document)
+        sentence_blocks = blocks(view)
+        entity_fields = tell(view, sentence_blocks, entity_fields) if options.entities else None
+        written.append((document, sentence_blocks))
+    mark(written, options.complete)
+    sentences = (block for _, sentence_blocks in written for block in sentence_blocks)
     return "".join("\n".join(block.lines(0)) + "\n\n" for block in sentences)
 
 
-def _document(part: Part, fields: str | None, path: str) -> Document:
-    """Return one document; ``fields`` are those of its mentions, if they are read."""
-    making = part.making
-    columns = annotated(part)
-    reader = Reader(making, fields.split("-"), path) if fields else None
+def _document(part: Part, entity_fields: str | None, path: str) -> Document:
+    """Return one document.
+
+    ``entity_fields`` are the fields of mentions that ``global.Entity`` lists, None if mentions are
+    not read.
+    """
+    builder = part.builder
+    annotated_columns = annotated(part)
+    reader = Reader(builder, entity_fields.split("-"), path) if entity_fields else None
     for sentence in part.sentences:
-        lay(making, sentence)
-        told = reader.sentence(sentence) if reader else {}
-        add(making, sentence, columns, told, path)
-    return making.done()
+        lay(builder, sentence)
+        mention_items = reader.sentence(sentence) if reader else {}
+        add(builder, sentence, annotated_columns, mention_items, path)
+    return builder.build()
 
 
-def _lost(document: Document, options: Columns) -> Losses:
-    """Count what is not there when the file is read again."""
-    return missing(document, loads(dumps([document], options=options), options=options))
+def _count_lost(document: Document, options: Columns) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the first row: ten columns, the first one an id, the seventh a head."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the first row: ten columns, the first an id, the seventh a head."""
     for line in head.split("\n"):
         if line.strip() and not line.startswith("#"):
-            found = line.rstrip("\r").split("\t")
-            said = re.fullmatch(r"1(?:-[0-9]+)?|0\.1", found[0]) and "" not in found
+            cells = line.rstrip("\r").split("\t")
+            is_first_word = re.fullmatch(r"1(?:-[0-9]+)?|0\.1", cells[0]) and "" not in cells
             return (
-                bool(said) and len(found) == 10 and re.fullmatch(r"[0-9]+|_", found[6]) is not None
+                bool(is_first_word)
+                and len(cells) == 10
+                and re.fullmatch(r"[0-9]+|_", cells[6]) is not None
             )
     return False
 
 
-_SAMPLE = """\
+_EXAMPLE = """\
 # newdoc id = sample
 # global.Entity = GRP-etype-infstat-salience-centering-minspan-link-identity
 # sent_id = sample-1
@@ -129,4 +135,4 @@ _SAMPLE = """\
 
 """
 
-KIND = Format(loads, dumps, _lost, _looks, (".conllu",), _SAMPLE, Columns)
+KIND = Format(loads, dumps, _count_lost, _sniff, (".conllu",), _EXAMPLE, Columns)

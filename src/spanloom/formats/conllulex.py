@@ -1,13 +1,13 @@
-"""CoNLL-U-Lex, STREUSLE's files: CoNLL-U and nine columns of lexical semantics.
+"""Read and write CoNLL-U-Lex, the files of STREUSLE: CoNLL-U and nine lexical columns.
 
 | column | document |
 |---|---|
-| the first ten, comments | as ``conllu`` has them; entities in MISC stay there |
+| the first ten, comments | as in ``conllu``; entities in MISC stay there |
 | SMWE, WMWE (``2:1``) | layer ``mwe``: strong and weak multiword expressions |
-| SS, SS2 | layer ``supersenses``; ``ss2`` of a word where it is none that follows from SS |
+| SS, SS2 | layer ``supersenses``; ``ss2`` of a word if it does not follow from SS |
 | LEXCAT | attribute ``lexcat`` of an expression's first word |
-| LEXLEMMA, WCAT, WLEMMA | attributes of that word, lemmas where they are not those of the words |
-| LEXTAG | follows from the others (``forms.expressions``); where it does not, an attribute |
+| LEXLEMMA, WCAT, WLEMMA | attributes of that word, lemmas if they are not those of the words |
+| LEXTAG | inferred from the others (``annotation.multiword_expressions``), else an attribute |
 
 See https://github.com/nert-nlp/streusle/blob/master/CONLLULEX.md and Schneider and Smith (2015).
 """
@@ -17,19 +17,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from spanloom.annotation.multiword_expressions import (
+    ExpressionError,
+    Expressions,
+    Group,
+    Lexical,
+    tags,
+)
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Attribute, Document
 from spanloom.errors import FormatError
-from spanloom.formats import _universal as universal
+from spanloom.formats import _conllu as universal
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._laid import Laid
-from spanloom.formats._lexical import Lexicon
-from spanloom.formats._lexical import add as add_expressions
-from spanloom.formats._regained import missing
-from spanloom.formats._universal import LEMMA, NONE, Part, Row, Sentence, lay, parts
-from spanloom.formats._universal_layers import add, annotated
-from spanloom.formats._universal_rows import Block, blocks, fits, mark
-from spanloom.forms.expressions import ExpressionError, Expressions, Group, Lexical, tags
+from spanloom.formats._conllu import LEMMA, NONE, Part, Row, Sentence, lay, parts
+from spanloom.formats._conllu_layers import add, annotated
+from spanloom.formats._conllu_rows import Block, blocks, fits, mark
+from spanloom.formats._mwe_layers import Lexicon
+from spanloom.formats._mwe_layers import add as add_expressions
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
 
 _LEXICAL = ("SMWE", "LEXCAT", "LEXLEMMA", "SS", "SS2", "WMWE", "WCAT", "WLEMMA", "LEXTAG")
 _COLUMNS = (*universal.COLUMNS, *_LEXICAL)
@@ -38,7 +44,7 @@ _MEMBER = re.compile(r"([1-9][0-9]{0,8}):([1-9][0-9]{0,8})")
 _ATTRIBUTES = {_LEXLEMMA: "lexlemma", _SS2: "ss2", _WCAT: "wcat", _WLEMMA: "wlemma"}
 _ATTRIBUTES |= {_LEXTAG: "lextag"}
 
-Cells = dict[int, list[str]]  # one for each word, by column
+Cells = dict[int, list[str]]  # by column, a cell per word
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -48,180 +54,186 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return the file; what no cell holds is left out."""
-    every = []
+    """Return the file; annotations that no cell can hold are left out."""
+    written = []
     for document in documents:
-        laid = Laid(document)
-        made = blocks(laid)
-        _tell(laid, made)
-        every.append((document, made))
-    mark(every, complete=False)
-    sentences = (block for _, made in every for block in made)
+        view = WordView(document)
+        sentence_blocks = blocks(view)
+        _add_cells(view, sentence_blocks)
+        written.append((document, sentence_blocks))
+    mark(written, add_missing=False)
+    sentences = (block for _, sentence_blocks in written for block in sentence_blocks)
     return "".join("\n".join(block.lines(len(_LEXICAL))) + "\n\n" for block in sentences)
 
 
 def _document(part: Part, path: str) -> Document:
-    """Return one document."""
-    making = part.making
-    columns = annotated(part)
+    """Return one document; raises ``FormatError``."""
+    builder = part.builder
+    annotated_columns = annotated(part)
     for sentence in part.sentences:
-        first = lay(making, sentence).start
-        add(making, sentence, columns, {}, path)
-        said = _Reader(sentence, path).expressions()
-        add_expressions(making, first, said)
-        follow = _cells(said, [row.cells[LEMMA] for row in sentence.words], {})
+        first = lay(builder, sentence).start
+        add(builder, sentence, annotated_columns, {}, path)
+        expressions = _ExpressionReader(sentence, path).expressions()
+        add_expressions(builder, first, expressions)
+        inferred = _lexical_cells(expressions, [row.cells[LEMMA] for row in sentence.words], {})
         for number, row in enumerate(sentence.words):
             for column, name in _ATTRIBUTES.items():
                 cell = row.cells[column]
-                if cell != follow[column][number]:
+                if cell != inferred[column][number]:
                     value = None if cell == NONE else cell
-                    making.attribute(WORDS, name, making.words[first + number], value)
-    return making.done()
+                    builder.attribute(WORDS, name, builder.words[first + number], value)
+    return builder.build()
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ExpressionReader:
     """Reads the expressions of a sentence."""
 
     sentence: Sentence
     path: str
 
     def expressions(self) -> Expressions:
-        """Return them; raises ``FormatError``: members that do not count, cells out of place."""
+        """Return the expressions; raises ``FormatError``: bad member numbers, misplaced cells."""
         words = self.sentence.words
-        for row in (*(row for *_, row in self.sentence.tokens), *self._empty):
-            self._expect(row, range(_SMWE, _LEXTAG + 1))
-        strong, weak = self._groups(_SMWE), self._groups(_WMWE)
-        inside = {word for group in strong for word in group}
-        alone = [(word,) for word in range(len(words)) if word not in inside]
+        for row in (*(row for *_, row in self.sentence.tokens), *self._empty_rows):
+            self._require_empty(row, range(_SMWE, _LEXTAG + 1))
+        strong_groups, weak_groups = self._expression_groups(_SMWE), self._expression_groups(_WMWE)
+        strong_words = {word for group in strong_groups for word in group}
+        single_words = [(word,) for word in range(len(words)) if word not in strong_words]
         lexical = []
-        for group in sorted((*strong, *alone)):
+        for group in sorted((*strong_groups, *single_words)):
             for word in group[1:]:
-                self._expect(words[word], (_LEXCAT, _LEXLEMMA, _SS, _SS2))
+                self._require_empty(words[word], (_LEXCAT, _LEXLEMMA, _SS, _SS2))
             first = words[group[0]].cells
             if "|" in first[_SS] + first[_SS2]:
                 problem = f"expected one sense as SS and SS2, got {first[_SS]!r:.60}"
                 raise FormatError(self.path, words[group[0]].line, problem)
             category = "" if first[_LEXCAT] == NONE else first[_LEXCAT]
-            lexical.append(Lexical(group, category, _sense(first[_SS], first[_SS2])))
-        return Expressions(tuple(lexical), tuple(weak))
+            lexical.append(Lexical(group, category, _join_senses(first[_SS], first[_SS2])))
+        return Expressions(tuple(lexical), tuple(weak_groups))
 
     @property
-    def _empty(self) -> list[Row]:
+    def _empty_rows(self) -> list[Row]:
         return [row for _, row in self.sentence.empty]
 
-    def _expect(self, row: Row, columns: Iterable[int]) -> None:
-        """Refuse a row that says something in one of these columns."""
+    def _require_empty(self, row: Row, columns: Iterable[int]) -> None:
+        """Raise ``FormatError`` for a row with a value in one of these columns."""
         for column in columns:
             if row.cells[column] != NONE:
                 got = f"got {row.cells[column]!r:.60}"
                 raise FormatError(self.path, row.line, f"expected _ as {_COLUMNS[column]}, {got}")
 
-    def _groups(self, column: int) -> list[Group]:
-        """Return the expressions that a column numbers, ascending."""
-        found: dict[str, list[int]] = {}
-        lines: dict[str, int] = {}
+    def _expression_groups(self, column: int) -> list[Group]:
+        """Return the expressions that a column numbers, ascending; raises ``FormatError``."""
+        groups: dict[str, list[int]] = {}
+        last_lines: dict[str, int] = {}
         for number, row in enumerate(self.sentence.words):
             cell = row.cells[column]
             if cell == NONE:
                 continue
             member = _MEMBER.fullmatch(cell)
-            group = found.setdefault(member[1], []) if member else []
+            group = groups.setdefault(member[1], []) if member else []
             if member is None or int(member[2]) != len(group) + 1:
                 problem = f"expected GROUP:{len(group) + 1} as {_COLUMNS[column]}, got {cell!r:.60}"
                 raise FormatError(self.path, row.line, problem)
             group.append(number)
-            lines[member[1]] = row.line
-        for name, words in found.items():
+            last_lines[member[1]] = row.line
+        for name, words in groups.items():
             if len(words) < 2:
                 problem = f"expected two words or more of {_COLUMNS[column]} {name}, got one"
-                raise FormatError(self.path, lines[name], problem)
-        return sorted(tuple(words) for words in found.values())
+                raise FormatError(self.path, last_lines[name], problem)
+        return sorted(tuple(words) for words in groups.values())
 
 
-def _sense(role: str, function: str) -> str:
-    """Return one label of two."""
+def _join_senses(role: str, function: str) -> str:
+    """Return one label for role and function: the role alone if they are equal."""
     if role == NONE:
         return ""
     return role if function in (NONE, role) else f"{role}|{function}"
 
 
-def _tell(laid: Laid, made: Sequence[Block]) -> None:
-    """Add the further cells of each word."""
-    attributes = laid.values(WORDS)
-    for number, (block, said) in enumerate(zip(made, Lexicon(laid).sentences(), strict=True)):
-        first, end = laid.words.sentences[number]
-        own = {row - first: attributes.get(row, []) for row in range(first, end)}
-        cells = _cells(said, [word[LEMMA] for word in block.words], own)
+def _add_cells(view: WordView, sentence_blocks: Sequence[Block]) -> None:
+    """Add the lexical cells of each word."""
+    attributes = view.values(WORDS)
+    for number, (block, expressions) in enumerate(
+        zip(sentence_blocks, Lexicon(view).sentences(), strict=True)
+    ):
+        first, end = view.words.sentences[number]
+        word_attributes = {row - first: attributes.get(row, []) for row in range(first, end)}
+        cells = _lexical_cells(expressions, [word[LEMMA] for word in block.words], word_attributes)
         for row, word in enumerate(block.words):
             further = [cells[column][row] for column in range(_SMWE, _LEXTAG + 1)]
-            block.further[word[0]] = [each if fits(each) else NONE for each in further]
+            block.further[word[0]] = [cell if fits(cell) else NONE for cell in further]
 
 
-def _cells(
-    said: Expressions, lemmas: Sequence[str], own: Mapping[int, Iterable[Attribute]]
+def _lexical_cells(
+    expressions: Expressions,
+    lemmas: Sequence[str],
+    word_attributes: Mapping[int, Iterable[Attribute]],
 ) -> Cells:
-    """Return the further cells; ``own`` are attributes of words that say otherwise."""
-    found = {column: [NONE] * len(lemmas) for column in range(_SMWE, _LEXTAG + 1)}
-    kinds = [(words[0], _SMWE, words) for words in said.strong]
-    kinds += [(words[0], _WMWE, words) for words in said.weak]
-    for number, (_, column, words) in enumerate(sorted(kinds), 1):
-        for place, word in enumerate(words, 1):
-            found[column][word] = f"{number}:{place}"
-    for each in said.lexical:
-        first = each.words[0]
-        role, _, function = each.sense.partition("|")
-        found[_LEXCAT][first] = each.category or NONE
-        found[_LEXLEMMA][first] = _lemma(each.words, lemmas)
-        found[_SS][first] = role or NONE
-        found[_SS2][first] = function or (role if role[:1] in ("p", "`") else NONE) or NONE
-    for words in said.weak:
-        found[_WLEMMA][words[0]] = _lemma(words, lemmas)
-    found[_LEXTAG] = _tags(said)
-    names = {name: column for column, name in _ATTRIBUTES.items()}
-    for word, attributes in own.items():
-        for one in attributes:
-            if one.label in names and (one.value is None or fits(one.value)):
-                found[names[one.label]][word] = one.value or NONE
-    return found
+    """Return the lexical cells by column; attributes of words override inferred cells."""
+    cells = {column: [NONE] * len(lemmas) for column in range(_SMWE, _LEXTAG + 1)}
+    groups = [(words[0], _SMWE, words) for words in expressions.strong]
+    groups += [(words[0], _WMWE, words) for words in expressions.weak]
+    for number, (_, column, words) in enumerate(sorted(groups), 1):
+        for index, word in enumerate(words, 1):
+            cells[column][word] = f"{number}:{index}"
+    for lexical in expressions.lexical:
+        first = lexical.words[0]
+        role, _, function = lexical.sense.partition("|")
+        cells[_LEXCAT][first] = lexical.category or NONE
+        cells[_LEXLEMMA][first] = _expression_lemma(lexical.words, lemmas)
+        cells[_SS][first] = role or NONE
+        cells[_SS2][first] = function or (role if role[:1] in ("p", "`") else NONE) or NONE
+    for words in expressions.weak:
+        cells[_WLEMMA][words[0]] = _expression_lemma(words, lemmas)
+    cells[_LEXTAG] = _lex_tags(expressions)
+    column_of_attribute = {name: column for column, name in _ATTRIBUTES.items()}
+    for word, attributes in word_attributes.items():
+        for attribute in attributes:
+            if attribute.label in column_of_attribute and (
+                attribute.value is None or fits(attribute.value)
+            ):
+                cells[column_of_attribute[attribute.label]][word] = attribute.value or NONE
+    return cells
 
 
-def _lemma(words: Iterable[int], lemmas: Sequence[str]) -> str:
-    """Return the lemmas of an expression, _ where one is unknown."""
-    found = [lemmas[word] for word in words]
-    return NONE if NONE in found else " ".join(found)
+def _expression_lemma(words: Iterable[int], lemmas: Sequence[str]) -> str:
+    """Return the lemmas of an expression, ``_`` if one is unknown."""
+    word_lemmas = [lemmas[word] for word in words]
+    return NONE if NONE in word_lemmas else " ".join(word_lemmas)
 
 
-def _tags(said: Expressions) -> list[str]:
-    """Return one tag a word; weak expressions that tags cannot say as well are left out."""
+def _lex_tags(expressions: Expressions) -> list[str]:
+    """Return one tag per word; weak expressions that the tags cannot encode are left out."""
     try:
-        return tags(said)
+        return tags(expressions)
     except ExpressionError:
-        found = [NONE] * sum(len(each.words) for each in said.lexical)
-    kept: list[Group] = []
-    for weak in ((), *((group,) for group in said.weak)):
+        lex_tags = [NONE] * sum(len(lexical.words) for lexical in expressions.lexical)
+    kept_weak: list[Group] = []
+    for weak in ((), *((group,) for group in expressions.weak)):
         with suppress(ExpressionError):
-            found = tags(Expressions(said.lexical, (*kept, *weak)))
-            kept += weak
-    return found
+            lex_tags = tags(Expressions(expressions.lexical, (*kept_weak, *weak)))
+            kept_weak += weak
+    return lex_tags
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count what is not there when the file is read again."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the first row: nineteen columns, the first one an id."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the first row: nineteen columns, the first one an id."""
     for line in head.split("\n"):
         if line.strip() and not line.startswith("#"):
-            found = line.rstrip("\r").split("\t")
-            first = re.fullmatch(r"1(?:-[0-9]+)?|0\.1", found[0]) is not None
-            return first and len(found) == len(_COLUMNS)
+            cells = line.rstrip("\r").split("\t")
+            is_first_word = re.fullmatch(r"1(?:-[0-9]+)?|0\.1", cells[0]) is not None
+            return is_first_word and len(cells) == len(_COLUMNS)
     return False
 
 
-_SAMPLE = """\
+_EXAMPLE = """\
 # newdoc id = sample
 # sent_id = sample-1
 # text = Have a mechanic check out for you.
@@ -242,4 +254,4 @@ O-PRON
 
 """
 
-KIND = Format(loads, dumps, _lost, _looks, (".conllulex",), _SAMPLE)
+KIND = Format(loads, dumps, _count_lost, _sniff, (".conllulex",), _EXAMPLE)

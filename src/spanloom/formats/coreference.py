@@ -1,4 +1,4 @@
-"""Coreference in columns: CoNLL-2012's last one (LitBank, the scorers' files), and OntoGUM's.
+"""Read and write coreference in columns: CoNLL-2012's last one (LitBank, scorers), and OntoGUM's.
 
 ::
 
@@ -10,13 +10,13 @@
                                             # end document
     #end document
 
-Blank lines end sentences, a tab or blanks part the cells. Mentions and their clusters are the layer
-``coreference`` (``_clusters``; CoNLL's clusters count from 0, OntoGUM's from 1). What a column says
-that does not follow (another number of the word; in CoNLL's, anything but ``_`` between word and
-clusters) is the word's attribute ``column5`` (if it is the fifth). A blank word is ``_``, what it
-was is its attribute ``form``. In meta stand ``part`` (none in OntoGUM's files), ``columns``, how
-many there are if not five, and ``none``, what a word without a mark has, if not ``-`` (OntoGUM:
-``_``). How many blanks or blank lines there are is not kept.
+Blank lines end sentences, a tab or blanks separate the cells. Mentions and their clusters are the
+layer ``coreference`` (``_clusters``; CoNLL's clusters count from 0, OntoGUM's from 1). A cell that
+cannot be inferred (another number of the word; in CoNLL's, anything but ``_`` between word and
+clusters) is the word's attribute ``column5`` (for the fifth). A blank word is ``_``, its original
+form is its attribute ``form``. Meta holds ``part`` (none in OntoGUM's files), ``columns``, their
+number if not five, and ``none``, the cell of a word without a mark, if not ``-`` (OntoGUM: ``_``).
+The numbers of blanks and blank lines are not kept.
 (Pradhan et al., 2012)
 """
 
@@ -28,6 +28,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from spanloom.annotation.coreference_column import NONE as NOBODY
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
@@ -52,26 +53,25 @@ from spanloom.formats._conll_documents import (
     separator_of,
     spelt,
 )
-from spanloom.formats._laid import Laid
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, own
-from spanloom.formats._regained import missing
-from spanloom.forms.coreference_column import NONE as NOBODY
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
 
 FORM = "form"  # an attribute of a word that is blank in its file
 DIALECT, COLUMNS, NOTHING = "dialect", "columns", "none"  # in meta
 ONTOGUM = "ontogum"
 
-_NOTHING = ("-", "_", "")  # what a word without a mark has
-_LEAST = 5  # columns: document, part, number, word, coreference
-_MOST = 999
+_UNMARKED = ("-", "_", "")  # cells of a word without a mark
+_MIN_COLUMNS = 5  # columns: document, part, number, word, coreference
+_MAX_COLUMNS = 999
 _WORD, _PARSE = 3, 5
-_GUM = 3  # columns of OntoGUM: number, word, coreference
+_GUM_COLUMNS = 3  # columns of OntoGUM: number, word, coreference
 
 
 class CoreferenceOptions(Options):
-    """How documents are written that no such file was."""
+    """How documents from other formats are written."""
 
     dialect: Literal["conll", "ontogum"] = Field(
         default="conll", description="the columns of documents that do not say which they had"
@@ -79,53 +79,53 @@ class CoreferenceOptions(Options):
 
 
 @dataclass(frozen=True)
-class _Spelling:
+class _RowStyle:
     """How a document's rows look."""
 
-    parted: bool  # whether it is CoNLL's
+    is_conll: bool  # else OntoGUM's
     columns: int
-    nothing: str
+    unmarked: str
     separator: str
 
     @property
     def word(self) -> int:
-        """The column of words."""
-        return _WORD if self.parted else 1
+        """The index of the column of words."""
+        return _WORD if self.is_conll else 1
 
-    def usual(self, document: str, part: str, number: int) -> list[str]:
-        """Return the cells of a word of which nothing is said; ``number`` is its place."""
-        if not self.parted:
-            return [str(number), "", self.nothing]
-        told = [document_cell(document, self.separator), str(int(part)), str(number), ""]
-        return [*told, *[NONE] * (self.columns - _LEAST), self.nothing]
+    def default_row(self, document: str, part: str, word_number: int) -> list[str]:
+        """Return the cells of a word without annotations, its own cell empty."""
+        if not self.is_conll:
+            return [str(word_number), "", self.unmarked]
+        position = [document_cell(document, self.separator), str(int(part)), str(word_number), ""]
+        return [*position, *[NONE] * (self.columns - _MIN_COLUMNS), self.unmarked]
 
     @property
-    def style(self) -> _clusters.Style:
-        """How clusters are spelt."""
-        if self.parted:
+    def cluster_style(self) -> _clusters.Style:
+        """How clusters are written."""
+        if self.is_conll:
             return _clusters.Style(0, lambda cell: fits(cell, self.separator))
-        return _clusters.Style(1, _unambiguous, _clusters.closed_first)
+        return _clusters.Style(1, _is_unambiguous, _clusters.closed_first)
 
     def marks(self, cell: str) -> str:
-        """Return what the last column says, with bars, or "-"."""
-        if cell in _NOTHING:
+        """Return the marks of the last column, separated by bars, or "-"."""
+        if cell in _UNMARKED:
             return NOBODY
-        return cell if self.parted else _clusters.joined(cell)
+        return cell if self.is_conll else _clusters.joined(cell)
 
     def cell(self, marks: str) -> str:
-        """Return the last cell that says these marks."""
+        """Return the last cell for these marks."""
         if marks == NOBODY:
-            return self.nothing
-        return marks if self.parted else marks.replace("|", "")
+            return self.unmarked
+        return marks if self.is_conll else marks.replace("|", "")
 
     def meta(self) -> Iterator[tuple[str, str]]:
-        """Yield what is not as usual."""
-        if not self.parted:
+        """Yield the meta entries that differ from the default."""
+        if not self.is_conll:
             yield DIALECT, ONTOGUM
-        if self.parted and self.columns != _LEAST:
+        if self.is_conll and self.columns != _MIN_COLUMNS:
             yield COLUMNS, str(self.columns)
-        if self.nothing != _nothing(self.parted):
-            yield NOTHING, self.nothing
+        if self.unmarked != _default_unmarked(self.is_conll):
+            yield NOTHING, self.unmarked
         if self.separator == BLANK:
             yield SEPARATOR, BLANK_NAME
 
@@ -136,150 +136,159 @@ def loads(
     """Yield the documents; raises ``FormatError``: path, line, what was expected."""
     names, separator = Names(), separator_of(text)
     for number, section in enumerate(sections(text, path), 1):
-        rows = [list(_rows(block, section, separator, path)) for block in section.sentences]
-        spelling = _found([row for block in rows for row in block], section, separator, path)
-        making = section.making(names, number)
-        making.meta += spelling.meta()
+        rows = [list(_parse_rows(block, section, separator, path)) for block in section.sentences]
+        style = _infer_style([row for block in rows for row in block], section, separator, path)
+        builder = section.making(names, number)
+        builder.meta += style.meta()
         for layer in (WORDS, SENTENCES):
-            making.layer(layer)
+            builder.layer(layer)
         for block in rows:
-            _read(making, block, section, spelling)
-        cells = [spelling.marks(row[-1]) for block in rows for row in block]
+            _add_sentence(builder, block, section, style)
+        cells = [style.marks(row[-1]) for block in rows for row in block]
         lines = [line.number for block in section.sentences for line in block]
-        _clusters.annotate(making, cells, lines, spelling.style, path)
-        yield making.done()
+        _clusters.annotate(builder, cells, lines, style.cluster_style, path)
+        yield builder.build()
 
 
 def dumps(
     documents: Iterable[Document], *, options: CoreferenceOptions = CoreferenceOptions()
 ) -> str:
-    """Return the rows; what would be cut into two cells (a blank in a word) is written ``_``."""
-    return "".join(line + "\n" for each in documents for line in _lines(each, options))
+    """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
+    return "".join(
+        line + "\n" for document in documents for line in _format_lines(document, options)
+    )
 
 
-def _nothing(parted: bool) -> str:
-    """Return what a word without a mark usually has."""
-    return NOBODY if parted else NONE
+def _default_unmarked(is_conll: bool) -> str:
+    """Return the usual cell of a word without a mark."""
+    return NOBODY if is_conll else NONE
 
 
-def _unambiguous(cell: str) -> bool:
-    """Whether a cell is read again where its bars are left out."""
+def _is_unambiguous(cell: str) -> bool:
+    """Tell whether a cell is read again as written if its bars are left out."""
     return fits(cell, TAB) and _clusters.joined(cell.replace("|", "")) == cell
 
 
-def _rows(
+def _parse_rows(
     block: Sequence[Line], section: Section, separator: str, path: str
 ) -> Iterator[list[str]]:
-    """Yield the cells of a sentence."""
+    """Yield the cells of a sentence; raises ``FormatError``."""
     for line in block:
         row = cut(line, separator)
-        if section.part is None and len(row) != _GUM:
+        if section.part is None and len(row) != _GUM_COLUMNS:
             problem = f"expected 3 columns (number, word, coreference), got {len(row)}"
             raise FormatError(path, line.number, problem)
-        if section.part is not None and not _LEAST <= len(row) <= _MOST:
+        if section.part is not None and not _MIN_COLUMNS <= len(row) <= _MAX_COLUMNS:
             names = "document, part, number, word, …, coreference"
             problem = f"expected at least 5 columns ({names}), got {len(row)}"
             raise FormatError(path, line.number, problem)
         yield row
 
 
-def _found(rows: Sequence[Sequence[str]], section: Section, separator: str, path: str) -> _Spelling:
-    """Return how the rows of a document look; raises ``FormatError`` for rows of other widths."""
-    parted = section.part is not None
-    width = len(rows[0]) if rows else _LEAST if parted else _GUM
+def _infer_style(
+    rows: Sequence[Sequence[str]], section: Section, separator: str, path: str
+) -> _RowStyle:
+    """Return the style of a document's rows; raises ``FormatError`` for different widths."""
+    is_conll = section.part is not None
+    width = len(rows[0]) if rows else _MIN_COLUMNS if is_conll else _GUM_COLUMNS
     lines = (line for block in section.sentences for line in block)
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             problem = f"expected {width} columns as in the first row, got {len(row)}"
             raise FormatError(path, line.number, problem)
-    silent = Counter(row[-1] for row in rows if row[-1] in _NOTHING)
-    nothing = silent.most_common(1)[0][0] if silent else _nothing(parted)
-    return _Spelling(parted, width, nothing, separator)
+    unmarked_cells = Counter(row[-1] for row in rows if row[-1] in _UNMARKED)
+    unmarked = (
+        unmarked_cells.most_common(1)[0][0] if unmarked_cells else _default_unmarked(is_conll)
+    )
+    return _RowStyle(is_conll, width, unmarked, separator)
 
 
-def _read(
-    making: Making, rows: Sequence[Sequence[str]], section: Section, spelling: _Spelling
+def _add_sentence(
+    builder: DocumentBuilder, rows: Sequence[Sequence[str]], section: Section, style: _RowStyle
 ) -> None:
-    """Add a sentence and what its rows say beside words and clusters."""
-    forms = [row[spelling.word] for row in rows]
-    words = making.sentence([form if form.strip() else NONE for form in forms])
-    first = words.start if spelling.parted else 0
+    """Add a sentence and the attributes of its words, without clusters."""
+    forms = [row[style.word] for row in rows]
+    words = builder.sentence([form if form.strip() else NONE for form in forms])
+    first = words.start if style.is_conll else 0
     for word, row in zip(words, rows, strict=True):
-        if not row[spelling.word].strip():
-            making.attribute(WORDS, FORM, making.words[word], row[spelling.word])
-        usual = spelling.usual(section.name, section.part or FIRST, word - first)
-        for at, (cell, told) in enumerate(zip(row, usual, strict=True)):
-            if cell != told and at != spelling.word and at + 1 < len(row):
-                making.attribute(WORDS, f"column{at + 1}", making.words[word], cell)
+        if not row[style.word].strip():
+            builder.attribute(WORDS, FORM, builder.words[word], row[style.word])
+        default_row = style.default_row(section.name, section.part or FIRST, word - first)
+        for index, (cell, expected) in enumerate(zip(row, default_row, strict=True)):
+            if cell != expected and index != style.word and index + 1 < len(row):
+                builder.attribute(WORDS, f"column{index + 1}", builder.words[word], cell)
 
 
-def _of_meta(document: Document, options: CoreferenceOptions) -> _Spelling:
-    """Return how the rows of a document looked, or are to look."""
+def _style_of_meta(document: Document, options: CoreferenceOptions) -> _RowStyle:
+    """Return the style of a document's rows by its meta and the options."""
     meta = dict(document.meta)
     dialect = meta.get(DIALECT, "conll" if PART in meta else options.dialect)
-    parted = dialect != ONTOGUM
+    is_conll = dialect != ONTOGUM
     separator = BLANK if meta.get(SEPARATOR) == BLANK_NAME else TAB
-    said = meta.get(COLUMNS, "")
-    columns = int(said) if re.fullmatch("[0-9]{1,3}", said) else _LEAST
-    nothing = meta.get(NOTHING, _nothing(parted))
-    fine = nothing in _NOTHING and fits(nothing, separator)
-    return _Spelling(
-        parted,
-        max(columns, _LEAST) if parted else _GUM,
-        nothing if fine else _nothing(parted),
+    columns_text = meta.get(COLUMNS, "")
+    columns = int(columns_text) if re.fullmatch("[0-9]{1,3}", columns_text) else _MIN_COLUMNS
+    unmarked = meta.get(NOTHING, _default_unmarked(is_conll))
+    is_valid = unmarked in _UNMARKED and fits(unmarked, separator)
+    return _RowStyle(
+        is_conll,
+        max(columns, _MIN_COLUMNS) if is_conll else _GUM_COLUMNS,
+        unmarked if is_valid else _default_unmarked(is_conll),
         separator,
     )
 
 
-def _lines(document: Document, options: CoreferenceOptions) -> Iterator[str]:
+def _format_lines(document: Document, options: CoreferenceOptions) -> Iterator[str]:
     """Yield the lines of a document."""
-    laid, spelling = Laid(document), _of_meta(document, options)
-    marks, said = _clusters.cells(laid, spelling.style), laid.values(WORDS)
-    yield header(document, spelling.parted)
-    for first, end in laid.words.sentences:
-        if first and not spelling.parted:
+    view, style = WordView(document), _style_of_meta(document, options)
+    marks, attributes = _clusters.cells(view, style.cluster_style), view.values(WORDS)
+    yield header(document, style.is_conll)
+    for first, end in view.words.sentences:
+        if first and not style.is_conll:
             yield ""
         for word in range(first, end):
-            place = word - first if spelling.parted else word
-            row = spelling.usual(own(document), part(document), place)
-            row[spelling.word] = spelt(laid.forms[word], spelling.separator)
-            row[-1] = spelling.cell(marks[word])
-            values = {each.label: each.value or "" for each in reversed(said.get(word, ()))}
-            _say(row, values, spelling)
-            yield spelling.separator.join(row)
-        if spelling.parted:
+            number = word - first if style.is_conll else word
+            row = style.default_row(own(document), part(document), number)
+            row[style.word] = spelt(view.tokens[word], style.separator)
+            row[-1] = style.cell(marks[word])
+            values = {
+                attribute.label: attribute.value or ""
+                for attribute in reversed(attributes.get(word, ()))
+            }
+            _fill_attributes(row, values, style)
+            yield style.separator.join(row)
+        if style.is_conll:
             yield ""
-    yield "#end document" if spelling.parted else "# end document"
+    yield "#end document" if style.is_conll else "# end document"
 
 
-def _say(row: list[str], values: Mapping[str, str], spelling: _Spelling) -> None:
-    """Put into a row what attributes say of its word, where that can be read again."""
-    for at in range(len(row) - 1):
-        value = values.get(f"column{at + 1}")
-        if at != spelling.word and value is not None and fits(value, spelling.separator):
-            row[at] = row[at] if at == 0 and value.startswith("#") else value
+def _fill_attributes(row: list[str], values: Mapping[str, str], style: _RowStyle) -> None:
+    """Fill in the cells that attributes of the word hold, if they can be read again."""
+    for index in range(len(row) - 1):
+        value = values.get(f"column{index + 1}")
+        if index != style.word and value is not None and fits(value, style.separator):
+            row[index] = row[index] if index == 0 and value.startswith("#") else value
     form = values.get(FORM, NONE)
-    silent = not form.strip() and row[spelling.word] == NONE and "".join(row[: spelling.word])
-    if silent and silent.strip() and fits(form, spelling.separator):
-        row[spelling.word] = form
+    row_start = not form.strip() and row[style.word] == NONE and "".join(row[: style.word])
+    if row_start and row_start.strip() and fits(form, style.separator):
+        row[style.word] = form
 
 
-def _lost(document: Document, options: CoreferenceOptions) -> Losses:
-    """Count what is not there when it is read again."""
-    return missing(document, loads(dumps([document], options=options), options=options))
+def _count_lost(document: Document, options: CoreferenceOptions) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the line that begins a document and a first row without a parse."""
-    begun = opening(head)
-    return begun is not None and not (len(begun) > _PARSE and "*" in begun[_PARSE])
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the line that begins a document and a first row without a parse."""
+    first_row = opening(head)
+    return first_row is not None and not (len(first_row) > _PARSE and "*" in first_row[_PARSE])
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".conll",),
     "#begin document (emma/1); part 000\n"
     "emma/1\t0\t0\tEmma\t(0)\nemma/1\t0\t1\tclosed\t-\n"

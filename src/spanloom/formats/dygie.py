@@ -1,15 +1,15 @@
-"""DyGIE's JSON lines, in which SciERC is: entities, relations and coreference of whole documents.
+"""Read and write DyGIE's JSON lines (SciERC): entities, relations and coreference of documents.
 
 ::
 
     {"clusters": [[[0, 0], [3, 3]]], "sentences": [["Ada", "ran", "."], ["She", "won", "."]],
      "ner": [[[0, 0, "Person"]], [[3, 3, "Person"]]], "relations": [[], []], "doc_key": "a"}
 
-A line is a document. Words are numbered through it and bounds are ``[first, last]``; a relation is
-``[first, last, first, last, label]``, from the first mention to the second, which ``ner`` has. In
-layer ``entities`` mentions may nest and cross; in layer ``coreference`` each ``mention`` of a
-cluster but the first has a relation ``coref`` to the one before it. A mention in two clusters is
-two spans. (Luan et al., 2018)
+A line is a document. Word indices run through the document and bounds are ``[first, last]``; a
+relation is ``[first, last, first, last, label]``, from the first mention to the second, both of
+which are in ``ner``. In layer ``entities`` mentions may nest and cross; in layer ``coreference``
+each ``mention`` of a cluster but the first has a relation ``coref`` to the one before it. A mention
+in two clusters is two spans. (Luan et al., 2018)
 """
 
 import json
@@ -17,18 +17,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from spanloom.annotation.connected_spans import connected_spans
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._laid import Laid
 from spanloom.formats._lines import lines
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, own
-from spanloom.formats._regained import missing
-from spanloom.forms.links import linked
-from spanloom.words import Bounds
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
+from spanloom.tokenization import Bounds
 
 ENTITIES, COREFERENCE = "entities", "coreference"
 MENTION, COREF = "mention", "coref"
@@ -41,180 +41,188 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     names = Names()
     for line in lines(text):
         if line.text.strip():
-            whole = parsed(line.text, path, line.number)
+            record = parsed(line.text, path, line.number)
             try:
-                yield _document(whole, names)
+                yield _build_document(record, names)
             except ValueError as error:
                 raise FormatError(path, line.number, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return a line a document."""
-    return "".join(json.dumps(_said(each)) + "\n" for each in documents)
+    """Return one line per document."""
+    return "".join(json.dumps(_format_document(document)) + "\n" for document in documents)
 
 
-def _document(value: Any, names: Names) -> Document:
+def _build_document(value: Any, names: Names) -> Document:
     """Return the document of a line; raises ``ValueError``."""
-    said = an_object(value)
-    only(said, *_KEYS)
-    made = names.making(a_string(value_of(said, "doc_key")))
-    if "dataset" in said:
-        made.meta.append(("dataset", a_string(said["dataset"])))
+    record = an_object(value)
+    only(record, *_KEYS)
+    builder = names.making(a_string(value_of(record, "doc_key")))
+    if "dataset" in record:
+        builder.meta.append(("dataset", a_string(record["dataset"])))
     sentences: list[Bounds] = []
-    for each in a_list(value_of(said, "sentences")):
-        words = [_word(word) for word in a_list(each)]
+    for sentence in a_list(value_of(record, "sentences")):
+        words = [_parse_word(word) for word in a_list(sentence)]
         if not words:
             raise ValueError("expected words in every sentence, got []")
-        row = made.sentence(words)
-        sentences.append((row.start, row.stop))
-    if "relations" in said and "ner" not in said:
+        word_range = builder.sentence(words)
+        sentences.append((word_range.start, word_range.stop))
+    if "relations" in record and "ner" not in record:
         raise ValueError("expected the key 'ner' beside 'relations'")
-    if "ner" in said:
-        _entities(made, sentences, said)
-    if "clusters" in said:
-        _clusters(made, a_list(said["clusters"]))
-    return made.done()
+    if "ner" in record:
+        _add_entities(builder, sentences, record)
+    if "clusters" in record:
+        _add_clusters(builder, a_list(record["clusters"]))
+    return builder.build()
 
 
-def _entities(made: Making, sentences: list[Bounds], said: dict[str, Any]) -> None:
-    """Add mentions and relations."""
-    made.layer(ENTITIES)
+def _add_entities(
+    builder: DocumentBuilder, sentences: list[Bounds], record: dict[str, Any]
+) -> None:
+    """Add mentions and relations; raises ``ValueError``."""
+    builder.layer(ENTITIES)
     mentions: dict[Bounds, str] = {}
-    for bounds, entry in _by_sentence("ner", said, sentences):
-        start, end, label = _parted("ner", entry, 2)
+    for bounds, entry in _entries_by_sentence("ner", record, sentences):
+        start, end, label = _parse_entry("ner", entry, 2)
         if not bounds[0] <= start < end <= bounds[1]:
             raise ValueError(f"ner: expected words of their sentence, {bounds}, got {entry!r:.60}")
-        mention = made.over(ENTITIES, label, start, end)
+        mention = builder.add_word_span(ENTITIES, label, start, end)
         mentions.setdefault((start, end), mention)
-    for bounds, entry in _by_sentence("relations", said, sentences):
-        *ends, label = _parted("relations", entry, 4)
+    for bounds, entry in _entries_by_sentence("relations", record, sentences):
+        *ends, label = _parse_entry("relations", entry, 4)
         head, tail = (ends[0], ends[1]), (ends[2], ends[3])
         if head not in mentions or tail not in mentions or not bounds[0] <= head[0] < bounds[1]:
             problem = "relations: expected two mentions of ner, the first in this sentence"
             raise ValueError(f"{problem}, got {entry!r:.60}")
-        made.relation(ENTITIES, label, mentions[head], mentions[tail])
+        builder.relation(ENTITIES, label, mentions[head], mentions[tail])
 
 
-def _clusters(made: Making, clusters: list[Any]) -> None:
+def _add_clusters(builder: DocumentBuilder, clusters: list[Any]) -> None:
     """Add mentions, and a relation from each to the one before it in its cluster."""
-    made.layer(COREFERENCE)
+    builder.layer(COREFERENCE)
     for cluster in clusters:
-        found: list[tuple[Bounds, str]] = []
+        mentions: list[tuple[Bounds, str]] = []
         for entry in a_list(cluster):
-            start, end = _parted("clusters", [*a_list(entry), ""], 2)[:2]
-            if not 0 <= start < end <= len(made.words):
-                problem = f"clusters: expected words in [0, {len(made.words)})"
+            start, end = _parse_entry("clusters", [*a_list(entry), ""], 2)[:2]
+            if not 0 <= start < end <= len(builder.words):
+                problem = f"clusters: expected words in [0, {len(builder.words)})"
                 raise ValueError(f"{problem}, got {entry!r:.60}")
-            found.append(((start, end), made.over(COREFERENCE, MENTION, start, end)))
-        if not found:
+            mentions.append(((start, end), builder.add_word_span(COREFERENCE, MENTION, start, end)))
+        if not mentions:
             raise ValueError("clusters: expected mentions in every cluster, got []")
-        found.sort(key=lambda each: each[0])
-        for (_, before), (_, mention) in zip(found, found[1:], strict=False):
-            made.relation(COREFERENCE, COREF, mention, before)
+        mentions.sort(key=lambda item: item[0])
+        for (_, antecedent), (_, mention) in zip(mentions, mentions[1:], strict=False):
+            builder.relation(COREFERENCE, COREF, mention, antecedent)
 
 
-def _by_sentence(
-    key: str, said: dict[str, Any], sentences: list[Bounds]
+def _entries_by_sentence(
+    key: str, record: dict[str, Any], sentences: list[Bounds]
 ) -> Iterator[tuple[Bounds, Any]]:
-    """Yield what stands under a key, if it is there, with the words of its sentence."""
-    if key not in said:
+    """Yield the entries under a key, if it is present, with the word bounds of their sentence."""
+    if key not in record:
         return
-    parts = a_list(said[key])
-    if len(parts) != len(sentences):
+    entry_lists = a_list(record[key])
+    if len(entry_lists) != len(sentences):
         problem = f"{key}: expected a list for each of {len(sentences)} sentences"
-        raise ValueError(f"{problem}, got {len(parts)}")
-    for bounds, part in zip(sentences, parts, strict=True):
-        for entry in a_list(part):
+        raise ValueError(f"{problem}, got {len(entry_lists)}")
+    for bounds, entry_list in zip(sentences, entry_lists, strict=True):
+        for entry in a_list(entry_list):
             yield bounds, entry
 
 
-def _parted(key: str, entry: Any, numbers: int) -> list[Any]:
-    """Return bounds ``[start, end)`` and the label of an entry, made of ``[first, last]``."""
-    found = a_list(entry)
-    if len(found) != numbers + 1:
-        problem = f"{key}: expected {numbers} numbers and a label"
+def _parse_entry(key: str, entry: Any, num_bounds: int) -> list[Any]:
+    """Return bounds ``[start, end)`` and the label of an entry, given as ``[first, last]``."""
+    items = a_list(entry)
+    if len(items) != num_bounds + 1:
+        problem = f"{key}: expected {num_bounds} numbers and a label"
         raise ValueError(f"{problem}, got {entry!r:.60}")
-    bounds = [a_number(each) + place % 2 for place, each in enumerate(found[:numbers])]
-    return [*bounds, a_string(found[numbers])]
+    bounds = [a_number(number) + index % 2 for index, number in enumerate(items[:num_bounds])]
+    return [*bounds, a_string(items[num_bounds])]
 
 
-def _word(value: Any) -> str:
-    """Return a word, which is not empty."""
+def _parse_word(value: Any) -> str:
+    """Return a word; raises ``ValueError`` if it is empty or no string."""
     word = a_string(value)
     if not word:
         raise ValueError("expected a word, got ''")
     return word
 
 
-def _said(document: Document) -> dict[str, Any]:
-    """Return the line of a document."""
-    laid = Laid(document)
-    said: dict[str, Any] = {}
-    if document.has(COREFERENCE):
-        said["clusters"] = _written_clusters(laid, document[COREFERENCE])
-    said["sentences"] = [laid.forms[first:end] for first, end in laid.words.sentences]
-    if document.has(ENTITIES):
-        said |= _written_entities(laid, document[ENTITIES])
-    said["doc_key"] = own(document)
+def _format_document(document: Document) -> dict[str, Any]:
+    """Return the record of a document."""
+    view = WordView(document)
+    record: dict[str, Any] = {}
+    if document.has_layer(COREFERENCE):
+        record["clusters"] = _format_clusters(view, document[COREFERENCE])
+    record["sentences"] = [view.tokens[first:end] for first, end in view.words.sentences]
+    if document.has_layer(ENTITIES):
+        record |= _format_entities(view, document[ENTITIES])
+    record["doc_key"] = own(document)
     meta = dict(document.meta)
-    return said | ({"dataset": meta["dataset"]} if "dataset" in meta else {})
+    return record | ({"dataset": meta["dataset"]} if "dataset" in meta else {})
 
 
-def _written_entities(laid: Laid, layer: Layer) -> dict[str, Any]:
+def _format_entities(view: WordView, layer: Layer) -> dict[str, Any]:
     """Return mentions and relations by sentence."""
-    places = _places(laid, layer)
-    ner: list[list[Any]] = [[] for _ in laid.words.sentences]
-    relations: list[list[Any]] = [[] for _ in laid.words.sentences]
+    positions = _positions(view, layer)
+    ner: list[list[Any]] = [[] for _ in view.words.sentences]
+    relations: list[list[Any]] = [[] for _ in view.words.sentences]
     for span in layer.spans:
-        if span.id in places:
-            number, *bounds = places[span.id]
+        if span.id in positions:
+            number, *bounds = positions[span.id]
             ner[number].append([*bounds, span.label])
-    for each in layer.relations:
-        if each.head in places and each.tail in places:
-            number, *head = places[each.head]
-            relations[number].append([*head, *places[each.tail][1:], each.label])
+    for relation in layer.relations:
+        if relation.head in positions and relation.tail in positions:
+            number, *head = positions[relation.head]
+            relations[number].append([*head, *positions[relation.tail][1:], relation.label])
     return {"ner": ner, "relations": relations}
 
 
-def _written_clusters(laid: Laid, layer: Layer) -> list[list[list[int]]]:
-    """Return the clusters in the order of their first spans, those of one mention too."""
-    places = _places(laid, layer)
-    groups = {key: number for number, group in enumerate(linked(layer)) for key in group}
-    found: dict[int | str, list[list[int]]] = {}
+def _format_clusters(view: WordView, layer: Layer) -> list[list[list[int]]]:
+    """Return the clusters in the order of their first spans, single mentions included."""
+    positions = _positions(view, layer)
+    cluster_of_span = {
+        key: number for number, group in enumerate(connected_spans(layer)) for key in group
+    }
+    clusters: dict[int | str, list[list[int]]] = {}
     for span in layer.spans:
-        if span.id in places:
-            _, first, last = places[span.id]
-            found.setdefault(groups.get(span.id, span.id), []).append([first, last])
-    return list(found.values())
+        if span.id in positions:
+            _, first, last = positions[span.id]
+            clusters.setdefault(cluster_of_span.get(span.id, span.id), []).append([first, last])
+    return list(clusters.values())
 
 
-def _places(laid: Laid, layer: Layer) -> dict[str, tuple[int, int, int]]:
-    """Return sentence, first and last word of each span that words of one sentence are."""
-    found = {}
-    for number, spans in enumerate(laid.by_sentence(layer.name)[0]):
-        begin = laid.words.sentences[number][0]
+def _positions(view: WordView, layer: Layer) -> dict[str, tuple[int, int, int]]:
+    """Return sentence, first and last word of each span that covers words of one sentence."""
+    positions = {}
+    for number, spans in enumerate(view.by_sentence(layer.name)[0]):
+        first_word = view.words.sentences[number][0]
         for start, end, span in spans:
-            found[span.id] = number, begin + start, begin + end - 1
-    return found
+            positions[span.id] = number, first_word + start, first_word + end - 1
+    return positions
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count all but words, entities with relations, and clusters."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count all annotations but words, entities with relations, and clusters."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the keys of the first line."""
-    first = head.lstrip().split("\n", 1)[0]
-    keyed = re.search(r'"sentences"\s*:\s*\[\s*\[\s*"', first) is not None
-    return first.startswith("{") and keyed and re.search(r'"(ner|clusters)"\s*:', first) is not None
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the keys of the first line."""
+    first_line = head.lstrip().split("\n", 1)[0]
+    has_sentences = re.search(r'"sentences"\s*:\s*\[\s*\[\s*"', first_line) is not None
+    return (
+        first_line.startswith("{")
+        and has_sentences
+        and re.search(r'"(ner|clusters)"\s*:', first_line) is not None
+    )
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".json", ".jsonl"),
     '{"clusters": [[[4, 4], [0, 1], [6, 6]], [[4, 5]]], "sentences": [["Ada", "Byron", "ran", '
     '"."], ["Her", "dog", "won", "."]], "ner": [[[0, 1, "Person"], [0, 0, "Name"]], [[4, 4, '

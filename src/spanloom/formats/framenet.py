@@ -1,4 +1,4 @@
-"""FrameNet's full texts: a file of sentences, each with its sets of labels (release 1.5 and later).
+"""Read and write FrameNet's full texts: sentences with their annotation sets (from release 1.5).
 
 ::
 
@@ -14,13 +14,13 @@
         </annotationSet>
     </sentence>
 
-A file is a document, named as releases name files: CORPUS__DESCRIPTION. Blanks part its words. A
-set with a frame is, in layer ``frames``, a target labelled with the frame (of several fragments
-where it has gaps, without width where it has none), an ``element`` for each frame element with
-words, with the attributes ``GF`` and ``PT``, and a relation to it; an element without words is an
-attribute of the target whose value says how it is left out (CNI, DNI, INI). The layers PENN and NER
-of sets without a frame are ``xpos`` and ``entities``. A note ``set`` at the target, or at the
-sentence, keeps each set as it stands, so that one that nobody changed is written back.
+A file is a document, named as releases name files: CORPUS__DESCRIPTION. Blanks separate its words.
+A set with a frame is, in layer ``frames``, a target labelled with the frame (of several fragments
+if it has gaps, of width 0 if it has no words), an ``element`` for each frame element with words,
+with the attributes ``GF`` and ``PT``, and a relation to it; an element without words is an
+attribute of the target whose value is the kind of null instantiation (CNI, DNI, INI). The layers
+PENN and NER of sets without a frame are ``xpos`` and ``entities``. A note ``set`` at the target, or
+at the sentence, keeps each original set, so that unchanged sets are written back as they were.
 
 Several files in one text, one after the other, are several documents.
 """
@@ -36,6 +36,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document, Layer, Relation, Span
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._framenet import (
     GRAMMAR,
     NAME,
@@ -51,11 +52,10 @@ from spanloom.formats._framenet import (
     same,
     set_of,
 )
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._xml import escaped, parsed, quoted
-from spanloom.words import blank_words, line_sentences
+from spanloom.tokenization import blank_words, line_sentences
 
 LAYER = "frames"
 ELEMENT = "element"
@@ -71,7 +71,7 @@ _OPENING = (
     'xmlns="http://framenet.icsi.berkeley.edu" '
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
 )
-_DECLARED = re.compile(r"<\?xml .*?\?>", re.DOTALL)
+_DECLARATION = re.compile(r"<\?xml .*?\?>", re.DOTALL)
 _FILE = re.compile(r"^\ufeff?<\?xml ", re.MULTILINE)
 
 
@@ -82,194 +82,210 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for start, end in pairwise([0, *starts, len(text)]):
         if not text[start:end].strip():
             continue
-        before = "\n" * text.count("\n", 0, start)
-        one = _DECLARED.sub(_line_ends, text[start:end].lstrip("\ufeff"), count=1)
-        root = parsed(before + one, path)
-        yield _document(root, names, path)
+        padding = "\n" * text.count("\n", 0, start)
+        file_text = _DECLARATION.sub(_keep_line_ends, text[start:end].lstrip("\ufeff"), count=1)
+        root = parsed(padding + file_text, path)
+        yield _parse_document(root, names, path)
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return a file a document, one after the other; what XML may not hold becomes U+FFFD."""
-    return "".join(line + "\n" for each in documents for line in _file(each))
+    """Return one file per document; characters that XML cannot hold become U+FFFD."""
+    return "".join(line + "\n" for document in documents for line in _format_document(document))
 
 
-def _line_ends(match: re.Match[str]) -> str:
-    """Return what stands for an XML declaration, which may stand at the beginning alone."""
+def _keep_line_ends(match: re.Match[str]) -> str:
+    """Return the line ends of an XML declaration, which is valid only at the beginning."""
     return "\n" * match[0].count("\n")
 
 
-def _document(root: Any, names: Names, path: str) -> Document:
-    """Return the document of a file."""
-    _known(root, "fullTextAnnotation", path, {_SCHEMA})
+def _parse_document(root: Any, names: Names, path: str) -> Document:
+    """Return the document of a file; raises ``FormatError``."""
+    _check_element(root, "fullTextAnnotation", path, {_SCHEMA})
     children = list(_children(root, path, "header", "sentence"))
-    if [each.tag for each in children[:1]] != [_SPACE + "header"]:
+    if [child.tag for child in children[:1]] != [_SPACE + "header"]:
         raise FormatError(path, root.sourceline, "expected a <header> first")
-    said = _header(children[0], path)
-    made = names.making(f"{said.get('corpus.name', '')}__{said.get('document.description', '')}")
-    made.meta += said.items()
-    made.layer(LAYER)
-    for each in children[1:]:
-        _known(each, "sentence", path)
-        _sentence(made, each, path)
-    return made.done()
+    header = _parse_header(children[0], path)
+    builder = names.making(
+        f"{header.get('corpus.name', '')}__{header.get('document.description', '')}"
+    )
+    builder.meta += header.items()
+    builder.layer(LAYER)
+    for child in children[1:]:
+        _check_element(child, "sentence", path)
+        _add_sentence(builder, child, path)
+    return builder.build()
 
 
-def _header(header: Any, path: str) -> Said:
-    """Return what the header says of corpus and document."""
-    said: Said = {}
+def _parse_header(header: Any, path: str) -> Said:
+    """Return the attributes of corpus and document; raises ``FormatError``."""
+    header_attributes: Said = {}
     for tag in ("corpus", "document"):
-        inside = list(_children(header, path, tag))
-        if len(inside) != 1:
-            raise FormatError(path, header.sourceline, f"expected one <{tag}>, got {len(inside)}")
-        header = inside[0]
-        said |= {f"{tag}.{key}": value for key, value in header.attrib.items()}
-    return said
+        children = list(_children(header, path, tag))
+        if len(children) != 1:
+            raise FormatError(path, header.sourceline, f"expected one <{tag}>, got {len(children)}")
+        header = children[0]
+        header_attributes |= {f"{tag}.{key}": value for key, value in header.attrib.items()}
+    return header_attributes
 
 
-def _sentence(made: Making, element: Any, path: str) -> None:
-    """Add a sentence and its sets."""
+def _add_sentence(builder: DocumentBuilder, element: Any, path: str) -> None:
+    """Add a sentence and its sets; raises ``FormatError``."""
     children = list(_children(element, path, "text", "annotationSet"))
-    if [each.tag for each in children[:1]] != [_SPACE + "text"] or len(children[0]):
+    if [child.tag for child in children[:1]] != [_SPACE + "text"] or len(children[0]):
         raise FormatError(path, element.sourceline, "expected a <text> first, without elements")
     text = children[0].text or ""
-    made.given(text, blank_words(text))
-    sentence = made.sentences[-1]
+    builder.add_pretokenized(text, blank_words(text))
+    sentence = builder.sentences[-1]
     for key, value in element.attrib.items():
-        made.attribute(SENTENCES, key, sentence, value)
-    start = made.size - len(text)
-    for each in children[1:]:
-        found = _set(each, path)
+        builder.attribute(SENTENCES, key, sentence, value)
+    start = builder.size - len(text)
+    for child in children[1:]:
+        annotation_set = _parse_set(child, path)
         try:
-            target = _add(made, found, start, made.size) or sentence
+            target = _add_set(builder, annotation_set, start, builder.size) or sentence
         except DocumentError as error:
-            raise FormatError(path, each.sourceline, str(error)) from error
-        made.note(LAYER, SET, target, json.dumps(found))
+            raise FormatError(path, child.sourceline, str(error)) from error
+        builder.note(LAYER, SET, target, json.dumps(annotation_set))
 
 
-def _set(element: Any, path: str) -> Set:
-    """Return a set as it stands."""
+def _parse_set(element: Any, path: str) -> Set:
+    """Return the annotation set of an element."""
     layers: list[Labels] = []
     for layer in _children(element, path, "layer"):
-        labels = [dict(each.attrib) for each in _children(layer, path, "label")]
+        labels = [dict(label.attrib) for label in _children(layer, path, "label")]
         layers.append((dict(layer.attrib), labels))
     return Set(dict(element.attrib), layers)
 
 
-def _add(made: Making, found: Set, start: int, end: int) -> str | None:
-    """Add what a set of the sentence ``[start, end)`` says; return the target of a frame."""
-    frame = framed(found, start, end)
+def _add_set(builder: DocumentBuilder, annotation_set: Set, start: int, end: int) -> str | None:
+    """Add a set's annotations in the sentence ``[start, end)``; return a frame's target."""
+    frame = framed(annotation_set, start, end)
     if frame is None:
         for name, layer in PLAIN.items():
-            for each in found.labels(name):
-                made.span(layer, each.get("name", ""), placed(each, start, end))
+            for item in annotation_set.labels(name):
+                builder.span(layer, item.get("name", ""), placed(item, start, end))
         return None
-    target = made.span(LAYER, frame.name, *frame.target)
-    for label, place, *grammar in frame.elements:
-        element = made.span(LAYER, ELEMENT, place)
-        made.relation(LAYER, label, target, element)
+    target = builder.span(LAYER, frame.name, *frame.target)
+    for label, bounds, *grammar in frame.elements:
+        element = builder.span(LAYER, ELEMENT, bounds)
+        builder.relation(LAYER, label, target, element)
         for name, value in zip(GRAMMAR, grammar, strict=True):
             if value is not None:
-                made.attribute(LAYER, name, element, value)
-    for label, how in frame.absent:
-        made.attribute(LAYER, label, target, how)
+                builder.attribute(LAYER, name, element, value)
+    for label, instantiation in frame.absent:
+        builder.attribute(LAYER, label, target, instantiation)
     return target
 
 
 def _children(element: Any, path: str, *tags: str) -> Iterator[Any]:
-    """Yield the elements in an element; ``FormatError`` for others, and for text."""
-    loose = [element.text]
-    for each in element:
-        if each.tag not in [_SPACE + tag for tag in tags]:
-            got = str(each.tag).removeprefix(_SPACE) if isinstance(each.tag, str) else "a comment"
+    """Yield the child elements; raises ``FormatError`` for other tags, and for text."""
+    texts = [element.text]
+    for child in element:
+        if child.tag not in [_SPACE + tag for tag in tags]:
+            got = str(child.tag).removeprefix(_SPACE) if isinstance(child.tag, str) else "a comment"
             problem = f"expected <{'> or <'.join(tags)}>, got {got:.60}"
-            raise FormatError(path, each.sourceline, problem)
-        loose.append(each.tail)
-        yield each
-    if "".join(each or "" for each in loose).strip():
+            raise FormatError(path, child.sourceline, problem)
+        texts.append(child.tail)
+        yield child
+    if "".join(text or "" for text in texts).strip():
         raise FormatError(path, element.sourceline, f"expected no text in {element.tag}")
 
 
-def _known(element: Any, tag: str, path: str, keys: set[str] | None = None) -> None:
-    """Raise ``FormatError`` unless an element has this name and no attribute but these."""
+def _check_element(element: Any, tag: str, path: str, allowed: set[str] | None = None) -> None:
+    """Raise ``FormatError`` unless an element has this tag and only allowed attributes."""
     if element.tag != _SPACE + tag:
         problem = f"expected <{tag}> of FrameNet, got {element.tag!r:.60}"
         raise FormatError(path, element.sourceline, problem)
-    odd = [key for key in element.attrib if keys is not None and key not in keys]
-    if odd:
-        raise FormatError(path, element.sourceline, f"unknown attribute {odd[0]!r:.60} of <{tag}>")
+    unknown = [key for key in element.attrib if allowed is not None and key not in allowed]
+    if unknown:
+        raise FormatError(
+            path, element.sourceline, f"unknown attribute {unknown[0]!r:.60} of <{tag}>"
+        )
 
 
-def _file(document: Document) -> Iterator[str]:
+def _format_document(document: Document) -> Iterator[str]:
     """Yield the lines of a document."""
     meta = dict(document.meta)
-    said = {
+    header_attributes = {
         tag: {key.partition(".")[2]: meta[key] for key in meta if key.startswith(f"{tag}.")}
         for tag in ("corpus", "document")
     }
-    if not any(said.values()):
+    if not any(header_attributes.values()):
         corpus, _, description = document.name.rpartition("__")
-        said = {"corpus": {"name": corpus}, "document": {"description": description}}
+        header_attributes = {"corpus": {"name": corpus}, "document": {"description": description}}
     yield _OPENING.rstrip()
     yield "    <header>"
-    yield f"        <corpus{_attributes(said['corpus'])}>"
-    yield f"            <document{_attributes(said['document'])}/>"
+    yield f"        <corpus{_format_attributes(header_attributes['corpus'])}>"
+    yield f"            <document{_format_attributes(header_attributes['document'])}/>"
     yield "        </corpus>"
     yield "    </header>"
-    sentences = _sentences(document)
-    written = _Written(document, sentences)
+    sentences = _sentences_of(document)
+    writer = _SetWriter(document, sentences)
     for number, sentence in enumerate(sentences):
-        yield f"    <sentence{_attributes(sentence.said)}>"
+        yield f"    <sentence{_format_attributes(sentence.said)}>"
         yield f"        <text>{escaped(document.text[sentence.start : sentence.end])}</text>"
-        for each in written.sets(number, sentence):
-            yield from _set_lines(each)
+        for annotation_set in writer.sets(number, sentence):
+            yield from _format_set(annotation_set)
         yield "    </sentence>"
     yield "</fullTextAnnotation>"
 
 
-def _sentences(document: Document) -> list[Sentence]:
-    """Return the sentences of a document, lines where it gives none."""
-    if not document.has(SENTENCES):
+def _sentences_of(document: Document) -> list[Sentence]:
+    """Return the sentences of a document, lines if it has none."""
+    if not document.has_layer(SENTENCES):
         return [Sentence("", start, end, {}) for start, end in line_sentences(document.text)]
     layer = document[SENTENCES]
-    said: dict[str, Said] = {}
-    for each in layer.attributes:
-        if NAME.fullmatch(each.label) and each.value is not None:
-            said.setdefault(each.target, {})[each.label] = each.value
+    attributes_of: dict[str, Said] = {}
+    for attribute in layer.attributes:
+        if NAME.fullmatch(attribute.label) and attribute.value is not None:
+            attributes_of.setdefault(attribute.target, {})[attribute.label] = attribute.value
     spans = sorted(layer.spans, key=lambda span: (span.start, span.end))
-    return [Sentence(span.id, span.start, span.end, said.get(span.id, {})) for span in spans]
+    return [
+        Sentence(span.id, span.start, span.end, attributes_of.get(span.id, {})) for span in spans
+    ]
 
 
-class _Written:
-    """The sets of a document: those that its notes keep, made anew where its frames differ."""
+class _SetWriter:
+    """The sets of a document: its kept notes, rebuilt where the frames have changed."""
 
     def __init__(self, document: Document, sentences: Sequence[Sentence]) -> None:
-        """Find out which targets each sentence has, and what is said of them."""
+        """Group targets by sentence, relations and attributes by span."""
         self.document = document
-        layer = document[LAYER] if document.has(LAYER) else Layer(LAYER)
+        layer = document[LAYER] if document.has_layer(LAYER) else Layer(LAYER)
         self.spans = {span.id: span for span in layer.spans}
         self.relations: dict[str, list[Relation]] = {}
-        for each in layer.relations:
-            self.relations.setdefault(each.head, []).append(each)
-        self.said: dict[str, list[tuple[str, str]]] = {}
-        for said in layer.attributes:
-            if said.value is not None:
-                self.said.setdefault(said.target, []).append((said.label, said.value))
-        starts = [each.start for each in sentences]
-        home = {each.id: number for number, each in enumerate(sentences) if each.id}
+        for relation in layer.relations:
+            self.relations.setdefault(relation.head, []).append(relation)
+        self.attributes: dict[str, list[tuple[str, str]]] = {}
+        for attribute in layer.attributes:
+            if attribute.value is not None:
+                self.attributes.setdefault(attribute.target, []).append(
+                    (attribute.label, attribute.value)
+                )
+        starts = [sentence.start for sentence in sentences]
+        sentence_of = {
+            sentence.id: number for number, sentence in enumerate(sentences) if sentence.id
+        }
         self.targets: list[list[tuple[str, str | None]]] = [[] for _ in sentences]  # id, its note
         for span in layer.spans:
             if sentences and span.label != ELEMENT:
-                home[span.id] = max(0, bisect_right(starts, span.start) - 1)
-        kept = [(n.target, n.text) for n in layer.notes if n.label == SET and n.target in home]
-        noted = {target for target, _ in kept}
-        new = [(key, None) for key in self.spans if key in home and key not in noted]
-        for target, note in [*kept, *new]:
-            self.targets[home[target]].append((target, note))
+                sentence_of[span.id] = max(0, bisect_right(starts, span.start) - 1)
+        notes = [
+            (note.target, note.text)
+            for note in layer.notes
+            if note.label == SET and note.target in sentence_of
+        ]
+        noted_targets = {target for target, _ in notes}
+        without_note = [
+            (key, None) for key in self.spans if key in sentence_of and key not in noted_targets
+        ]
+        for target, note in [*notes, *without_note]:
+            self.targets[sentence_of[target]].append((target, note))
 
     def sets(self, number: int, sentence: Sentence) -> Iterator[Set]:
         """Yield the sets of a sentence."""
         if not any(target == sentence.id for target, _ in self.targets[number]):
-            yield from self._plain(sentence)
+            yield from self._words_and_names(sentence)
         for target, note in self.targets[number]:
             kept = kept_in(note)
             if target not in self.spans:
@@ -282,65 +298,67 @@ class _Written:
             elif frame is not None:
                 yield set_of(frame, kept or Set({"status": "MANUAL"}, []), sentence.start)
 
-    def _plain(self, sentence: Sentence) -> Iterator[Set]:
-        """Yield the set of words and names of a sentence that keeps none."""
+    def _words_and_names(self, sentence: Sentence) -> Iterator[Set]:
+        """Yield the set of words and names of a sentence that has no kept set."""
         layers: list[Labels] = []
         for name, layer in PLAIN.items():
-            spans = self.document[layer].spans if self.document.has(layer) else ()
-            inside = [(span.label, span.fragments[0]) for span in spans if sentence.has(span)]
-            layers.append(({"rank": "1", "name": name}, labels_of(inside, sentence.start)))
+            spans = self.document[layer].spans if self.document.has_layer(layer) else ()
+            labeled_bounds = [
+                (span.label, span.fragments[0]) for span in spans if sentence.has(span)
+            ]
+            layers.append(({"rank": "1", "name": name}, labels_of(labeled_bounds, sentence.start)))
         if any(labels for _, labels in layers):
             yield Set({"status": "UNANN"}, layers)
 
     def _frame(self, target: Span, sentence: Sentence) -> Frame | None:
-        """Return what the layer says of a target, None where that leaves the sentence."""
-        nowhere = target.fragments == ((sentence.start, sentence.start),)
-        if not nowhere and not sentence.has(target, gaps=True):
+        """Return the frame of a target, None if the target is not within the sentence."""
+        is_empty = target.fragments == ((sentence.start, sentence.start),)
+        if not is_empty and not sentence.has(target, allow_gaps=True):
             return None
         elements = []
-        for each in self.relations.get(target.id, []):
-            tail = self.spans.get(each.tail)
+        for relation in self.relations.get(target.id, []):
+            tail = self.spans.get(relation.tail)
             if tail is not None and tail.label == ELEMENT and sentence.has(tail):
-                said = dict(self.said.get(tail.id, []))
-                grammar = said.get(GRAMMAR[0]), said.get(GRAMMAR[1])
-                elements.append((each.label, tail.fragments[0], *grammar))
-        absent = tuple(self.said.get(target.id, []))
-        return Frame(target.label, target.fragments, tuple(elements), absent)
+                attributes = dict(self.attributes.get(tail.id, []))
+                grammar = attributes.get(GRAMMAR[0]), attributes.get(GRAMMAR[1])
+                elements.append((relation.label, tail.fragments[0], *grammar))
+        null_elements = tuple(self.attributes.get(target.id, []))
+        return Frame(target.label, target.fragments, tuple(elements), null_elements)
 
 
-def _set_lines(found: Set) -> Iterator[str]:
+def _format_set(annotation_set: Set) -> Iterator[str]:
     """Yield the lines of a set."""
-    yield f"        <annotationSet{_attributes(found.said)}>"
-    for said, labels in found.layers:
+    yield f"        <annotationSet{_format_attributes(annotation_set.said)}>"
+    for attributes, labels in annotation_set.layers:
         if not labels:
-            yield f"            <layer{_attributes(said)}/>"
+            yield f"            <layer{_format_attributes(attributes)}/>"
             continue
-        yield f"            <layer{_attributes(said)}>"
-        yield from (f"                <label{_attributes(each)}/>" for each in labels)
+        yield f"            <layer{_format_attributes(attributes)}>"
+        yield from (f"                <label{_format_attributes(label)}/>" for label in labels)
         yield "            </layer>"
     yield "        </annotationSet>"
 
 
-def _attributes(said: Said) -> str:
-    """Return attributes as they stand in a tag."""
-    return "".join(f" {key}={quoted(value)}" for key, value in said.items())
+def _format_attributes(attributes: Said) -> str:
+    """Return attributes in XML."""
+    return "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count all but sentences, frames, and the words and names of sets without a frame."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count all annotations but sentences, frames, and words and names of other sets."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the first element."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the first element."""
     return re.match(r"\s*(<\?[^>]*\?>\s*)*<fullTextAnnotation[\s>]", head) is not None
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".xml",),
     _OPENING
     + """    <header>

@@ -1,4 +1,4 @@
-"""JSON lines: one document a line, with everything but its source; scores too.
+"""Read and write JSON lines: one document per line, with everything but its source; scores too.
 
 ::
 
@@ -6,9 +6,9 @@
      "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], "score": 0.9}],
      "relations": [], …}]}
 
-and, where there are any, ``"queries": [{"id": "Q1", "prompt": "Who met Bob?"}]``. A layer always
-says its spans and relations; all else that is empty or None is left out, and a reader misses
-neither. Anything else in a line is an error.
+and, if the document has any, ``"queries": [{"id": "Q1", "prompt": "Who met Bob?"}]``. A layer
+always has its spans and relations; all other empty or None values are left out, and a reader
+requires neither. Any other key in a line is an error.
 """
 
 import json
@@ -19,6 +19,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from spanloom.atomic_io import write_file
 from spanloom.config.options import Options
 from spanloom.document import (
     Annotation,
@@ -37,9 +38,8 @@ from spanloom.document import (
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_list, a_string, an_object, only, parsed
-from spanloom.storage import write_file
 
-_ALWAYS = ("spans", "relations")  # kinds that a layer says even where it has none
+_ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
 _KINDS: dict[str, type[Annotation]] = {
     "spans": Span,
     "relations": Relation,
@@ -52,19 +52,19 @@ _KINDS: dict[str, type[Annotation]] = {
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return the lines; raises ``DocumentError`` for a score that is no finite number."""
-    return "".join(_line(document) + "\n" for document in documents)
+    """Return the lines; raises ``DocumentError`` for a score that is not a finite number."""
+    return "".join(_format_line(document) + "\n" for document in documents)
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the document of every line that is not blank; raises ``FormatError`` with the line."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _document(line, path, number)
+            yield _parse_document(line, path, number)
 
 
 def write(path: Path, documents: Iterable[Document]) -> None:
-    """Write a file, whole or not at all; raises ``StorageError``, and what ``dumps`` raises."""
+    """Write a file atomically; raises ``StorageError``, and the errors of ``dumps``."""
     write_file(path, dumps(documents).encode())
 
 
@@ -73,15 +73,15 @@ def read(path: Path) -> Iterator[Document]:
     try:
         with path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
-                text = _decoded(line, str(path), number)
+                text = _decode(line, str(path), number)
                 if text.strip():
-                    yield _document(text, str(path), number)
+                    yield _parse_document(text, str(path), number)
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
 
 
-def _decoded(line: bytes, path: str, number: int) -> str:
-    """Return the text of a line."""
+def _decode(line: bytes, path: str, number: int) -> str:
+    """Return the text of a line; raises ``FormatError`` for bytes that are not UTF-8."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -89,18 +89,18 @@ def _decoded(line: bytes, path: str, number: int) -> str:
         raise FormatError(path, number, problem) from error
 
 
-def _line(document: Document) -> str:
+def _format_line(document: Document) -> str:
     """Return one document as one line."""
-    whole: dict[str, Any] = {"name": document.name, "text": document.text}
+    record: dict[str, Any] = {"name": document.name, "text": document.text}
     if document.meta:
-        whole["meta"] = document.meta
+        record["meta"] = document.meta
     if document.queries:
-        whole["queries"] = [{"id": each.id, "prompt": each.prompt} for each in document.queries]
-    whole["layers"] = [_layer_out(layer) for layer in document.layers]
+        record["queries"] = [{"id": query.id, "prompt": query.prompt} for query in document.queries]
+    record["layers"] = [_layer_record(layer) for layer in document.layers]
     try:
-        line = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         if "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line):
-            return json.dumps(whole, allow_nan=False)  # half a character has no UTF-8
+            return json.dumps(record, allow_nan=False)  # a lone surrogate has no UTF-8
     except ValueError as error:
         raise DocumentError(
             f"{document.name or 'document'}: a score is no finite number"
@@ -108,88 +108,95 @@ def _line(document: Document) -> str:
     return line
 
 
-def _layer_out(layer: Layer) -> dict[str, Any]:
-    """Return a layer with its spans and relations, and what other kinds it has."""
-    kinds = {kind: [_out(each) for each in getattr(layer, kind)] for kind in _KINDS}
-    kept = {kind: found for kind, found in kinds.items() if found or kind in _ALWAYS}
-    return {"name": layer.name, **kept}
+def _layer_record(layer: Layer) -> dict[str, Any]:
+    """Return a layer with its spans and relations, and the other kinds that it has."""
+    kinds = {
+        kind: [_annotation_record(annotation) for annotation in getattr(layer, kind)]
+        for kind in _KINDS
+    }
+    present = {kind: records for kind, records in kinds.items() if records or kind in _ALWAYS}
+    return {"name": layer.name, **present}
 
 
-def _out(annotation: Annotation) -> dict[str, Any]:
-    """Return an annotation, what has its default value left out."""
-    said = {}
-    for each in fields(annotation):
-        value = getattr(annotation, each.name)
-        if value != each.default:
-            said[each.name] = value
+def _annotation_record(annotation: Annotation) -> dict[str, Any]:
+    """Return an annotation without the fields that have their default values."""
+    record = {}
+    for field in fields(annotation):
+        value = getattr(annotation, field.name)
+        if value != field.default:
+            record[field.name] = value
     if isinstance(annotation, Event) and annotation.arguments:
-        said["arguments"] = [(each.role, each.target) for each in annotation.arguments]
-    return said
+        record["arguments"] = [
+            (argument.role, argument.target) for argument in annotation.arguments
+        ]
+    return record
 
 
-def _document(line: str, path: str, number: int) -> Document:
-    """Return the document of one line."""
+def _parse_document(line: str, path: str, number: int) -> Document:
+    """Return the document of one line; raises ``FormatError``."""
     try:
-        whole = an_object(parsed(line, path, number))
-        only(whole, "name", "text", "meta", "queries", "layers")
+        record = an_object(parsed(line, path, number))
+        only(record, "name", "text", "meta", "queries", "layers")
         return Document(
-            a_string(whole.get("text")),
-            tuple(_layer_in(each) for each in a_list(whole.get("layers", []))),
-            a_string(whole.get("name", "")),
-            tuple(_pair(each) for each in a_list(whole.get("meta", []))),
-            tuple(_query(each) for each in a_list(whole.get("queries", []))),
+            a_string(record.get("text")),
+            tuple(_parse_layer(layer) for layer in a_list(record.get("layers", []))),
+            a_string(record.get("name", "")),
+            tuple(_parse_pair(pair) for pair in a_list(record.get("meta", []))),
+            tuple(_parse_query(query) for query in a_list(record.get("queries", []))),
         )
     except (ValueError, TypeError, OverflowError, DocumentError) as error:
         raise FormatError(path, number, f"not a document: {error}") from error
 
 
-def _query(value: Any) -> Query:
-    """Return a query."""
-    said = an_object(value)
-    only(said, "id", "prompt")
-    return Query(a_string(said.get("id")), a_string(said.get("prompt")))
+def _parse_query(value: Any) -> Query:
+    """Return a query; raises ``ValueError``."""
+    record = an_object(value)
+    only(record, "id", "prompt")
+    return Query(a_string(record.get("id")), a_string(record.get("prompt")))
 
 
-def _layer_in(value: Any) -> Layer:
-    """Return a layer."""
-    said = an_object(value)
-    only(said, "name", *_KINDS)
+def _parse_layer(value: Any) -> Layer:
+    """Return a layer; raises ``ValueError``."""
+    record = an_object(value)
+    only(record, "name", *_KINDS)
     kinds = {
-        kind: tuple(_annotation(made, each) for each in a_list(said.get(kind, [])))
-        for kind, made in _KINDS.items()
+        kind: tuple(
+            _parse_annotation(cls, annotation) for annotation in a_list(record.get(kind, []))
+        )
+        for kind, cls in _KINDS.items()
     }
-    return Layer(a_string(said.get("name")), **kinds)
+    return Layer(a_string(record.get("name")), **kinds)
 
 
-def _annotation(made: type[Annotation], value: Any) -> Any:
-    """Return an annotation of that kind."""
-    said = an_object(value)
-    only(said, *(each.name for each in fields(made)))
-    return made(**{name: _READERS[name](each) for name, each in said.items()})
+def _parse_annotation(cls: type[Annotation], value: Any) -> Any:
+    """Return an annotation of this class."""
+    record = an_object(value)
+    only(record, *(field.name for field in fields(cls)))
+    return cls(**{name: _READERS[name](field_value) for name, field_value in record.items()})
 
 
-def _strings(value: Any) -> tuple[str, ...]:
-    """Return strings."""
-    return tuple(a_string(each) for each in a_list(value))
+def _parse_strings(value: Any) -> tuple[str, ...]:
+    """Return strings; raises ``ValueError`` for other values."""
+    return tuple(a_string(item) for item in a_list(value))
 
 
-def _pair(value: Any) -> tuple[str, str]:
-    """Return two strings."""
+def _parse_pair(value: Any) -> tuple[str, str]:
+    """Return two strings; raises ``ValueError`` for other values."""
     if len(a_list(value)) != 2:
         raise ValueError(f"expected two strings, got {value!r:.60}")
     return a_string(value[0]), a_string(value[1])
 
 
-def _fragments(value: Any) -> tuple[tuple[int, int], ...]:
-    """Return pairs of whole numbers."""
-    for each in a_list(value):
-        if len(a_list(each)) != 2 or any(type(number) is not int for number in each):
-            raise ValueError(f"expected [start, end] in whole numbers, got {each!r:.60}")
+def _parse_fragments(value: Any) -> tuple[tuple[int, int], ...]:
+    """Return pairs of whole numbers; raises ``ValueError`` for other values."""
+    for pair in a_list(value):
+        if len(a_list(pair)) != 2 or any(type(number) is not int for number in pair):
+            raise ValueError(f"expected [start, end] in whole numbers, got {pair!r:.60}")
     return tuple((start, end) for start, end in value)
 
 
-def _score(value: Any) -> float | None:
-    """Return a finite number or None."""
+def _parse_score(value: Any) -> float | None:
+    """Return a finite number or None; raises ``ValueError`` for other values."""
     if value is None:
         return None
     if type(value) not in (int, float) or not math.isfinite(value):
@@ -200,44 +207,44 @@ def _score(value: Any) -> float | None:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "id": a_string,
     "label": a_string,
-    "fragments": _fragments,
-    "score": _score,
+    "fragments": _parse_fragments,
+    "score": _parse_score,
     "head": a_string,
     "tail": a_string,
-    "roles": _pair,
+    "roles": _parse_pair,
     "trigger": a_string,
-    "arguments": lambda value: tuple(Argument(*_pair(each)) for each in a_list(value)),
+    "arguments": lambda value: tuple(Argument(*_parse_pair(pair)) for pair in a_list(value)),
     "target": a_string,
     "value": lambda value: None if value is None else a_string(value),
     "resource": a_string,
     "key": a_string,
     "text": a_string,
-    "members": _strings,
+    "members": _parse_strings,
 }
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count nothing: all that a document says has a place."""
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Return no losses: the format holds all of a document."""
     return {}
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the keys of the first line; of one that is cut off, by those at its beginning."""
-    line, cut, _ = head.lstrip().partition("\n")
-    if not cut and not line.rstrip().endswith("}"):
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the keys of the first line; if it is cut off, by its beginning."""
+    line, line_end, _ = head.lstrip().partition("\n")
+    if not line_end and not line.rstrip().endswith("}"):
         return re.match(r'\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"text"\s*:', line) is not None
     try:
-        said = an_object(parsed(line, name))
+        record = an_object(parsed(line, name))
     except (ValueError, FormatError):
         return False
-    return "text" in said and {"name", "text", "meta", "queries", "layers"}.issuperset(said)
+    return "text" in record and {"name", "text", "meta", "queries", "layers"}.issuperset(record)
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".jsonl",),
     '{"name": "a", "text": "Ada met Bob.", "queries": [{"id": "Q1", "prompt": "Who?"}], '
     '"layers": [{"name": "main", "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], '

@@ -1,14 +1,14 @@
-"""JSON lines of texts, or of pairs of texts, with a label or a number: a line a document.
+"""Read and write JSON lines of texts, or of pairs of texts, with a label or a number per line.
 
 ::
 
     {"id": "a1", "text": "a moving film", "label": "positive"}
 
 Options name other keys (``text: sentence1``, ``second: sentence2``), or a ``preset`` does, for SNLI
-and MNLI. What is said of a text is one span, what is said of two one relation (``forms.parts``).
-Values of all other keys, and a label or number that is none, stand in the document's meta: texts as
-they are, all else as JSON. A line without the key of the label, or of the number, is not annotated.
-Blank lines are left out.
+and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
+(``annotation.text_pairs``). Values of all other keys, and values that are no valid label or number,
+are kept in the document's meta: texts as they are, all else as JSON. A line without the key of the
+label, or of the number, is not annotated. Blank lines are left out.
 """
 
 import json
@@ -18,18 +18,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from spanloom.config.options import nearest
+from spanloom.config.options import did_you_mean
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_string, an_object, parsed
-from spanloom.formats._judged import CUT, Judged, JudgedOptions, Judging, Meta
 from spanloom.formats._names import Names, is_counted, numbered
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelOptions, TextLabelReader
 
 KEYS, SPELLING, END = "keys of the line", "spelling of the line", "line end"  # in meta
 
-_OWN = (KEYS, SPELLING, END, CUT)
+_RESERVED = (KEYS, SPELLING, END, CUT)
 _PLAIN = "plain"
 _SPELLINGS: Mapping[str, Mapping[str, Any]] = {
     _PLAIN: {"ensure_ascii": False},
@@ -38,10 +38,10 @@ _SPELLINGS: Mapping[str, Mapping[str, Any]] = {
     "close ascii": {"separators": (",", ":")},
 }
 
-Said = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-class LineOptions(JudgedOptions):
+class LineOptions(TextLabelOptions):
     """Options of JSON lines: the keys."""
 
     preset: Literal["mnli", "snli"] | None = Field(
@@ -54,16 +54,18 @@ class LineOptions(JudgedOptions):
     id: str | None = Field(default="id", description="the key that names the documents")
 
     @property
-    def whole(self) -> "LineOptions":
+    def with_preset(self) -> "LineOptions":
         """These options over those of the preset."""
         return self.over(_NLI if self.preset else None)
 
     @property
-    def wanted(self) -> list[str]:
-        """The keys that must be there: of texts, and those that the user asked for."""
-        whole, said = self.whole, self.model_fields_set
-        rest = [getattr(self, role) for role in ("label", "number", "id") if role in said]
-        return [each for each in (whole.text, whole.second, *rest) if each is not None]
+    def required_keys(self) -> list[str]:
+        """Keys that every line must have: those of the texts, and those that the user set."""
+        options, fields_set = self.with_preset, self.model_fields_set
+        requested_keys = [
+            getattr(self, role) for role in ("label", "number", "id") if role in fields_set
+        ]
+        return [key for key in (options.text, options.second, *requested_keys) if key is not None]
 
 
 _NLI = LineOptions(text="sentence1", second="sentence2", label="gold_label", id="pairID", none="-")
@@ -72,117 +74,124 @@ _NLI = LineOptions(text="sentence1", second="sentence2", label="gold_label", id=
 def loads(
     text: str, *, path: str = "<string>", options: LineOptions = LineOptions()
 ) -> Iterator[Document]:
-    """Yield the document of every line that is not blank, named by its id or its place.
+    """Yield the document of every line that is not blank, named by its id or its number.
 
-    Raises ``FormatError``: lines that are no objects, keys that are not there (with the nearest),
-    texts, labels and numbers that are none.
+    Raises ``FormatError``: lines that are no objects, missing keys (with the nearest), invalid
+    texts, labels and numbers.
     """
-    reading = _Reading(options)
-    pieces = text.removeprefix("\ufeff").split("\n")
-    for line, piece in enumerate(pieces, 1):
-        if not piece.strip():
+    reader = _LineReader(options)
+    lines = text.removeprefix("\ufeff").split("\n")
+    for line_number, raw_line in enumerate(lines, 1):
+        if not raw_line.strip():
             continue
-        end = "\r" * piece.endswith("\r") + "\n" * (line < len(pieces))
+        end = "\r" * raw_line.endswith("\r") + "\n" * (line_number < len(lines))
         try:
-            said = an_object(parsed(piece, path, line))
-            yield reading.document(said, piece.removesuffix("\r"), end)
+            record = an_object(parsed(raw_line, path, line_number))
+            yield reader.document(record, raw_line.removesuffix("\r"), end)
         except (ValueError, DocumentError) as error:
-            raise FormatError(path, line, str(error)) from error
+            raise FormatError(path, line_number, str(error)) from error
         except RecursionError as error:
-            raise FormatError(path, line, "nested too deeply") from error
+            raise FormatError(path, line_number, "nested too deeply") from error
 
 
 def dumps(documents: Iterable[Document], *, options: LineOptions = LineOptions()) -> str:
-    """Return the lines, each spelled as it was, with what its document says now."""
-    every = list(documents)
-    found = [_line(document, options) for document in every]
-    ends = [_end(each, last=number == len(every)) for number, each in enumerate(every, 1)]
-    return "".join(line + end for line, end in zip(found, ends, strict=True))
+    """Return the lines, each in its original JSON style, with the document's current values."""
+    document_list = list(documents)
+    lines = [_format_line(document, options) for document in document_list]
+    ends = [
+        _line_end(document, last=number == len(document_list))
+        for number, document in enumerate(document_list, 1)
+    ]
+    return "".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
-def lost(document: Document, options: LineOptions = LineOptions()) -> Losses:
-    """Count what is neither text nor label nor value."""
-    return missing(document, loads(dumps([document], options=options), options=options))
+def count_lost(document: Document, options: LineOptions = LineOptions()) -> Losses:
+    """Count the annotations that are neither text nor label nor value."""
+    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
-def looks(head: str, name: str) -> bool:
-    """Whether the first line is an object of a text and its label, by usual keys."""
-    first = next((line for line in head.removeprefix("\ufeff").split("\n") if line.strip()), "")
+def sniff(head: str, name: str) -> bool:
+    """Tell whether the first line is an object with a text and a label under the usual keys."""
+    first_line = next(
+        (line for line in head.removeprefix("\ufeff").split("\n") if line.strip()), ""
+    )
     try:
-        said = an_object(parsed(first, ""))
+        record = an_object(parsed(first_line, ""))
     except (ValueError, FormatError):
         return False
     return any(
-        isinstance(said.get(each.text), str)
-        and (each.second is None or isinstance(said.get(each.second), str))
-        and isinstance(said.get(each.label or ""), str | int)
-        for each in (LineOptions(), _NLI)
+        isinstance(record.get(options.text), str)
+        and (options.second is None or isinstance(record.get(options.second), str))
+        and isinstance(record.get(options.label or ""), str | int)
+        for options in (LineOptions(), _NLI)
     )
 
 
-class _Reading:
-    """Lines being read."""
+class _LineReader:
+    """Builds documents from lines."""
 
     def __init__(self, options: LineOptions) -> None:
-        """Begin."""
-        self.options, self.wanted = options.whole, options.wanted
+        """Begin; lines are read with the options over their preset."""
+        self.options, self.required_keys = options.with_preset, options.required_keys
         self.names = Names()
         self.count = 0
 
-    def document(self, said: Said, raw: str, end: str) -> Document:
-        """Return the document of a line; raises ``ValueError`` for what is wrong with it."""
+    def document(self, record: JsonObject, raw: str, end: str) -> Document:
+        """Return the document of a line; raises ``ValueError`` for invalid values."""
         options = self.options
         self.count += 1
-        for key in self.wanted:
-            if key not in said:
-                raise ValueError(f"no key {key!r:.60}{nearest(key, said):.300}")
-        second = None if options.second is None else a_string(said[options.second])
-        judged = Judged(
-            a_string(said[options.text]),
-            second,
-            _label(_at(said, options.label), options),
-            _number(_at(said, options.number)),
+        for key in self.required_keys:
+            if key not in record:
+                raise ValueError(f"no key {key!r:.60}{did_you_mean(key, record):.300}")
+        text_pair = None if options.second is None else a_string(record[options.second])
+        labeled_text = LabelledText(
+            a_string(record[options.text]),
+            text_pair,
+            _parse_label(_value_at(record, options.label), options),
+            _parse_number(_value_at(record, options.number)),
         )
-        name, meta = self._name(said)
-        told = {options.text, options.second, options.id}
-        plain = judged.label is not None and judged.label == _at(said, options.label)
-        told |= {options.label} if plain else set()
-        told |= {options.number} if judged.number is not None else set()
-        meta += [(key, _noted(value)) for key, value in said.items() if key not in told]
-        meta += _spelling(said, raw, options) + [(END, end)] * (end != "\n")
-        return _judging(options, said).document(judged, name, meta)
+        name, meta = self._name(record)
+        stored_keys = {options.text, options.second, options.id}
+        is_verbatim = labeled_text.label is not None and labeled_text.label == _value_at(
+            record, options.label
+        )
+        stored_keys |= {options.label} if is_verbatim else set()
+        stored_keys |= {options.number} if labeled_text.number is not None else set()
+        meta += [(key, _to_meta(value)) for key, value in record.items() if key not in stored_keys]
+        meta += _line_style(record, raw, options) + [(END, end)] * (end != "\n")
+        return _label_reader(options, record).document(labeled_text, name, meta)
 
-    def _name(self, said: Said) -> tuple[str, Meta]:
-        """Return a document's name, and its id where that is not the same."""
-        written = _at(said, self.options.id)
-        if written is None:
+    def _name(self, record: JsonObject) -> tuple[str, Meta]:
+        """Return a document's name, and its id as meta if it differs."""
+        raw_id = _value_at(record, self.options.id)
+        if raw_id is None:
             name = self.names.of(numbered(self.count))
-            return name, [(key, _noted(None)) for key in said if key == self.options.id]
-        if type(written) not in (str, int):
-            raise ValueError(f"expected a text or a whole number as id, got {written!r:.60}")
-        name = self.names.of(str(written))
-        if name == written and not is_counted(name):
+            return name, [(key, _to_meta(None)) for key in record if key == self.options.id]
+        if type(raw_id) not in (str, int):
+            raise ValueError(f"expected a text or a whole number as id, got {raw_id!r:.60}")
+        name = self.names.of(str(raw_id))
+        if name == raw_id and not is_counted(name):
             return name, []
-        return name, [(self.options.id or "", _noted(written))]
+        return name, [(self.options.id or "", _to_meta(raw_id))]
 
 
-def _at(said: Said, key: str | None) -> Any:
-    """Return what stands under a key, None where there is none."""
-    return None if key is None else said.get(key)
+def _value_at(record: JsonObject, key: str | None) -> Any:
+    """Return the value of a key, None if there is none."""
+    return None if key is None else record.get(key)
 
 
-def _judging(options: LineOptions, said: Iterable[str]) -> Judging:
-    """Return how lines of those keys say labels and numbers."""
-    (label, number), keys = options.layers, set(said)
-    return Judging(
+def _label_reader(options: LineOptions, present: Iterable[str]) -> TextLabelReader:
+    """Return the reader of labels and numbers for lines with these keys."""
+    (label, number), keys = options.layers, set(present)
+    return TextLabelReader(
         label if options.label in keys else None,
         number if options.number in keys else None,
         options.number or "value",
     )
 
 
-def _label(value: Any, options: LineOptions) -> str | None:
-    """Return a label, None for what says that there is none; raises ``ValueError``."""
+def _parse_label(value: Any, options: LineOptions) -> str | None:
+    """Return a label, None for a value that means no label; raises ``ValueError``."""
     if value is None:
         return None
     if not isinstance(value, str | int):
@@ -191,143 +200,167 @@ def _label(value: Any, options: LineOptions) -> str | None:
     return label if options.is_gold(label) else None
 
 
-def _number(value: Any) -> str | None:
-    """Return a number as it is written, None for none; raises ``ValueError``."""
+def _parse_number(value: Any) -> str | None:
+    """Return a number as JSON, None for no number; raises ``ValueError``."""
     if value is None:
         return None
-    if type(value) not in (int, float) or not _finite(value):
+    if type(value) not in (int, float) or not _is_finite(value):
         raise ValueError(f"expected a finite number, got {value!r:.60}")
     return json.dumps(value)
 
 
-def _finite(value: float) -> bool:
-    """Whether a number can be compared with others."""
+def _is_finite(value: float) -> bool:
+    """Tell whether a number is finite as a float."""
     try:
         return math.isfinite(value)
     except OverflowError:
         return False
 
 
-def _spelling(said: Said, raw: str, options: LineOptions) -> Meta:
-    """Return what is not usual: the order of keys, how the line is spelled.
+def _line_style(record: JsonObject, raw: str, options: LineOptions) -> Meta:
+    """Return the meta of an unusual line: its order of keys, its JSON style.
 
-    Raises ``ValueError`` for keys that mean something else in meta.
+    Raises ``ValueError`` for keys that are reserved in meta.
     """
-    for own in _OWN:
-        if own in said:
-            raise ValueError(f"expected no key of the name {own!r}, got one")
-    found: Meta = [] if list(said) == _ordered(said, options) else [(KEYS, json.dumps([*said]))]
-    fit = (name for name, how in _SPELLINGS.items() if json.dumps(said, **how) == raw)
-    name = next(fit, _PLAIN)
-    return found + [(SPELLING, name)] * (name != _PLAIN)
+    for reserved in _RESERVED:
+        if reserved in record:
+            raise ValueError(f"expected no key of the name {reserved!r}, got one")
+    style: Meta = (
+        [] if list(record) == _key_order(record, options) else [(KEYS, json.dumps([*record]))]
+    )
+    matching = (
+        name
+        for name, json_options in _SPELLINGS.items()
+        if json.dumps(record, **json_options) == raw
+    )
+    name = next(matching, _PLAIN)
+    return style + [(SPELLING, name)] * (name != _PLAIN)
 
 
-def _ordered(keys: Iterable[str], options: LineOptions) -> list[str]:
-    """Return keys in the usual order: what the options ask for, then all else as it comes."""
-    said, roles = list(keys), (options.id, options.text, options.second)
-    first = [key for key in (*roles, options.label, options.number) if key in said]
-    return list(dict.fromkeys([*(key for key in first if key is not None), *said]))
+def _key_order(keys: Iterable[str], options: LineOptions) -> list[str]:
+    """Return keys in the usual order: those of the options, then all others as they come."""
+    present, roles = list(keys), (options.id, options.text, options.second)
+    first = [key for key in (*roles, options.label, options.number) if key in present]
+    return list(dict.fromkeys([*(key for key in first if key is not None), *present]))
 
 
-def _line(document: Document, options: LineOptions) -> str:
+def _format_line(document: Document, options: LineOptions) -> str:
     """Return a document's line."""
     meta = dict(document.meta)
-    said = {key: _valued(value) for key, value in meta.items() if key not in _OWN}
-    keys = _valued(meta.get(KEYS, ""))
-    how = _SPELLINGS.get(meta.get(SPELLING, _PLAIN), _SPELLINGS[_PLAIN])
-    _tell(document, said, options)
-    usual = _ordered(said, options.whole)
-    known = [key for key in keys if key in usual] if isinstance(keys, list) else []
-    return json.dumps({key: said[key] for key in dict.fromkeys([*known, *usual])}, **how)
+    record = {key: _from_meta(value) for key, value in meta.items() if key not in _RESERVED}
+    kept_keys = _from_meta(meta.get(KEYS, ""))
+    json_options = _SPELLINGS.get(meta.get(SPELLING, _PLAIN), _SPELLINGS[_PLAIN])
+    _update_line(document, record, options)
+    default_order = _key_order(record, options.with_preset)
+    kept_order = (
+        [key for key in kept_keys if key in default_order] if isinstance(kept_keys, list) else []
+    )
+    return json.dumps(
+        {key: record[key] for key in dict.fromkeys([*kept_order, *default_order])}, **json_options
+    )
 
 
-def _tell(document: Document, said: Said, options: LineOptions) -> None:
-    """Put into a line what its document says now; ``said`` is what meta kept."""
-    whole = options.whole
-    keys = _keys(document, said, options)
-    told = _judging(whole, keys).said(document)
-    label = told.label if told.label is not None and whole.is_gold(told.label) else None
-    apart = whole.layers[0] != whole.layers[1] or whole.label not in keys
-    said[whole.text] = told.text
-    if whole.second is not None:
-        said[whole.second] = told.second or ""
-    if whole.id is not None and not _is_id(said.get(whole.id, ...)):
-        said.pop(whole.id, None)
-        if whole.id in options.wanted or not is_counted(document.name):
-            said[whole.id] = document.name
-    old = {key: said.pop(key, ...) for key in (whole.label, whole.number) if key is not None}
-    if whole.label in keys:
-        said[whole.label or ""] = _restored(label, old[whole.label or ""], whole)
-    if whole.number in keys:
-        said[whole.number or ""] = _read(told.number) if apart or label is not None else None
+def _update_line(document: Document, record: JsonObject, options: LineOptions) -> None:
+    """Update ``record``, the values that meta kept, with the document's current ones."""
+    resolved = options.with_preset
+    keys = _label_keys(document, record, options)
+    labeled_text = _label_reader(resolved, keys).said(document)
+    label = (
+        labeled_text.label
+        if labeled_text.label is not None and resolved.is_gold(labeled_text.label)
+        else None
+    )
+    number_is_separate = resolved.layers[0] != resolved.layers[1] or resolved.label not in keys
+    record[resolved.text] = labeled_text.text
+    if resolved.second is not None:
+        record[resolved.second] = labeled_text.second or ""
+    if resolved.id is not None and not _is_id(record.get(resolved.id, ...)):
+        record.pop(resolved.id, None)
+        if resolved.id in options.required_keys or not is_counted(document.name):
+            record[resolved.id] = document.name
+    old_values = {
+        key: record.pop(key, ...) for key in (resolved.label, resolved.number) if key is not None
+    }
+    if resolved.label in keys:
+        record[resolved.label or ""] = _label_value(
+            label, old_values[resolved.label or ""], resolved
+        )
+    if resolved.number in keys:
+        record[resolved.number or ""] = (
+            _number_value(labeled_text.number) if number_is_separate or label is not None else None
+        )
 
 
-def _keys(document: Document, kept: Said, options: LineOptions) -> set[str]:
-    """Return which of the keys of label and number a document's line has."""
-    whole = options.whole
-    label, number = whole.layers
-    told = Judging(label, number).said(document)
-    known = {*options.wanted, *kept}
-    keys: set[str | None] = {key for key in (whole.label, whole.number) if key in known}
-    if document.has(label):
-        keys.add(whole.label)
-    if told.number is not None or (label != number and document.has(number)):
-        keys.add(whole.number)
-    alone = label == number and told.number is not None and told.label == whole.number
-    if alone and whole.label not in options.wanted:
-        keys.discard(whole.label)  # it is only what the number is called
+def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> set[str]:
+    """Return the keys of label and number that a document's line has."""
+    resolved = options.with_preset
+    label, number = resolved.layers
+    labeled_text = TextLabelReader(label, number).said(document)
+    kept_keys = {*options.required_keys, *kept}
+    keys: set[str | None] = {key for key in (resolved.label, resolved.number) if key in kept_keys}
+    if document.has_layer(label):
+        keys.add(resolved.label)
+    if labeled_text.number is not None or (label != number and document.has_layer(number)):
+        keys.add(resolved.number)
+    label_is_number_name = (
+        label == number
+        and labeled_text.number is not None
+        and labeled_text.label == resolved.number
+    )
+    if label_is_number_name and resolved.label not in options.required_keys:
+        keys.discard(resolved.label)  # it is only what the number is called
     return {key for key in keys if key is not None}
 
 
-def _restored(label: str | None, old: Any, options: LineOptions) -> Any:
-    """Return the value of a label that says ``label`` now and was ``old`` (``...``: nothing)."""
+def _label_value(label: str | None, old: Any, options: LineOptions) -> Any:
+    """Return the JSON value of a label, typed like the ``old`` value (``...``: there was none)."""
     if label is None:
-        silent = old is None or (isinstance(old, str) and not options.is_gold(old))
-        silent |= type(old) in (int, bool) and not options.is_gold(json.dumps(old))
-        return old if silent else options.none
-    now = _valued(label)
-    return now if type(old) in (int, bool) and type(now) is type(old) else label
+        was_unlabeled = old is None or (isinstance(old, str) and not options.is_gold(old))
+        was_unlabeled |= type(old) in (int, bool) and not options.is_gold(json.dumps(old))
+        return old if was_unlabeled else options.none
+    typed_label = _from_meta(label)
+    return typed_label if type(old) in (int, bool) and type(typed_label) is type(old) else label
 
 
-def _read(number: str | None) -> Any:
-    """Return the value of a number that may be written as no JSON is."""
+def _number_value(number: str | None) -> Any:
+    """Return the JSON value of a number, which need not be written as JSON."""
     if number is None:
         return None
-    value = _valued(number)
+    value = _from_meta(number)
     return value if type(value) in (int, float) else float(number)
 
 
 def _is_id(value: Any) -> bool:
-    """Whether a value may be an id, or say that there is none."""
+    """Tell whether a value may be an id, or null for no id."""
     return value is None or type(value) in (str, int)
 
 
-def _noted(value: Any) -> str:
+def _to_meta(value: Any) -> str:
     """Return a value as meta keeps it; raises ``ValueError`` for infinity."""
-    if isinstance(value, str) and _valued(value) == value:
+    if isinstance(value, str) and _from_meta(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _valued(written: str) -> Any:
+def _from_meta(kept: str) -> Any:
     """Return the value that meta keeps: JSON, else a text."""
     try:
-        return parsed(written, "")
+        return parsed(kept, "")
     except FormatError:
-        return written
+        return kept
 
 
-def _end(document: Document, last: bool) -> str:
-    """Return what stands behind a line."""
-    told = dict(document.meta).get(END, "\n")
-    return told if told in ("\r\n", "\n") or (last and told in ("", "\r")) else "\n"
+def _line_end(document: Document, last: bool) -> str:
+    """Return the line end of a line."""
+    end = dict(document.meta).get(END, "\n")
+    return end if end in ("\r\n", "\n") or (last and end in ("", "\r")) else "\n"
 
 
 KIND = Format(
     loads,
     dumps,
-    lost,
-    looks,
+    count_lost,
+    sniff,
     (".jsonl", ".ndjson"),
     '{"id": "a/1", "text": "a film that moves , and moves again", "label": "positive"}\n'
     '{"text": "it never moves", "label": 0, "by": ["Ada", 7], "sure": 0.5}\n'

@@ -1,16 +1,16 @@
-"""QAMR: sentences of given words, questions about them, answers as sets of words.
+"""Read and write QAMR: sentences of given words, questions about them, answers as sets of words.
 
 ::
 
     Wiki1k:a:0  3 4  76  0  3  Who met Bob?  0 1  261:0 1  60:1
 
-A row (parted by tabs) is sentence, target words, worker, number of the question, target word,
-question, answer, and what validators said: ``worker:answer``, ``worker:Invalid`` or
-``worker:Redundant-2``. The sentences stand beside, ``id<tab>words``. A sentence is a document, its
-rows its queries, whose ids are target words, worker and number (``3-4:76:0``). Each answer is a
-span of the layer ``answers``, words that do not follow each other its fragments; an attribute says
-whose it is: ``writer`` or ``validator 1``, ``2``… The target word of a question is a span of the
-layer ``targets``; what a validator said that is no answer is an attribute of that.
+A row (tabs separate its cells) has sentence, target words, worker, number of the question, target
+word, question, answer, and the validators' cells: ``worker:answer``, ``worker:Invalid`` or
+``worker:Redundant-2``. The sentences are in another file, ``id<tab>words``. A sentence is a
+document, its rows its queries, whose ids are target words, worker and number (``3-4:76:0``). Each
+answer is a span of the layer ``answers``, words that do not follow each other its fragments; an
+attribute names its annotator: ``writer`` or ``validator 1``, ``2``… The target word of a question
+is a span of the layer ``targets``; a validator's cell that is no answer is an attribute of it.
 
 Only sentences with questions are documents, so only those are written back.
 """
@@ -21,26 +21,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count, groupby
 from typing import NamedTuple
 
+from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query, Span
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._laid import Laid
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line, lines
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, own
-from spanloom.formats._regained import missing
-from spanloom.forms.queries import ANSWER, QUERY, answers
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
 
 LAYER, TARGETS = "answers", "targets"
 TARGET, WRITER, VALIDATOR = "target", "writer", "validator {}"
 
-_BESIDE = "wiki-sentences.tsv"
+_SENTENCES_FILE = "wiki-sentences.tsv"
 _COLUMNS = ("sentence", "target words", "worker", "number", "target word", "question", "answer")
 _WORDS = re.compile(r"(?:[0-9]{1,9}(?: [0-9]{1,9})*)?")
 _ID = re.compile(r"((?:[0-9]{1,9}(?:-[0-9]{1,9})*)?):([^\t\n]*):([^\t\n:]*)")
-_SIDE = re.compile(r"validator ([1-9][0-9]{0,2})")
-_LIKE = re.compile(
+_VALIDATOR_LABEL = re.compile(r"validator ([1-9][0-9]{0,2})")
+_FIRST_ROW = re.compile(
     r"[^\t\n]+\t[0-9 ]+\t[^\t\n]+\t[0-9]+\t[0-9]+\t[^\t\n]+\t[0-9 ]*(?:\t[^\t\n:]+:[^\t\n]*)*\r?\n"
 )
 
@@ -60,24 +60,26 @@ def loads(
     Raises ``FormatError``: too few columns, a sentence that is not in ``sentences``, words that it
     does not have, two questions of one worker and number.
     """
-    known = _sentences(sentences)
+    words_of_sentence = _parse_sentences(sentences)
     names = Names()
-    rows = (_row(line, path) for line in lines(text.removeprefix("\ufeff")) if line.text.strip())
-    for sentence, about in groupby(rows, lambda row: row.cells[0]):
-        first = next(about)
-        if sentence not in known:
-            problem = f"expected the id of a sentence in {_BESIDE}, got {sentence!r:.60}"
+    rows = (
+        _parse_row(line, path) for line in lines(text.removeprefix("\ufeff")) if line.text.strip()
+    )
+    for sentence, sentence_rows in groupby(rows, lambda row: row.cells[0]):
+        first = next(sentence_rows)
+        if sentence not in words_of_sentence:
+            problem = f"expected the id of a sentence in {_SENTENCES_FILE}, got {sentence!r:.60}"
             raise FormatError(path, first.line, problem)
-        making = names.making(sentence)
-        making.sentence(known[sentence])
-        making.layer(LAYER)
-        making.layer(TARGETS)
+        builder = names.making(sentence)
+        builder.sentence(words_of_sentence[sentence])
+        builder.layer(LAYER)
+        builder.layer(TARGETS)
         line = first.line
         try:
-            for row in (first, *about):
+            for row in (first, *sentence_rows):
                 line = row.line
-                _ask(making, row.cells)
-            yield making.done()
+                _add_question(builder, row.cells)
+            yield builder.build()
         except (ValueError, DocumentError) as error:
             raise FormatError(path, line, str(error)) from error
 
@@ -85,50 +87,50 @@ def loads(
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dict[str, str]:
     """Return the rows, and the sentences under ``sentences``; texts without words are left out."""
     rows: list[str] = []
-    beside: dict[str, str] = {}
-    last = None
+    words_of_name: dict[str, str] = {}
+    last_name = None
     for document in documents:
-        laid = Laid(document)
-        words = " ".join(map(_word, laid.forms))
-        name = _cell(own(document)).lstrip("\ufeff") or "_"
-        while name == last or beside.get(name, words) != words:
+        view = WordView(document)
+        words = " ".join(map(_escape_word, view.tokens))
+        name = _escape_cell(own(document)).lstrip("\ufeff") or "_"
+        while name == last_name or words_of_name.get(name, words) != words:
             name += "~"
         if words:
-            beside[name] = words
-            found = ["\t".join((name, *cells)) for cells in _rows(laid)]
-            rows += found
-            last = name if found else last
-    sentences = (f"{name}\t{words}" for name, words in beside.items())
-    return {"": _ended(rows), "sentences": _ended(sentences)}
+            words_of_name[name] = words
+            document_rows = ["\t".join((name, *cells)) for cells in _format_questions(view)]
+            rows += document_rows
+            last_name = name if document_rows else last_name
+    sentences = (f"{name}\t{words}" for name, words in words_of_name.items())
+    return {"": _join_lines(rows), "sentences": _join_lines(sentences)}
 
 
-def lost(document: Document, options: Options = Options()) -> Losses:
-    """Count what is neither word, question nor answer."""
-    made = dumps([document])
-    return missing(document, loads(made[""], sentences=made["sentences"]))
+def count_lost(document: Document, options: Options = Options()) -> Losses:
+    """Count the annotations that are neither word, question nor answer."""
+    texts = dumps([document])
+    return lost_in_roundtrip(document, loads(texts[""], sentences=texts["sentences"]))
 
 
-def looks(head: str, name: str) -> bool:
-    """Whether the first row has words by number where they belong."""
-    return _LIKE.match(head) is not None
+def sniff(head: str, name: str) -> bool:
+    """Tell whether the first row has word numbers in the right columns."""
+    return _FIRST_ROW.match(head) is not None
 
 
-def _sentences(text: str) -> dict[str, list[str]]:
+def _parse_sentences(text: str) -> dict[str, list[str]]:
     """Return the words of each sentence; raises ``FormatError``."""
-    found: dict[str, list[str]] = {}
+    words_of_sentence: dict[str, list[str]] = {}
     for number, line in lines(text.removeprefix("\ufeff")):
         if not line:
             continue
         name, tab, words = line.partition("\t")
         forms = words.split(" ")
-        if not tab or not all(forms) or found.get(name, forms) != forms:
+        if not tab or not all(forms) or words_of_sentence.get(name, forms) != forms:
             problem = "expected an id that is new, a tab, and words with one blank between"
-            raise FormatError(_BESIDE, number, f"{problem}, got {line!r:.60}")
-        found[name] = forms
-    return found
+            raise FormatError(_SENTENCES_FILE, number, f"{problem}, got {line!r:.60}")
+        words_of_sentence[name] = forms
+    return words_of_sentence
 
 
-def _row(line: Line, path: str) -> _Row:
+def _parse_row(line: Line, path: str) -> _Row:
     """Return a row; raises ``FormatError`` for one that is too short."""
     cells = line.text.split("\t")
     if len(cells) < len(_COLUMNS):
@@ -137,170 +139,199 @@ def _row(line: Line, path: str) -> _Row:
     return _Row(line.number, cells)
 
 
-def _ask(making: Making, cells: list[str]) -> None:
+def _add_question(builder: DocumentBuilder, cells: list[str]) -> None:
     """Add a question, its answers and its target word; raises ``ValueError``."""
     _, targets, worker, number, target, question, answer, *validated = cells
-    _numbers(targets, making)
+    _parse_word_numbers(targets, builder)
     query = f"{targets.replace(' ', '-')}:{worker}:{number}"
     if _ID.fullmatch(query) is None:
         raise ValueError(f"expected a worker, and a number of the question, got {query!r:.60}")
-    making.queries.append(Query(query, question))
-    _answer(making, query, _numbers(answer, making), WRITER, worker)
-    about = _span(making, TARGETS, TARGET, query, _numbers(target, making)[:1])
-    for place, said in enumerate(validated, 1):
-        who, _, judgement = said.partition(":")
-        if not said.strip():
+    builder.queries.append(Query(query, question))
+    _add_answer(builder, query, _parse_word_numbers(answer, builder), WRITER, worker)
+    target_span = _add_span(
+        builder, TARGETS, TARGET, query, _parse_word_numbers(target, builder)[:1]
+    )
+    for validator, cell in enumerate(validated, 1):
+        worker_id, _, judgment = cell.partition(":")
+        if not cell.strip():
             continue
-        if _is_answer(said):
-            _answer(making, query, _numbers(judgement, making), VALIDATOR.format(place), who)
-        elif about is None:
-            raise ValueError(f"expected a target word, for the judgement {said!r:.60} is about it")
+        if _is_answer(cell):
+            _add_answer(
+                builder,
+                query,
+                _parse_word_numbers(judgment, builder),
+                VALIDATOR.format(validator),
+                worker_id,
+            )
+        elif target_span is None:
+            raise ValueError(f"expected a target word, for the judgement {cell!r:.60} is about it")
         else:
-            making.attribute(TARGETS, VALIDATOR.format(place), about, said)
+            builder.attribute(TARGETS, VALIDATOR.format(validator), target_span, cell)
 
 
-def _answer(making: Making, query: str, words: tuple[int, ...], side: str, who: str) -> None:
-    """Add an answer, if there is one, and whose it is."""
-    span = _span(making, LAYER, ANSWER, query, words)
+def _add_answer(
+    builder: DocumentBuilder, query: str, words: tuple[int, ...], label: str, annotator: str
+) -> None:
+    """Add an answer and its annotator, unless it has no words."""
+    span = _add_span(builder, LAYER, ANSWER, query, words)
     if span is not None:
-        making.attribute(LAYER, side, span, who)
+        builder.attribute(LAYER, label, span, annotator)
 
 
-def _span(making: Making, layer: str, label: str, query: str, words: tuple[int, ...]) -> str | None:
-    """Add a span of words that belongs to a query; None for no words."""
+def _add_span(
+    builder: DocumentBuilder, layer: str, label: str, query: str, words: tuple[int, ...]
+) -> str | None:
+    """Add a span of words that belongs to a query; return None for no words."""
     fragments: list[Fragment] = []
-    last = None
+    previous = None
     for word in words:
-        start, end = making.at(word, word + 1)
-        if fragments and last is not None and word == last + 1:
+        start, end = builder.char_bounds(word, word + 1)
+        if fragments and previous is not None and word == previous + 1:
             fragments[-1] = (fragments[-1][0], end)
         else:
             fragments.append((start, end))
-        last = word
+        previous = word
     if not fragments:
         return None
-    span = making.span(layer, label, *fragments)
-    making.attribute(layer, QUERY, span, query)
+    span = builder.span(layer, label, *fragments)
+    builder.attribute(layer, QUERY, span, query)
     return span
 
 
-def _numbers(cell: str, making: Making) -> tuple[int, ...]:
-    """Return words by number; raises ``ValueError`` for those that there are not."""
+def _parse_word_numbers(cell: str, builder: DocumentBuilder) -> tuple[int, ...]:
+    """Return word numbers; raises ``ValueError`` for other text and for missing words."""
     if _WORDS.fullmatch(cell) is None:
         raise ValueError(f"expected numbers of words with one blank between, got {cell!r:.60}")
-    found = tuple(int(number) for number in cell.split())
-    count = len(making.words)
-    if any(number >= count for number in found):
-        raise ValueError(f"expected numbers of words from 0 to {count - 1}, got {cell!r:.60}")
-    return found
+    numbers = tuple(int(number) for number in cell.split())
+    num_words = len(builder.words)
+    if any(number >= num_words for number in numbers):
+        raise ValueError(f"expected numbers of words from 0 to {num_words - 1}, got {cell!r:.60}")
+    return numbers
 
 
-def _rows(laid: Laid) -> Iterator[list[str]]:
-    """Yield the cells of each question, the sentence apart."""
-    document = laid.document
-    found, about = _spans(document, LAYER), _spans(document, TARGETS)
-    whose, said = _sides(document, LAYER), _sides(document, TARGETS)
-    for query, (targets, worker, number) in _ids(document.queries, len(laid.forms)):
-        target = [word for span in about[query.id][:1] for word in _covered(laid, span)[:1]]
-        judged = {
-            side: _cell(value)
-            for span in about[query.id][:1] * bool(target)
-            for side, value in said.get(span.id, {}).items()
-            if side != WRITER and not _is_answer(value)
+def _format_questions(view: WordView) -> Iterator[list[str]]:
+    """Yield the cells of each question, without the sentence."""
+    document = view.document
+    answer_spans = _spans_by_query(document, LAYER)
+    target_spans = _spans_by_query(document, TARGETS)
+    annotators = _annotator_attributes(document, LAYER)
+    judgments_of = _annotator_attributes(document, TARGETS)
+    for query, (targets, worker, number) in _parse_query_ids(document.queries, len(view.tokens)):
+        target = [
+            word for span in target_spans[query.id][:1] for word in _covered_words(view, span)[:1]
+        ]
+        judgments = {
+            label: _escape_cell(value)
+            for span in target_spans[query.id][:1] * bool(target)
+            for label, value in judgments_of.get(span.id, {}).items()
+            if label != WRITER and not _is_answer(value)
         }
-        given = _given(laid, found[query.id], whose, judged)
+        cells = _answer_cells(view, answer_spans[query.id], annotators, judgments)
         yield [
             *(targets.replace("-", " "), worker, number, "".join(map(str, target))),
-            *(_cell(query.prompt), given.pop(WRITER, "")),
-            *(given.get(VALIDATOR.format(side), "") for side in range(1, 1 + _last(given))),
+            *(_escape_cell(query.prompt), cells.pop(WRITER, "")),
+            *(
+                cells.get(VALIDATOR.format(side), "")
+                for side in range(1, 1 + _last_validator(cells))
+            ),
         ]
 
 
-def _ids(queries: Iterable[Query], words: int) -> Iterator[tuple[Query, tuple[str, str, str]]]:
-    """Yield queries with target words, worker and number; ids from elsewhere are numbers alone."""
-    asked = list(queries)
-    used = {query.id for query in asked}
-    free = (number for number in count() if f"::{number}" not in used)
-    for query in asked:
+def _parse_query_ids(
+    queries: Iterable[Query], words: int
+) -> Iterator[tuple[Query, tuple[str, str, str]]]:
+    """Yield queries with target words, worker and number; other ids become numbers alone."""
+    query_list = list(queries)
+    used_ids = {query.id for query in query_list}
+    free_numbers = (number for number in count() if f"::{number}" not in used_ids)
+    for query in query_list:
         match = _ID.fullmatch(query.id)
-        if match and all(int(each) < words for each in re.findall("[0-9]+", match[1])):
+        if match and all(int(number) < words for number in re.findall("[0-9]+", match[1])):
             yield query, (match[1], match[2], match[3])
         else:
-            yield query, ("", "", str(next(free)))
+            yield query, ("", "", str(next(free_numbers)))
 
 
-def _given(
-    laid: Laid,
+def _answer_cells(
+    view: WordView,
     spans: Iterable[Span],
-    whose: Mapping[str, Mapping[str, str]],
-    judged: Mapping[str, str],
+    annotators: Mapping[str, Mapping[str, str]],
+    judgments: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the cells of writer and validators; answers that are nobody's take free places."""
-    cells = dict(judged)
+    """Return the cells of writer and validators; answers without annotator take free cells."""
+    cells = dict(judgments)
     for span in spans:
-        words = " ".join(map(str, _covered(laid, span)))
+        words = " ".join(map(str, _covered_words(view, span)))
         if not words:
             continue
-        side, who = next(iter(whose.get(span.id, {}).items()), ("", ""))
-        if not side or side in cells:
-            every = (VALIDATOR.format(number) for number in count(1))
-            side = next(each for each in chain((WRITER,), every) if each not in cells)
-        cells[side] = words if side == WRITER else f"{_cell(who).replace(':', ' ')}:{words}"
+        label, annotator = next(iter(annotators.get(span.id, {}).items()), ("", ""))
+        if not label or label in cells:
+            validator_labels = (VALIDATOR.format(number) for number in count(1))
+            label = next(
+                free_label
+                for free_label in chain((WRITER,), validator_labels)
+                if free_label not in cells
+            )
+        cells[label] = (
+            words if label == WRITER else f"{_escape_cell(annotator).replace(':', ' ')}:{words}"
+        )
     return cells
 
 
-def _spans(document: Document, layer: str) -> dict[str, tuple[Span, ...]]:
+def _spans_by_query(document: Document, layer: str) -> dict[str, tuple[Span, ...]]:
     """Return the spans of a layer by query; an absent layer has none."""
-    bare = {query.id: () for query in document.queries}
-    return {**bare, **answers(document, layer)} if document.has(layer) else {**bare}
+    no_spans = {query.id: () for query in document.queries}
+    return {**no_spans, **answers(document, layer)} if document.has_layer(layer) else {**no_spans}
 
 
-def _sides(document: Document, layer: str) -> dict[str, dict[str, str]]:
-    """Return what the annotations of a layer have of writer and validators, by their ids."""
-    found: dict[str, dict[str, str]] = {}
-    for each in document[layer].attributes if document.has(layer) else ():
-        if each.label == WRITER or _SIDE.fullmatch(each.label):
-            found.setdefault(each.target, {}).setdefault(each.label, each.value or "")
-    return found
+def _annotator_attributes(document: Document, layer: str) -> dict[str, dict[str, str]]:
+    """Return the writer and validator attributes of a layer's annotations, by their ids."""
+    attributes: dict[str, dict[str, str]] = {}
+    for attribute in document[layer].attributes if document.has_layer(layer) else ():
+        if attribute.label == WRITER or _VALIDATOR_LABEL.fullmatch(attribute.label):
+            attributes.setdefault(attribute.target, {}).setdefault(
+                attribute.label, attribute.value or ""
+            )
+    return attributes
 
 
-def _covered(laid: Laid, span: Span) -> list[int]:
-    """Return the words of a span, fragment by fragment; none where it is no whole words."""
-    found: list[int] = []
+def _covered_words(view: WordView, span: Span) -> list[int]:
+    """Return the words of a span, by fragment; none if it does not cover whole words."""
+    covered: list[int] = []
     for start, end in span.fragments:
-        first = bisect_left(laid.words.words, (start, start))
-        last = bisect_left(laid.words.words, (end, end))
-        words = laid.words.words[first:last]
+        first = bisect_left(view.words.words, (start, start))
+        last = bisect_left(view.words.words, (end, end))
+        words = view.words.words[first:last]
         if not words or words[0][0] != start or words[-1][1] != end:
             return []
-        found += range(first, last)
-    return found
+        covered += range(first, last)
+    return covered
 
 
-def _is_answer(said: str) -> bool:
-    """Whether what a validator said is words by number, or nothing."""
-    _, colon, words = said.partition(":")
-    return not said.strip() or bool(colon and words and _WORDS.fullmatch(words))
+def _is_answer(cell: str) -> bool:
+    """Tell whether a validator's cell has word numbers, or nothing."""
+    _, colon, words = cell.partition(":")
+    return not cell.strip() or bool(colon and words and _WORDS.fullmatch(words))
 
 
-def _last(cells: Iterable[str]) -> int:
-    """Return the number of the last validator."""
-    found = (_SIDE.fullmatch(side) for side in cells)
-    return max((int(each[1]) for each in found if each), default=0)
+def _last_validator(cell_labels: Iterable[str]) -> int:
+    """Return the number of the last validator, 0 if there is none."""
+    matches = (_VALIDATOR_LABEL.fullmatch(label) for label in cell_labels)
+    return max((int(match[1]) for match in matches if match), default=0)
 
 
-def _cell(text: str) -> str:
-    """Return a text without what parts cells."""
+def _escape_cell(text: str) -> str:
+    """Return a text without cell separators and line ends."""
     return re.sub(r"[\t\n]", " ", text)
 
 
-def _word(form: str) -> str:
-    """Return a word without what parts words."""
+def _escape_word(form: str) -> str:
+    """Return a word without blanks and line ends."""
     return re.sub(r"[ \t\n]|\r\Z", "_", form)
 
 
-def _ended(rows: Iterable[str]) -> str:
-    """Return lines, each with its end."""
+def _join_lines(rows: Iterable[str]) -> str:
+    """Return lines, each with its line end."""
     return "".join(re.sub(r"\r\Z", " ", row) + "\n" for row in rows)
 
 
@@ -317,9 +348,9 @@ _ROWS = (
 KIND = Format(
     loads,
     dumps,
-    lost,
-    looks,
+    count_lost,
+    sniff,
     (".tsv",),
     {"": _ROWS, "sentences": _SENTENCES},
-    beside={"sentences": _BESIDE},
+    sidecars={"sentences": _SENTENCES_FILE},
 )

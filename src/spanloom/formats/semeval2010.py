@@ -1,4 +1,4 @@
-"""SemEval-2010 task 8: a sentence with two marked entities, and how they are related.
+"""Read and write SemEval-2010 task 8: a sentence with two marked entities and their relation.
 
 ::
 
@@ -11,7 +11,7 @@ e2 to e1; relations without direction (``Other``) go from e1 to e2. A file witho
 sentences alone. (Hendrickx et al., 2010)
 
 A document is a sentence: raw text, spans ``e1`` and ``e2`` and the relation in layer ``entities``;
-what follows ``Comment:`` stands in ``meta``.
+the text after ``Comment:`` is kept in ``meta``.
 """
 
 import re
@@ -23,10 +23,10 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._lines import Line, lines
-from spanloom.formats._making import Making
 from spanloom.formats._names import Names, own
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 
 LAYER = "entities"
 COMMENT = "comment"
@@ -39,7 +39,7 @@ _DIRECTED = re.compile(rf"({_LABEL.pattern})\((e1,e2|e2,e1)\)")
 
 
 class SemEval2010Options(Options):
-    """How relations and lines are spelt."""
+    """Options: how relations and lines are written."""
 
     undirected: tuple[str, ...] = Field(
         default=("Other",), description="relations without a direction; they go from e1 to e2"
@@ -52,32 +52,32 @@ class SemEval2010Options(Options):
 def loads(
     text: str, *, path: str = "<string>", options: SemEval2010Options = SemEval2010Options()
 ) -> Iterator[Document]:
-    """Yield a document a sentence; raises ``FormatError``: path, line, what was expected."""
+    """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names = Names()
-    for item in _items(text, path):
-        number, said, sentence = item[0].number, *_parted(item[0], path)
-        made = names.making(said)
-        plain, bounds = _untagged(sentence, path, number)
-        made.raw(plain)
-        made.layer(LAYER)
-        ends = {name: made.span(LAYER, name, bounds[name]) for name in _ENDS if name in bounds}
+    for item in _split_items(text, path):
+        number, item_id, sentence = item[0].number, *_split_sentence(item[0], path)
+        builder = names.making(item_id)
+        text_without_tags, bounds = _remove_tags(sentence, path, number)
+        builder.add_text(text_without_tags)
+        builder.layer(LAYER)
+        ends = {name: builder.span(LAYER, name, bounds[name]) for name in _ENDS if name in bounds}
         if len(item) > 1:
-            _relate(made, ends, item[1], path, options)
+            _add_relation(builder, ends, item[1], path, options)
         if len(item) > 2:
-            _comment(made, item[2], path)
-        yield made.done()
+            _add_comment(builder, item[2], path)
+        yield builder.build()
 
 
 def dumps(
     documents: Iterable[Document], *, options: SemEval2010Options = SemEval2010Options()
 ) -> str:
-    """Return the items; of a document without a relation the sentence alone."""
+    """Return the items; a document without a relation is only its sentence."""
     end = "\r\n" if options.crlf else "\n"
-    return "".join(line + end for each in documents for line in _item(each, options))
+    return "".join(line + end for document in documents for line in _format_item(document, options))
 
 
-def _items(text: str, path: str) -> Iterator[list[Line]]:
-    """Yield the lines of each item: a sentence, its relation, its comment; the last two if any."""
+def _split_items(text: str, path: str) -> Iterator[list[Line]]:
+    """Yield the lines of each item: a sentence, its relation and its comment if present."""
     item: list[Line] = []
     for line in lines(text):
         if not line.text.strip():
@@ -97,40 +97,46 @@ def _items(text: str, path: str) -> Iterator[list[Line]]:
         yield item
 
 
-def _parted(line: Line, path: str) -> tuple[str, str]:
-    """Return the number of a sentence and what stands between its quotes."""
+def _split_sentence(line: Line, path: str) -> tuple[str, str]:
+    """Return the number of a sentence and the text between its quotes."""
     match = _SENTENCE.fullmatch(line.text)
     if match is None:
         raise FormatError(path, line.number, f"expected a sentence, got {line.text!r:.60}")
     return match[1], match[2]
 
 
-def _untagged(sentence: str, path: str, number: int) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Return the text without tags, and the characters between each pair of them."""
-    pieces: list[str] = []
-    places: dict[str, int] = {}  # tag -> character
-    last = size = 0
+def _remove_tags(sentence: str, path: str, number: int) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Return the text without tags, and the bounds of each entity; raises ``FormatError``."""
+    parts: list[str] = []
+    offsets: dict[str, int] = {}  # tag -> character
+    end = size = 0
     for match in _TAG.finditer(sentence):
-        pieces.append(sentence[last : match.start()])
-        size, last = size + match.start() - last, match.end()
+        parts.append(sentence[end : match.start()])
+        size, end = size + match.start() - end, match.end()
         opens = f"<{match[2]}>"
-        if match[0] in places or (match[1] and opens not in places):
+        if match[0] in offsets or (match[1] and opens not in offsets):
             problem = f"expected {opens} and </{match[2]}> once each, in that order"
             raise FormatError(path, number, f"{problem}, got {match[0]}")
-        places[match[0]] = size
+        offsets[match[0]] = size
     for name in _ENDS:
-        if f"<{name}>" in places and f"</{name}>" not in places:
+        if f"<{name}>" in offsets and f"</{name}>" not in offsets:
             raise FormatError(path, number, f"expected </{name}> after <{name}>, got none")
     bounds = {
-        name: (places[f"<{name}>"], places[f"</{name}>"]) for name in _ENDS if f"<{name}>" in places
+        name: (offsets[f"<{name}>"], offsets[f"</{name}>"])
+        for name in _ENDS
+        if f"<{name}>" in offsets
     }
-    return "".join([*pieces, sentence[last:]]), bounds
+    return "".join([*parts, sentence[end:]]), bounds
 
 
-def _relate(
-    made: Making, ends: dict[str, str], line: Line, path: str, options: SemEval2010Options
+def _add_relation(
+    builder: DocumentBuilder,
+    ends: dict[str, str],
+    line: Line,
+    path: str,
+    options: SemEval2010Options,
 ) -> None:
-    """Add the relation of a line."""
+    """Add the relation of a line; raises ``FormatError``."""
     match = _DIRECTED.fullmatch(line.text)
     if match and match[1] not in options.undirected:
         label, (head, tail) = match[1], match[2].split(",")
@@ -143,80 +149,84 @@ def _relate(
         got = ", ".join(ends) or "none"
         problem = f"expected <e1> and <e2> in the sentence of a relation, got {got}"
         raise FormatError(path, line.number, problem)
-    made.relation(LAYER, label, ends[head], ends[tail])
+    builder.relation(LAYER, label, ends[head], ends[tail])
 
 
-def _comment(made: Making, line: Line, path: str) -> None:
-    """Keep what a line says after ``Comment:``."""
+def _add_comment(builder: DocumentBuilder, line: Line, path: str) -> None:
+    """Keep the text after ``Comment:``; raises ``FormatError`` for another line."""
     if not line.text.startswith("Comment:"):
         raise FormatError(path, line.number, f"expected Comment:, got {line.text!r:.60}")
-    said = line.text.removeprefix("Comment:")
-    if said:
-        made.meta.append((COMMENT, said))
+    comment = line.text.removeprefix("Comment:")
+    if comment:
+        builder.meta.append((COMMENT, comment))
 
 
-def _item(document: Document, options: SemEval2010Options) -> Iterator[str]:
+def _format_item(document: Document, options: SemEval2010Options) -> Iterator[str]:
     """Yield the lines of a document."""
-    spans = document[LAYER].spans if document.has(LAYER) else ()
+    spans = document[LAYER].spans if document.has_layer(LAYER) else ()
     ends: dict[str, Span] = {}
     for span in spans:
         if span.label in _ENDS and len(span.fragments) == 1:
             ends.setdefault(span.label, span)
-    yield f'{" ".join(own(document).split()) or "_"}\t"{_tagged(document.text, ends)}"'
-    said = _relation(document, ends, options) if len(ends) == len(_ENDS) else None
-    if said is not None:
-        yield said
+    yield f'{" ".join(own(document).split()) or "_"}\t"{_insert_tags(document.text, ends)}"'
+    relation = _format_relation(document, ends, options) if len(ends) == len(_ENDS) else None
+    if relation is not None:
+        yield relation
         yield "Comment:" + dict(document.meta).get(COMMENT, "").replace("\n", " ")
         yield ""
 
 
-def _tagged(text: str, ends: Mapping[str, Span]) -> str:
-    """Return a text on one line with its tags; what only looks like a tag gets a blank."""
-    tags: list[tuple[int, int, int, str]] = []  # character, then what stands first there
+def _insert_tags(text: str, ends: Mapping[str, Span]) -> str:
+    """Return a text on one line with its tags; a blank breaks text that only looks like a tag."""
+    tags: list[tuple[int, int, int, str]] = []  # offset, then the order of tags at this offset
     for name, span in ends.items():
         width = span.end - span.start
         tags.append((span.start, 1 + bool(width), -width, f"<{name}>"))
         tags.append((span.end, not width, max(1, width), f"</{name}>"))
-    pieces: list[str] = []
-    last = 0
-    for place, *_, tag in sorted(tags):
-        pieces += [_TAG.sub(r"< \1\2>", text[last:place]), tag]
-        last = place
-    return "".join([*pieces, _TAG.sub(r"< \1\2>", text[last:])]).replace("\n", " ")
+    parts: list[str] = []
+    end = 0
+    for offset, *_, tag in sorted(tags):
+        parts += [_TAG.sub(r"< \1\2>", text[end:offset]), tag]
+        end = offset
+    return "".join([*parts, _TAG.sub(r"< \1\2>", text[end:])]).replace("\n", " ")
 
 
-def _relation(
+def _format_relation(
     document: Document, ends: Mapping[str, Span], options: SemEval2010Options
 ) -> str | None:
-    """Return the first relation between both ends that can be spelt."""
+    """Return the first relation between both entities that can be written."""
     names = {span.id: name for name, span in ends.items()}
-    for each in document[LAYER].relations:
-        head, tail = names.get(each.head), names.get(each.tail)
+    for relation in document[LAYER].relations:
+        head, tail = names.get(relation.head), names.get(relation.tail)
         if head is None or tail is None or head == tail:
             continue
-        if each.label in options.undirected and head == _ENDS[0] and _LABEL.fullmatch(each.label):
-            return each.label
-        if each.label not in options.undirected and _LABEL.fullmatch(each.label):
-            return f"{each.label}({head},{tail})"
+        if (
+            relation.label in options.undirected
+            and head == _ENDS[0]
+            and _LABEL.fullmatch(relation.label)
+        ):
+            return relation.label
+        if relation.label not in options.undirected and _LABEL.fullmatch(relation.label):
+            return f"{relation.label}({head},{tail})"
     return None
 
 
-def _lost(document: Document, options: SemEval2010Options) -> Losses:
-    """Count all but one pair of entities and its relation."""
-    again = loads(dumps([document], options=options), options=options)
-    return missing(document, again)
+def _count_lost(document: Document, options: SemEval2010Options) -> Losses:
+    """Count all annotations but one pair of entities and its relation."""
+    reread = loads(dumps([document], options=options), options=options)
+    return lost_in_roundtrip(document, reread)
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by a first sentence with its tags."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by a first sentence with its tags."""
     return re.match(r'\s*\d+\t"[^\n]*<e1>[^\n]*</e1>[^\n]*"\r?(\n|$)', head) is not None
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".txt",),
     '1\t"The <e1>dome</e1> of the <e2>temple</e2> is golden."\r\nComponent-Whole(e1,e2)\r\n'
     "Comment: seen from outside\r\n\r\n"

@@ -1,4 +1,4 @@
-"""SQuAD 1.1 and 2.0: articles of paragraphs, each with its questions and their answers.
+"""Read and write SQuAD 1.1 and 2.0: articles of paragraphs, with questions and their answers.
 
 ::
 
@@ -6,10 +6,10 @@
      "qas": [{"id": "q1", "question": "What is the Po?",
       "answers": [{"text": "a river", "answer_start": 10}], "is_impossible": false}]}]}]}
 
-A paragraph is a document, named by title and number; each annotator's answer is a span of the layer
-``answers``, the same characters given twice are two. ``plausible_answers`` make the layer
-``plausible``. What else there is stands in the document's meta as JSON. JSON written back equals
-what was read; its keys come in the order above. An article without paragraphs says nothing.
+A paragraph is a document, named by title and number. Each annotator's answer is a span of the layer
+``answers``; the same characters given twice are two spans. ``plausible_answers`` make the layer
+``plausible``. All other keys are kept in the document's meta as JSON. JSON written back equals the
+JSON read; its keys come in the order above. An article without paragraphs makes no document.
 """
 
 import json
@@ -18,179 +18,206 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Query
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._address import line_at, spelled
 from spanloom.formats._base import Format, Losses
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._json import a_list, a_number, a_string, an_object, parsed, value_of
-from spanloom.formats._making import Making
+from spanloom.formats._json_path import line_at, spelled
 from spanloom.formats._names import Names, usable
-from spanloom.formats._regained import missing
-from spanloom.forms.queries import ANSWER, QUERY, answers
+from spanloom.formats._roundtrip import lost_in_roundtrip
 
 LAYER, PLAUSIBLE = "answers", "plausible"
 
-_KEYS = {LAYER: "answers", PLAUSIBLE: "plausible_answers"}  # what the layers are called there
+_KEYS = {LAYER: "answers", PLAUSIBLE: "plausible_answers"}  # the key of each layer in a question
 _IMPOSSIBLE = "is_impossible"
 _TITLE, _VERSION = "title", "version"
 _OTHER = "other"  # an attribute: further keys of an answer
-_QUESTION = "question {}"  # in meta: what a question says else
+_QUESTION = "question {}"  # in meta: differences from a question's default record
 
-Said = dict[str, Any]
-Where = list[str | int]  # keys and places that lead to what is being read
+JsonObject = dict[str, Any]
+JsonPath = list[str | int]  # keys and indices down to the value being read
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the document of every paragraph.
 
-    Raises ``FormatError``, its line that of the paragraph or question: keys that are missing or of
-    another kind, two questions of one id in a paragraph, an answer that does not stand in the text
-    where it says.
+    Raises ``FormatError`` with the line of the paragraph or question: missing keys or values of
+    another type, two questions with the same id in a paragraph, an answer that differs from the
+    text at its offset.
     """
-    root, where = parsed(text.removeprefix("\ufeff"), path), Where()
+    root, json_path = parsed(text.removeprefix("\ufeff"), path), JsonPath()
     try:
-        yield from _articles(an_object(root), where)
+        yield from _parse_articles(an_object(root), json_path)
     except (ValueError, DocumentError) as error:
-        place = f"{spelled(where)}: " if where else ""
-        raise FormatError(path, line_at(text, where), f"{place}{error}") from error
+        location = f"{spelled(json_path)}: " if json_path else ""
+        raise FormatError(path, line_at(text, json_path), f"{location}{error}") from error
     except RecursionError as error:
-        raise FormatError(path, line_at(text, where), "nested too deeply") from error
+        raise FormatError(path, line_at(text, json_path), "nested too deeply") from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return the JSON, on one line; paragraphs of one article follow each other.
+    """Return the JSON, on one line; consecutive paragraphs of an article stay together.
 
-    The version is the one that all documents name, else 2.0 where a question has no answer.
+    The version is that of all documents if they agree, else 2.0 if a question has no answer.
     """
-    every = list(documents)
-    version = _version(every)
-    data = [_article(title, list(each), version) for (title, _), each in groupby(every, _titled)]
+    document_list = list(documents)
+    version = _file_version(document_list)
+    data = [
+        _article_record(title, list(paragraphs), version)
+        for (title, _), paragraphs in groupby(document_list, _title_and_folder)
+    ]
     root = {"data": data} if version is None else {_VERSION: version, "data": data}
-    return json.dumps(root | (_kept(every[0], "file") if every else {}), ensure_ascii=False)
+    return json.dumps(
+        root | (_from_meta(document_list[0], "file") if document_list else {}), ensure_ascii=False
+    )
 
 
-def lost(document: Document, options: Options = Options()) -> Losses:
-    """Count what is no answer to a question."""
-    again = loads(dumps([document]))
-    return missing(document, (_renumbered(each, document.name) for each in again))
+def count_lost(document: Document, options: Options = Options()) -> Losses:
+    """Count the annotations that are not answers to questions."""
+    reread = loads(dumps([document]))
+    return lost_in_roundtrip(
+        document, (_with_original_name(paragraph, document.name) for paragraph in reread)
+    )
 
 
-def looks(head: str, name: str) -> bool:
-    """Whether it is JSON with the keys of articles, paragraphs and questions."""
+def sniff(head: str, name: str) -> bool:
+    """Tell whether the text is JSON with the keys of articles, paragraphs and questions."""
     keys = ("data", "paragraphs", "context", "qas")
     return head.lstrip("\ufeff \t\r\n")[:1] == "{" and all(f'"{key}"' in head for key in keys)
 
 
-def _articles(root: Said, where: Where) -> Iterator[Document]:
-    """Yield the documents, ``where`` telling all the while what is being read."""
+def _parse_articles(root: JsonObject, json_path: JsonPath) -> Iterator[Document]:
+    """Yield the documents; ``json_path`` always holds the path of the value being read."""
     names = Names()
     meta = [(_VERSION, a_string(root[_VERSION]))] if _VERSION in root else []
-    meta += _noted("file", _beside(root, _VERSION, "data"))
-    for number, said in enumerate(a_list(value_of(root, "data"))):
-        where[:] = ["data", number]
-        article = an_object(said)
+    meta += _to_meta("file", _other_keys(root, _VERSION, "data"))
+    for number, record in enumerate(a_list(value_of(root, "data"))):
+        json_path[:] = ["data", number]
+        article = an_object(record)
         title = a_string(value_of(article, _TITLE))
         folder = names.of(usable(title.replace("/", "_")))
-        about = [*meta, (_TITLE, title)]
-        about += _noted("article", _beside(article, _TITLE, "paragraphs"))
-        for place, paragraph in enumerate(a_list(value_of(article, "paragraphs"))):
-            where[:] = ["data", number, "paragraphs", place]
-            making = Making(f"{folder}/{place + 1:03}", [*about])
-            yield _read(making, an_object(paragraph), where)
+        article_meta = [*meta, (_TITLE, title)]
+        article_meta += _to_meta("article", _other_keys(article, _TITLE, "paragraphs"))
+        for index, paragraph in enumerate(a_list(value_of(article, "paragraphs"))):
+            json_path[:] = ["data", number, "paragraphs", index]
+            builder = DocumentBuilder(f"{folder}/{index + 1:03}", [*article_meta])
+            yield _parse_paragraph(builder, an_object(paragraph), json_path)
 
 
-def _read(making: Making, said: Said, where: Where) -> Document:
+def _parse_paragraph(builder: DocumentBuilder, record: JsonObject, json_path: JsonPath) -> Document:
     """Return the document of a paragraph."""
-    context = a_string(value_of(said, "context"))
-    making.raw(context)
-    making.meta += _noted("paragraph", _beside(said, "context", "qas"))
-    paragraph = [*where, "qas"]
-    asked = [an_object(each) for each in a_list(said.get("qas", []))]
-    present = [layer for layer, key in _KEYS.items() if any(key in each for each in asked)]
-    if "qas" in said and not asked:
+    context = a_string(value_of(record, "context"))
+    builder.add_text(context)
+    builder.meta += _to_meta("paragraph", _other_keys(record, "context", "qas"))
+    questions_path = [*json_path, "qas"]
+    questions = [an_object(question) for question in a_list(record.get("qas", []))]
+    present = [
+        layer for layer, key in _KEYS.items() if any(key in question for question in questions)
+    ]
+    if "qas" in record and not questions:
         present = [LAYER]
     for layer in present:
-        making.layer(layer)
-    for place, each in enumerate(asked):
-        where[:] = [*paragraph, place]
-        _ask(making, each, context, present)
-    return making.done()
+        builder.layer(layer)
+    for index, question in enumerate(questions):
+        json_path[:] = [*questions_path, index]
+        _add_question(builder, question, context, present)
+    return builder.build()
 
 
-def _ask(making: Making, said: Said, context: str, present: list[str]) -> None:
-    """Add a question and its answers."""
-    query = Query(a_string(value_of(said, "id")), a_string(value_of(said, "question")))
-    if type(said.get(_IMPOSSIBLE, False)) is not bool:
-        got = f"{said[_IMPOSSIBLE]!r:.60}"
-        raise ValueError(f"expected true or false for {_IMPOSSIBLE!r}, got {got}")
-    making.queries.append(query)
-    found = {layer: a_list(said.get(_KEYS[layer], [])) for layer in present}
-    for layer, alternatives in found.items():
-        for each in alternatives:
-            _answer(making, layer, query.id, an_object(each), context)
-    usual = _question(query, found, dict(making.meta).get(_VERSION))
-    differs = {key: said.get(key) for key in usual if key not in said or said[key] != usual[key]}
-    differs |= _beside(said, *usual)
-    making.meta += _noted(_QUESTION.format(query.id), differs)
+def _add_question(
+    builder: DocumentBuilder, record: JsonObject, context: str, present: list[str]
+) -> None:
+    """Add a question and its answers; raises ``ValueError``."""
+    query = Query(a_string(value_of(record, "id")), a_string(value_of(record, "question")))
+    if type(record.get(_IMPOSSIBLE, False)) is not bool:
+        value = f"{record[_IMPOSSIBLE]!r:.60}"
+        raise ValueError(f"expected true or false for {_IMPOSSIBLE!r}, got {value}")
+    builder.queries.append(query)
+    answers_of_layer = {layer: a_list(record.get(_KEYS[layer], [])) for layer in present}
+    for layer, alternatives in answers_of_layer.items():
+        for answer in alternatives:
+            _add_answer(builder, layer, query.id, an_object(answer), context)
+    default_record = _question_record(query, answers_of_layer, dict(builder.meta).get(_VERSION))
+    differences = {
+        key: record.get(key)
+        for key in default_record
+        if key not in record or record[key] != default_record[key]
+    }
+    differences |= _other_keys(record, *default_record)
+    builder.meta += _to_meta(_QUESTION.format(query.id), differences)
 
 
-def _answer(making: Making, layer: str, query: str, said: Said, context: str) -> None:
-    """Add an answer."""
-    text, start = a_string(value_of(said, "text")), a_number(value_of(said, "answer_start"))
+def _add_answer(
+    builder: DocumentBuilder, layer: str, query: str, record: JsonObject, context: str
+) -> None:
+    """Add an answer; raises ``ValueError`` if the text at its offset differs."""
+    text, start = a_string(value_of(record, "text")), a_number(value_of(record, "answer_start"))
     end = start + len(text)
     if not 0 <= start <= len(context) or context[start:end] != text:
-        place = context.find(text)
-        hint = f" (it stands at {place})" if place >= 0 else ""
-        got = f"{context[max(0, start) : max(0, end)]!r:.60}"
-        raise ValueError(f"expected the answer {text!r:.60} at {start}, got {got}{hint}")
-    span = making.span(layer, ANSWER, (start, end))
-    making.attribute(layer, QUERY, span, query)
-    for label, value in _noted(_OTHER, _beside(said, "text", "answer_start")):
-        making.attribute(layer, label, span, value)
+        offset = context.find(text)
+        hint = f" (it stands at {offset})" if offset >= 0 else ""
+        actual = f"{context[max(0, start) : max(0, end)]!r:.60}"
+        raise ValueError(f"expected the answer {text!r:.60} at {start}, got {actual}{hint}")
+    span = builder.span(layer, ANSWER, (start, end))
+    builder.attribute(layer, QUERY, span, query)
+    for label, value in _to_meta(_OTHER, _other_keys(record, "text", "answer_start")):
+        builder.attribute(layer, label, span, value)
 
 
-def _question(query: Query, found: dict[str, list[Said]], version: str | None) -> Said:
-    """Return what a question usually says, by what the layers that are there say of it."""
-    said: Said = {"id": query.id, "question": query.prompt}
-    if LAYER in found:
-        said["answers"] = found[LAYER]
-        if _newer(version):
-            said[_IMPOSSIBLE] = not found[LAYER]
-    if found.get(PLAUSIBLE):
-        said[_KEYS[PLAUSIBLE]] = found[PLAUSIBLE]
-    return said
+def _question_record(
+    query: Query, answers_of_layer: dict[str, list[JsonObject]], version: str | None
+) -> JsonObject:
+    """Return the default record of a question, given the answers of each present layer."""
+    record: JsonObject = {"id": query.id, "question": query.prompt}
+    if LAYER in answers_of_layer:
+        record["answers"] = answers_of_layer[LAYER]
+        if _is_version_2(version):
+            record[_IMPOSSIBLE] = not answers_of_layer[LAYER]
+    if answers_of_layer.get(PLAUSIBLE):
+        record[_KEYS[PLAUSIBLE]] = answers_of_layer[PLAUSIBLE]
+    return record
 
 
-def _article(title: str, documents: list[Document], version: str | None) -> Said:
-    """Return an article."""
-    paragraphs = [_paragraph(each, version) for each in documents]
-    return {_TITLE: title, "paragraphs": paragraphs} | _kept(documents[0], "article")
+def _article_record(title: str, documents: list[Document], version: str | None) -> JsonObject:
+    """Return the record of an article."""
+    paragraphs = [_paragraph_record(document, version) for document in documents]
+    return {_TITLE: title, "paragraphs": paragraphs} | _from_meta(documents[0], "article")
 
 
-def _paragraph(document: Document, version: str | None) -> Said:
-    """Return a paragraph with its questions."""
-    said: Said = {"context": document.text}
-    present = [layer for layer in _KEYS if document.has(layer)]
+def _paragraph_record(document: Document, version: str | None) -> JsonObject:
+    """Return the record of a paragraph with its questions."""
+    record: JsonObject = {"context": document.text}
+    present = [layer for layer in _KEYS if document.has_layer(layer)]
     if document.queries or present:
-        found = {layer: _answers(document, layer) for layer in present}
-        said["qas"] = [
-            _differing(
-                _question(query, {layer: each[query.id] for layer, each in found.items()}, version),
-                _kept(document, _QUESTION.format(query.id)),
+        answers_of_layer = {layer: _answer_records(document, layer) for layer in present}
+        record["qas"] = [
+            _with_kept_keys(
+                _question_record(
+                    query,
+                    {layer: of_query[query.id] for layer, of_query in answers_of_layer.items()},
+                    version,
+                ),
+                _from_meta(document, _QUESTION.format(query.id)),
             )
             for query in document.queries
         ]
-    return said | _kept(document, "paragraph")
+    return record | _from_meta(document, "paragraph")
 
 
-def _answers(document: Document, layer: str) -> dict[str, list[Said]]:
-    """Return the answers of a layer by query; one in several fragments has no place."""
-    other = {each.target: each.value for each in document[layer].attributes if each.label == _OTHER}
+def _answer_records(document: Document, layer: str) -> dict[str, list[JsonObject]]:
+    """Return the answer records of a layer by query; spans of several fragments are left out."""
+    other_keys = {
+        attribute.target: attribute.value
+        for attribute in document[layer].attributes
+        if attribute.label == _OTHER
+    }
     return {
         query: [
             {"text": document.text[span.start : span.end], "answer_start": span.start}
-            | _object(other.get(span.id))
+            | _parse_object(other_keys.get(span.id))
             for span in spans
             if len(span.fragments) == 1
         ]
@@ -198,77 +225,79 @@ def _answers(document: Document, layer: str) -> dict[str, list[Said]]:
     }
 
 
-def _differing(usual: Said, differs: Said) -> Said:
-    """Return what a question says that differs from the usual; answers that came since stay."""
-    said = dict(usual)
-    for key, value in differs.items():
-        if isinstance(usual.get(key), list) and usual[key]:
+def _with_kept_keys(default_record: JsonObject, kept: JsonObject) -> JsonObject:
+    """Return a question's record with its kept differences; current answers stay."""
+    record = dict(default_record)
+    for key, value in kept.items():
+        if isinstance(default_record.get(key), list) and default_record[key]:
             continue
-        if value is None and key in usual:
-            del said[key]
+        if value is None and key in default_record:
+            del record[key]
         else:
-            said[key] = value
-    return said
+            record[key] = value
+    return record
 
 
-def _titled(document: Document) -> tuple[str, str]:
-    """Return the title of a document's article, and the folder that tells it from namesakes."""
+def _title_and_folder(document: Document) -> tuple[str, str]:
+    """Return the title of a document's article, and the folder that separates equal titles."""
     folder = document.name.rpartition("/")[0]
     return dict(document.meta).get(_TITLE, folder or document.name), folder
 
 
-def _version(documents: list[Document]) -> str | None:
+def _file_version(documents: list[Document]) -> str | None:
     """Return the version of a file; None where it had none."""
-    said = {dict(each.meta).get(_VERSION) for each in documents}
-    titled = any(_TITLE in dict(each.meta) for each in documents)
-    if len(said) == 1 and (titled or None not in said):
-        return said.pop()
-    newer = any(each.has(PLAUSIBLE) or _unanswered(each) for each in documents)
-    return "v2.0" if newer else "1.1"
+    versions = {dict(document.meta).get(_VERSION) for document in documents}
+    has_titles = any(_TITLE in dict(document.meta) for document in documents)
+    if len(versions) == 1 and (has_titles or None not in versions):
+        return versions.pop()
+    is_version_2 = any(
+        document.has_layer(PLAUSIBLE) or _has_unanswered(document) for document in documents
+    )
+    return "v2.0" if is_version_2 else "1.1"
 
 
-def _unanswered(document: Document) -> bool:
-    """Whether the layer of answers has none to some query."""
-    return document.has(LAYER) and not all(answers(document, LAYER).values())
+def _has_unanswered(document: Document) -> bool:
+    """Tell whether the layer of answers has none for some query."""
+    return document.has_layer(LAYER) and not all(answers(document, LAYER).values())
 
 
-def _newer(version: str | None) -> bool:
-    """Whether questions of that version say whether they are impossible."""
+def _is_version_2(version: str | None) -> bool:
+    """Tell whether questions of this version have ``is_impossible``."""
     return version is not None and version.lstrip("v").startswith("2")
 
 
-def _renumbered(again: Document, name: str) -> Document:
-    """Return a document under its name if that differs by the paragraph's number alone."""
+def _with_original_name(document: Document, name: str) -> Document:
+    """Return a document under its original name if only the paragraph's number differs."""
     folder, _, number = name.rpartition("/")
-    same = again.name.rpartition("/")[0] == folder and number.isdecimal()
-    return replace(again, name=name) if same else again
+    is_same_folder = document.name.rpartition("/")[0] == folder and number.isdecimal()
+    return replace(document, name=name) if is_same_folder else document
 
 
-def _beside(said: Said, *known: str) -> Said:
-    """Return what stands under other keys."""
-    return {key: value for key, value in said.items() if key not in known}
+def _other_keys(record: JsonObject, *known_keys: str) -> JsonObject:
+    """Return the entries of a record under other keys."""
+    return {key: value for key, value in record.items() if key not in known_keys}
 
 
-def _noted(name: str, said: Said) -> list[tuple[str, str]]:
-    """Return an entry of meta, if there is anything to note; raises ``ValueError`` for infinity."""
-    return [(name, json.dumps(said, ensure_ascii=False, allow_nan=False))] if said else []
+def _to_meta(name: str, record: JsonObject) -> list[tuple[str, str]]:
+    """Return a record as an entry of meta, if not empty; raises ``ValueError`` for infinity."""
+    return [(name, json.dumps(record, ensure_ascii=False, allow_nan=False))] if record else []
 
 
-def _kept(document: Document, name: str) -> Said:
-    """Return what an entry of meta keeps."""
-    return _object(dict(document.meta).get(name))
+def _from_meta(document: Document, name: str) -> JsonObject:
+    """Return the record that an entry of meta keeps."""
+    return _parse_object(dict(document.meta).get(name))
 
 
-def _object(written: str | None) -> Said:
-    """Return a JSON object, empty where a stranger wrote something else."""
+def _parse_object(text: str | None) -> JsonObject:
+    """Return a JSON object; an empty one if the text is not an object."""
     try:
-        said = parsed(written or "{}", "")
+        record = parsed(text or "{}", "")
     except FormatError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
-_SAMPLE = {
+_EXAMPLE = {
     _VERSION: "v2.0",
     "data": [
         {
@@ -305,8 +334,8 @@ _SAMPLE = {
 KIND = Format(
     loads,
     dumps,
-    lost,
-    looks,
+    count_lost,
+    sniff,
     (".json",),
-    json.dumps(_SAMPLE, ensure_ascii=False),
+    json.dumps(_EXAMPLE, ensure_ascii=False),
 )

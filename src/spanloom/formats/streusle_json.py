@@ -1,14 +1,14 @@
-"""STREUSLE's sentences as JSON lines: words, labels of lexical expressions, and their words.
+"""Read and write STREUSLE's sentences as JSON lines: words, lexical expressions, and their labels.
 
 ::
 
     {"sent_id": "a", "toks": ["Buyer", "Beware", "!"], "lexlabel": ["N-n.PERSON", "V", "PUNCT"],
      "smwe": [], "wmwe": [[0, 1]]}
 
-A label, category and sense, stands at the last word of its expression, null at those before; of two
-senses (role and function) a colon stands between. ``smwe`` are strong multiword expressions,
-``wmwe`` weak ones. A line is a document, its text the words with a blank between any two; see
-``_lexical`` for the layers.
+A label, category and sense, is given at the last word of its expression, null at those before; a
+colon separates two senses (role and function). ``smwe`` are strong multiword expressions, ``wmwe``
+weak ones. A line is a document, its text the words with a blank between any two; see
+``_mwe_layers`` for the layers.
 """
 
 import json
@@ -16,17 +16,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from spanloom.annotation.multiword_expressions import NONE, Expressions, Group, Lexical
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._laid import Laid
-from spanloom.formats._lexical import Lexicon, add
 from spanloom.formats._lines import lines
+from spanloom.formats._mwe_layers import Lexicon, add
 from spanloom.formats._names import Names, numbered, own
-from spanloom.formats._regained import missing
-from spanloom.forms.expressions import NONE, Expressions, Group, Lexical
+from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._word_view import WordView
 
 _KEYS = ("sent_id", "toks", "lexlabel", "smwe", "wmwe")
 
@@ -37,53 +37,57 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for line in lines(text):
         if line.text.strip():
             try:
-                yield _document(an_object(parsed(line.text, path, line.number)), names)
+                yield _build_document(an_object(parsed(line.text, path, line.number)), names)
             except ValueError as error:
                 raise FormatError(path, line.number, f"not a sentence: {error}") from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
-    """Return the lines, one a sentence."""
-    many = enumerate((each for document in documents for each in _sentences(document)), 1)
-    return "".join(_spelt(said, numbered(number)) + "\n" for number, said in many)
+    """Return one line per sentence."""
+    records = enumerate(
+        (record for document in documents for record in _sentence_records(document)), 1
+    )
+    return "".join(_format_line(record, numbered(number)) + "\n" for number, record in records)
 
 
-def _document(said: dict[str, Any], names: Names) -> Document:
+def _build_document(record: dict[str, Any], names: Names) -> Document:
     """Return the document of one line; raises ``ValueError``."""
-    only(said, *_KEYS)
-    wanted = a_string(value_of(said, "sent_id"))
-    words = [a_string(each) for each in a_list(value_of(said, "toks"))]
+    only(record, *_KEYS)
+    sent_id = a_string(value_of(record, "sent_id"))
+    words = [a_string(word) for word in a_list(value_of(record, "toks"))]
     if not words or "" in words:
         raise ValueError("expected words under 'toks', each of a character at least")
-    making = names.making(wanted)
-    making.sentence(words)
-    strong, weak = (_groups(value_of(said, key), len(words), key) for key in ("smwe", "wmwe"))
-    labels = a_list(value_of(said, "lexlabel"))
+    builder = names.making(sent_id)
+    builder.sentence(words)
+    strong, weak = (
+        _parse_groups(value_of(record, key), len(words), key) for key in ("smwe", "wmwe")
+    )
+    labels = a_list(value_of(record, "lexlabel"))
     if len(labels) != len(words):
         raise ValueError(f"expected {len(words)} labels under 'lexlabel', got {len(labels)}")
-    add(making, 0, Expressions(tuple(_lexical(labels, strong)), tuple(weak)))
-    return making.done()
+    add(builder, 0, Expressions(tuple(_parse_lexical(labels, strong)), tuple(weak)))
+    return builder.build()
 
 
-def _groups(value: Any, words: int, key: str) -> list[Group]:
-    """Return expressions of two words or more that share none, ascending."""
-    found = [tuple(a_number(word) for word in a_list(each)) for each in a_list(value)]
-    every = [word for group in found for word in group]
-    for group in found:
+def _parse_groups(value: Any, words: int, key: str) -> list[Group]:
+    """Return ascending expressions of at least two words, none shared; raises ``ValueError``."""
+    groups = [tuple(a_number(word) for word in a_list(group)) for group in a_list(value)]
+    all_words = [word for group in groups for word in group]
+    for group in groups:
         if len(group) < 2 or not 0 <= min(group) <= max(group) < words:
             raise ValueError(
                 f"expected two of {words} words or more under {key!r}, got {group!r:.60}"
             )
-    if len(set(every)) < len(every) or any(sorted(group) != [*group] for group in found):
-        raise ValueError(f"expected ascending words under {key!r}, each once, got {found!r:.60}")
-    return sorted(found)
+    if len(set(all_words)) < len(all_words) or any(sorted(group) != [*group] for group in groups):
+        raise ValueError(f"expected ascending words under {key!r}, each once, got {groups!r:.60}")
+    return sorted(groups)
 
 
-def _lexical(labels: list[Any], strong: list[Group]) -> Iterator[Lexical]:
-    """Yield the lexical expressions, ascending."""
-    inside = {word for group in strong for word in group}
-    alone = ((word,) for word in range(len(labels)) if word not in inside)
-    for words in sorted((*strong, *alone)):
+def _parse_lexical(labels: list[Any], strong: list[Group]) -> Iterator[Lexical]:
+    """Yield the lexical expressions, ascending; raises ``ValueError``."""
+    strong_words = {word for group in strong for word in group}
+    single_words = ((word,) for word in range(len(labels)) if word not in strong_words)
+    for words in sorted((*strong, *single_words)):
         if any(labels[word] is not None for word in words[:-1]):
             raise ValueError(f"expected the label at the last word of {words!r:.60}")
         label = labels[words[-1]]
@@ -95,56 +99,66 @@ def _lexical(labels: list[Any], strong: list[Group]) -> Iterator[Lexical]:
         yield Lexical(words, "" if category == NONE else category, sense.replace(":", "|"))
 
 
-def _sentences(document: Document) -> Iterator[dict[str, Any]]:
-    """Yield what is said of each sentence."""
-    laid = Laid(document)
-    attributes = laid.values(SENTENCES)
-    several = len(laid.words.sentences) > 1
-    for number, said in enumerate(Lexicon(laid).sentences()):
-        first, end = laid.words.sentences[number]
-        said_id = (each.value for each in attributes.get(number, ()) if each.label == "sent_id")
+def _sentence_records(document: Document) -> Iterator[dict[str, Any]]:
+    """Yield the record of each sentence."""
+    view = WordView(document)
+    attributes = view.values(SENTENCES)
+    has_many = len(view.words.sentences) > 1
+    for number, expressions in enumerate(Lexicon(view).sentences()):
+        first, end = view.words.sentences[number]
+        kept_ids = (
+            attribute.value
+            for attribute in attributes.get(number, ())
+            if attribute.label == "sent_id"
+        )
         name = own(document) if document.name else None
-        if name and several:
+        if name and has_many:
             name = f"{name}-{number + 1:04}"
         labels: list[str | None] = [None] * (end - first)
-        for each in said.lexical:
-            labels[each.words[-1]] = _label(each)
-        values = (next(said_id, name), laid.forms[first:end], labels, said.strong, said.weak)
+        for lexical in expressions.lexical:
+            labels[lexical.words[-1]] = _lex_label(lexical)
+        values = (
+            next(kept_ids, name),
+            view.tokens[first:end],
+            labels,
+            expressions.strong,
+            expressions.weak,
+        )
         yield dict(zip(_KEYS, values, strict=True))
 
 
-def _label(said: Lexical) -> str | None:
-    """Return the label of an expression, None where nothing is known of it."""
-    category = NONE if re.search(r"^$|-", said.category) else said.category
-    if said.sense:
-        return f"{category}-{said.sense.replace('|', ':')}"
+def _lex_label(lexical: Lexical) -> str | None:
+    """Return the label of an expression, None if it has neither category nor sense."""
+    category = NONE if re.search(r"^$|-", lexical.category) else lexical.category
+    if lexical.sense:
+        return f"{category}-{lexical.sense.replace('|', ':')}"
     return None if category == NONE else category
 
 
-def _spelt(said: dict[str, Any], number: str) -> str:
-    """Return a line; ``number`` is the name of a sentence that has none."""
-    if said["sent_id"] is None:
-        said["sent_id"] = number
-    line = json.dumps(said, ensure_ascii=False)
-    half = "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line)
-    return json.dumps(said) if half else line  # half a character has no UTF-8
+def _format_line(record: dict[str, Any], number: str) -> str:
+    """Return a line; ``number`` is the id of a sentence that has none."""
+    if record["sent_id"] is None:
+        record["sent_id"] = number
+    line = json.dumps(record, ensure_ascii=False)
+    has_surrogates = "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line)
+    return json.dumps(record) if has_surrogates else line  # a lone surrogate has no UTF-8
 
 
-def _lost(document: Document, options: Options) -> Losses:
-    """Count what is not there when the lines are read again."""
-    return missing(document, loads(dumps([document])))
+def _count_lost(document: Document, options: Options) -> Losses:
+    """Count the annotations that are missing when the lines are read again."""
+    return lost_in_roundtrip(document, loads(dumps([document])))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the keys of the first line."""
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the keys of the first line."""
     return re.match(r'\s*\{"sent_id": "[^"]*", "toks": \[', head) is not None
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".jsonl",),
     '{"sent_id": "a-1", "toks": ["Have", "a", "mechanic", "check", "it", "out", "for", "you", "."],'
     ' "lexlabel": ["V-v.social", "DET", "N-n.PERSON", null, "PRON", "V.VPC.full-v.cognition", '

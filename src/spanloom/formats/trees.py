@@ -1,4 +1,4 @@
-"""Trees of constituents in brackets, as the Penn Treebank and many after it have them.
+"""Read and write constituency trees in brackets, as in the Penn Treebank and its successors.
 
 ::
 
@@ -6,16 +6,16 @@
 
 A file is a document, a tree a sentence. Leaves are the words, their tags the layer ``xpos`` (``_``:
 none); all other labels are spans of the layer ``constituency``, outermost first on the same words,
-a subtree without words a span of no width whose label is the subtree (``forms.trees``). Words stay
-as they are, ``-LRB-`` too. Brackets without a label are no spans where they hold one part, as those
+a subtree without words a span of width 0 whose label is the subtree (``annotation.trees``). Words
+stay as they are, ``-LRB-`` too. Brackets without a label that hold one part make no span, as those
 around each tree of the Penn Treebank; a root that holds several is called TOP, anything else X.
 (Marcus et al., 1993)
 
-How trees are laid out is ``layout`` in meta: ``line`` (if nothing is said; as above), ``spaced``
-(one line, ``( (S …) )``) or ``indented`` (parts that do not fit in 70 columns on lines of their
-own); ``wrapped`` says that trees stand in brackets without a label. A tree that stands otherwise is
-its sentence's attribute ``spelling``; what follows a tree, if it is not the usual line break (two
-where ``indented``, save at the end), is ``after``: blanks, and trees without words. What stands
+The layout of trees is ``layout`` in meta: ``line`` (the default; as above), ``spaced`` (one line,
+``( (S …) )``) or ``indented`` (parts that do not fit in 70 columns on lines of their own);
+``wrapped`` means that trees have outer brackets without a label. A tree in another layout is its
+sentence's attribute ``spelling``; the text after a tree, if it is not the usual line break (two
+where ``indented``, except at the end), is ``after``: blanks, and trees without words. The text
 before all words is ``start`` in meta.
 """
 
@@ -26,43 +26,43 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from spanloom.annotation.trees import (
+    EMPTY,
+    Tree,
+    TreeError,
+    flatten,
+    format_tree,
+    named,
+    parse_all,
+    walk,
+    without_empty,
+    without_functions,
+    wrap,
+)
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _constituents
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._names import numbered
-from spanloom.formats._regained import missing
+from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._word_labels import XPOS, label
-from spanloom.forms.trees import (
-    EMPTY,
-    Tree,
-    TreeError,
-    flat,
-    named,
-    parse_all,
-    spelled,
-    walk,
-    without_empty,
-    without_functions,
-    wrapped,
-)
+from spanloom.formats._word_view import WordView
 
 LAYOUT, START, WRAPPED = "layout", "start", "wrapped"  # in meta
 SPELLING, AFTER = "spelling", "after"  # attributes of sentences
 
-_BLANKS = " \t\n\r\f\v"  # all that may part brackets
-_MARGIN = 70  # columns
-_DEEPEST = 200  # columns before which the parts of a tree are laid on lines of their own
+_BLANKS = " \t\n\r\f\v"  # blanks that may separate brackets
+_MAX_WIDTH = 70  # columns
+_MAX_INDENT = 200  # columns; parts beyond it are formatted on one line
 _STEP = 2
 
-_PLAIN = re.compile(r"[0-9]*")
+_DIGITS = re.compile(r"[0-9]*")
 
 
 class TreeOptions(Options):
-    """What is read of each tree."""
+    """Options: what is read of each tree."""
 
     functions: Literal["keep", "strip"] = Field(
         default="keep", description="what labels say beside the category: NP-SBJ-1, or NP"
@@ -73,12 +73,12 @@ class TreeOptions(Options):
 
     @property
     def all(self) -> bool:
-        """Whether trees are read as they are."""
+        """Whether trees are read without changes."""
         return self.functions == self.empty == "keep"
 
 
 class _Layout(NamedTuple):
-    """How trees are spelt, whether in brackets without a label, and what parts two of them."""
+    """How trees are formatted, the text between them, and whether they have outer brackets."""
 
     spell: Callable[[Tree], str]
     between: str
@@ -89,8 +89,8 @@ class _Layout(NamedTuple):
         return self.spell(Tree("", (tree,)) if self.wrapped else tree)
 
 
-class _Spelt(NamedTuple):
-    """A tree with words, as it stands, and what follows it up to the next one."""
+class _RawTree(NamedTuple):
+    """A tree with words, its text, and the text after it up to the next one."""
 
     tree: Tree
     raw: str
@@ -99,119 +99,132 @@ class _Spelt(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """The trees of a file, and what stands before the first one."""
+    """The trees of a file, and the text before the first one."""
 
     start: str
-    trees: list[_Spelt]
+    trees: list[_RawTree]
 
 
 def loads(
     text: str, *, path: str = "<string>", options: TreeOptions = TreeOptions()
 ) -> Iterator[Document]:
-    """Yield the document; none of an empty text. Raises ``FormatError`` where brackets break."""
+    """Yield the document; none for an empty text. Raises ``FormatError`` for broken brackets."""
     if not text:
         return
-    file = _file(text.replace("\r\n", "\n"), path)
-    longest = max(file.trees, key=lambda each: len(each.raw), default=None)
-    name = _recognized(longest) if longest else LINE
-    layout = _LAYOUTS[name]._replace(wrapped=bool(longest and wrapped(longest.tree)))
-    making = Making(numbered(1))
+    file = _parse_file(text.replace("\r\n", "\n"), path)
+    longest = max(file.trees, key=lambda raw_tree: len(raw_tree.raw), default=None)
+    name = _guess_layout(longest) if longest else LINE
+    layout = _LAYOUTS[name]._replace(wrapped=bool(longest and wrap(longest.tree)))
+    builder = DocumentBuilder(numbered(1))
     if name != LINE:
-        making.meta.append((LAYOUT, name))
+        builder.meta.append((LAYOUT, name))
     if layout.wrapped:
-        making.meta.append((WRAPPED, "true"))
+        builder.meta.append((WRAPPED, "true"))
     if file.start and options.empty == "keep":
-        making.meta.append((START, file.start))
+        builder.meta.append((START, file.start))
     for layer in (WORDS, SENTENCES, _constituents.LAYER):
-        making.layer(layer)
-    for number, each in enumerate(file.trees, 1):
-        usual = layout.between if number < len(file.trees) else "\n"
-        _read(making, each, layout, usual, options)
-    yield making.done()
+        builder.layer(layer)
+    for number, raw_tree in enumerate(file.trees, 1):
+        usual_after = layout.between if number < len(file.trees) else "\n"
+        _add_sentence(builder, raw_tree, layout, usual_after, options)
+    yield builder.build()
 
 
 def dumps(documents: Iterable[Document], *, options: TreeOptions = TreeOptions()) -> str:
-    """Return the trees of all documents, the sentences of one after those of another.
+    """Return the trees of all documents, one document after another.
 
-    What stands in no tree is left out; what trees need beside is in ``_constituents.trees``.
+    Text outside of trees is left out; ``_constituents.trees`` adds what trees require.
     """
-    pieces: list[str] = []
+    parts: list[str] = []
     for document in documents:
-        pieces += _written(document)
-    return "".join(pieces)
+        parts += _format_document(document)
+    return "".join(parts)
 
 
-def _file(text: str, path: str) -> _File:
-    """Return the trees that hold words, others as part of what is between."""
+def _parse_file(text: str, path: str) -> _File:
+    """Return the trees that hold words; others are part of the text between them."""
     file = _File("", [])
     last: tuple[int, Tree] | None = None
     try:
         for offset, tree in parse_all(text):
-            _put(file, text[last[0] if last else 0 : offset], last and last[1])
+            _add_tree(file, text[last[0] if last else 0 : offset], last and last[1])
             last = offset, tree
     except TreeError as error:
         line = 1 + text.count("\n", 0, error.offset or 0)
         raise FormatError(path, line, error.problem) from error
-    _put(file, text[last[0] if last else 0 :], last and last[1])
+    _add_tree(file, text[last[0] if last else 0 :], last and last[1])
     return file
 
 
-def _put(file: _File, piece: str, tree: Tree | None) -> None:
-    """Add a tree and the blanks behind it; None: the blanks before all trees."""
+def _add_tree(file: _File, raw_text: str, tree: Tree | None) -> None:
+    """Add a tree and the blanks after it; None for the blanks before all trees."""
     if tree is not None and _has_words(tree):
-        raw = piece.rstrip(_BLANKS)
-        file.trees.append(_Spelt(tree, raw, piece[len(raw) :]))
+        raw = raw_text.rstrip(_BLANKS)
+        file.trees.append(_RawTree(tree, raw, raw_text[len(raw) :]))
     elif file.trees:
         last = file.trees[-1]
-        file.trees[-1] = last._replace(after=last.after + piece)
+        file.trees[-1] = last._replace(after=last.after + raw_text)
     else:
-        file.start += piece
+        file.start += raw_text
 
 
-def _recognized(spelt: _Spelt) -> str:
-    """Return the name of the layout in which a tree is, of several the first; LINE if none is."""
-    fit = (name for name, each in _LAYOUTS.items() if each.spell(spelt.tree) == spelt.raw)
-    return next(fit, LINE)
+def _guess_layout(raw_tree: _RawTree) -> str:
+    """Return the name of the first layout that a tree has; LINE if it has none."""
+    matching = (
+        name for name, layout in _LAYOUTS.items() if layout.spell(raw_tree.tree) == raw_tree.raw
+    )
+    return next(matching, LINE)
 
 
-def _read(making: Making, spelt: _Spelt, layout: _Layout, usual: str, options: TreeOptions) -> None:
-    """Add a sentence; what is not ``usual`` behind it, and how it is spelt if not as others."""
-    wanted = named(_wanted(spelt.tree, options))
-    found = flat(wanted)
-    words = making.sentence(found.words)
-    _constituents.annotate(making, words.start, found.brackets)
-    label(making, XPOS, words.start, found.tags)
-    if options.all and layout(wanted) != spelt.raw:
-        making.attribute(SENTENCES, SPELLING, making.sentences[-1], spelt.raw)
-    if spelt.after != usual and (options.empty == "keep" or not spelt.after.strip(_BLANKS)):
-        making.attribute(SENTENCES, AFTER, making.sentences[-1], spelt.after)
+def _add_sentence(
+    builder: DocumentBuilder,
+    raw_tree: _RawTree,
+    layout: _Layout,
+    usual_after: str,
+    options: TreeOptions,
+) -> None:
+    """Add a sentence; keep its text and the text after it if they are unusual."""
+    tree = named(_selected_tree(raw_tree.tree, options))
+    flat = flatten(tree)
+    words = builder.sentence(flat.words)
+    _constituents.annotate(builder, words.start, flat.brackets)
+    label(builder, XPOS, words.start, flat.tags)
+    if options.all and layout(tree) != raw_tree.raw:
+        builder.attribute(SENTENCES, SPELLING, builder.sentences[-1], raw_tree.raw)
+    if raw_tree.after != usual_after and (
+        options.empty == "keep" or not raw_tree.after.strip(_BLANKS)
+    ):
+        builder.attribute(SENTENCES, AFTER, builder.sentences[-1], raw_tree.after)
 
 
-def _wanted(tree: Tree, options: TreeOptions) -> Tree:
-    """Return what is to be read of a tree with words."""
-    wanted = tree if options.empty == "keep" else without_empty(tree) or tree
-    return wanted if options.functions == "keep" else without_functions(wanted)
+def _selected_tree(tree: Tree, options: TreeOptions) -> Tree:
+    """Return the part of a tree with words that the options select."""
+    selected = tree if options.empty == "keep" else without_empty(tree) or tree
+    return selected if options.functions == "keep" else without_functions(selected)
 
 
-def _written(document: Document) -> Iterator[str]:
+def _format_document(document: Document) -> Iterator[str]:
     """Yield the texts of a document."""
-    laid, meta = Laid(document), dict(document.meta)
+    view, meta = WordView(document), dict(document.meta)
     start = meta.get(START, "")
-    yield start if _wordless(start) else ""
+    yield start if _is_wordless(start) else ""
     layout = _LAYOUTS.get(meta.get(LAYOUT, ""), _LAYOUTS[LINE])
     layout = layout._replace(wrapped=WRAPPED in meta)
-    said = laid.values(SENTENCES)
-    last = len(laid.words.sentences) - 1
-    for number, tree in enumerate(_constituents.trees(laid)):
-        values = {each.label: each.value or "" for each in reversed(said.get(number, ()))}
-        raw, usual = values.get(SPELLING), layout.between if number < last else "\n"
-        after = values.get(AFTER, usual)
-        yield layout(tree) if raw is None or not _spells(raw, tree) else raw
-        yield after if _wordless(after) else usual
+    attributes = view.values(SENTENCES)
+    last = len(view.words.sentences) - 1
+    for number, tree in enumerate(_constituents.trees(view)):
+        values = {
+            attribute.label: attribute.value or ""
+            for attribute in reversed(attributes.get(number, ()))
+        }
+        raw, usual_after = values.get(SPELLING), layout.between if number < last else "\n"
+        after = values.get(AFTER, usual_after)
+        yield layout(tree) if raw is None or not _is_same_tree(raw, tree) else raw
+        yield after if _is_wordless(after) else usual_after
 
 
-def _wordless(text: str) -> bool:
-    """Whether a text holds nothing but blanks and trees without words."""
+def _is_wordless(text: str) -> bool:
+    """Tell whether a text holds nothing but blanks and trees without words."""
     try:
         return not any(_has_words(tree) for _, tree in parse_all(text))
     except TreeError:
@@ -219,85 +232,85 @@ def _wordless(text: str) -> bool:
 
 
 def _has_words(tree: Tree) -> bool:
-    """Whether any leaf is a word."""
+    """Tell whether any leaf is a word."""
     return any(node.word is not None and node.label != EMPTY for node in walk(tree))
 
 
-def _spells(raw: str, tree: Tree) -> bool:
-    """Whether a text is that tree with or without brackets that have no label, no blanks around."""
+def _is_same_tree(raw: str, tree: Tree) -> bool:
+    """Tell whether a text is this tree, with or without unlabelled outer brackets."""
     if not raw.startswith("(") or not raw.endswith(")"):
         return False
     try:
-        return [named(each) for _, each in parse_all(raw)] == [tree]
+        return [named(parsed_tree) for _, parsed_tree in parse_all(raw)] == [tree]
     except TreeError:
         return False
 
 
-def _spaced(tree: Tree) -> str:
+def _format_spaced(tree: Tree) -> str:
     """Return a tree on one line; a root without a label has a blank at either end."""
-    made = spelled(tree)
-    return f"{made[:-1]} )" if made.startswith("( ") else made
+    line = format_tree(tree)
+    return f"{line[:-1]} )" if line.startswith("( ") else line
 
 
-def _indented(tree: Tree) -> str:
-    """Return a tree, each part two columns to the right of what it is part of.
+def _format_indented(tree: Tree) -> str:
+    """Return a tree with each part indented by two columns relative to its parent.
 
-    What fits before the margin, or begins far to the right, is laid on one line.
+    Parts that fit before the margin, or begin far to the right, are formatted on one line.
     """
-    widths = _widths(tree)
-    pieces: list[str] = []
+    widths = _line_widths(tree)
+    parts: list[str] = []
     stack: list[tuple[Tree | str, int]] = [(tree, 0)]
-    row = 0
+    node_index = 0
     while stack:
         node, column = stack.pop()
         if isinstance(node, str):
-            pieces.append(node)
+            parts.append(node)
             continue
-        width, size = widths[row]
+        width, size = widths[node_index]
         if column:
-            pieces.append("\n" + " " * column)
-        if width + column < _MARGIN or column >= _DEEPEST:
-            pieces.append(spelled(node))
-            row += size
+            parts.append("\n" + " " * column)
+        if width + column < _MAX_WIDTH or column >= _MAX_INDENT:
+            parts.append(format_tree(node))
+            node_index += size
             continue
-        row += 1
-        pieces.append(f"({node.label}")
+        node_index += 1
+        parts.append(f"({node.label}")
         stack.append((")", 0))
         if node.word is not None:
-            pieces.append("\n" + " " * (column + _STEP) + node.word)
+            parts.append("\n" + " " * (column + _STEP) + node.word)
         stack += ((child, column + _STEP) for child in reversed(node.children))
-    return "".join(pieces)
+    return "".join(parts)
 
 
-def _widths(tree: Tree) -> list[tuple[int, int]]:
-    """Return how wide each part is on one line, and how many nodes it has, in order of ``walk``."""
-    made: list[tuple[int, int]] = []
+def _line_widths(tree: Tree) -> list[tuple[int, int]]:
+    """Return each node's width on one line and its number of nodes, in the order of ``walk``."""
+    widths: list[tuple[int, int]] = []
     stack: list[tuple[int, int]] = []
     for node in reversed(list(walk(tree))):
-        parts = [stack.pop() for _ in node.children]
-        inner = sum(1 + width for width, _ in parts) if parts else 1 + len(node.word or "")
-        stack.append((2 + len(node.label) + inner, 1 + sum(size for _, size in parts)))
-        made.append(stack[-1])
-    return made[::-1]
+        children = [stack.pop() for _ in node.children]
+        inner = sum(1 + width for width, _ in children) if children else 1 + len(node.word or "")
+        stack.append((2 + len(node.label) + inner, 1 + sum(size for _, size in children)))
+        widths.append(stack[-1])
+    return widths[::-1]
 
 
 LINE = "line"
 _LAYOUTS = {
-    LINE: _Layout(spelled, "\n"),
-    "spaced": _Layout(_spaced, "\n"),
-    "indented": _Layout(_indented, "\n\n"),
+    LINE: _Layout(format_tree, "\n"),
+    "spaced": _Layout(_format_spaced, "\n"),
+    "indented": _Layout(_format_indented, "\n\n"),
 }
 
 
-def _lost(document: Document, options: TreeOptions) -> Losses:
-    """Count what is not there when it is read again."""
-    return missing(document, loads(dumps([document], options=options), options=options))
+def _count_lost(document: Document, options: TreeOptions) -> Losses:
+    """Count the annotations that are missing when the file is read again."""
+    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
-def _looks(head: str, name: str) -> bool:
-    """Tell by the first tree, which is whole and has labels that are no numbers.
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the first tree: complete, with labels that are not all numbers.
 
-    Behind it there is another one, or nothing: a story may begin in brackets.
+    Another tree, or nothing, must follow: a story may begin in brackets, too.
     """
     if not head.lstrip(_BLANKS).startswith("("):
         return False
@@ -313,14 +326,14 @@ def _looks(head: str, name: str) -> bool:
         if before.count("(") == before.count(")"):  # not within a second one that is cut off
             return False
     labels = [node.label for node in walk(tree)]
-    return len(labels) > 1 and not all(map(_PLAIN.fullmatch, labels))
+    return len(labels) > 1 and not all(map(_DIGITS.fullmatch, labels))
 
 
 KIND = Format(
     loads,
     dumps,
-    _lost,
-    _looks,
+    _count_lost,
+    _sniff,
     (".mrg", ".tree", ".ptb"),
     "(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Stop) (NP (NP (DT this)))) (. !)))\n"
     "(TOP (S (NP (NNP Ada)) (VP (VBD waved) (S (NP-1 (-NONE- *PRO*)) (-LRB- -LRB-)"

@@ -5,8 +5,8 @@ from importlib.resources import files
 
 from spanloom.config.recipe import Recipe
 from spanloom.corpora.card import Card
-from spanloom.glad.row import Row
-from spanloom.model import card, folder
+from spanloom.glad.result import Result
+from spanloom.model import model_card, serialization
 from spanloom.tasks._base import Task
 
 LICENCE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
@@ -18,11 +18,14 @@ def texts(
     recipe: Recipe,
     tasks: Mapping[str, Task],
     known: Mapping[str, Card],
-    rows: Sequence[Row],
+    rows: Sequence[Result],
 ) -> dict[str, str]:
     """Return the card and the licence of a model, by file; ``known`` are its datasets' cards."""
     whole = files("spanloom.glad").joinpath(f"LICENSE.{LICENCE}.txt").read_text(encoding="utf-8")
-    return {folder.CARD: _card(name, recipe, tasks, known, rows), folder.LICENCE: whole}
+    return {
+        serialization.CARD: _card(name, recipe, tasks, known, rows),
+        serialization.LICENCE: whole,
+    }
 
 
 def _card(
@@ -30,25 +33,27 @@ def _card(
     recipe: Recipe,
     tasks: Mapping[str, Task],
     known: Mapping[str, Card],
-    rows: Sequence[Row],
+    rows: Sequence[Result],
 ) -> str:
     """The README, with the front matter that the hub reads."""
-    lines = [*card.front(recipe, LICENCE), f"# {name}", ""]
-    lines += [*card.purpose(recipe, tasks), "## How good it is", ""]
-    lines += [*_scores(tasks, known, rows), "", *card.beginnings(recipe)]
+    lines = [*model_card.front_matter(recipe, LICENCE), f"# {name}", ""]
+    lines += [*model_card.purpose(recipe, tasks), "## How good it is", ""]
+    lines += [*_scores(tasks, known, rows), "", *model_card.initial_models(recipe)]
     lines += ["## Data, with thanks", ""]
     for dataset, each in known.items():
         lines.append(f"- **{dataset}**: {each.title}. {each.cite}. {each.home} ({each.licence})")
     lines += ["", "## Licence", "", _licence(), "", "## Labels", ""]
     for task in tasks.values():
-        for key, labels in card.labels(recipe, task).items():
+        for key, labels in model_card.labels(recipe, task).items():
             lines.append(f"- {task.name}, {key}: {', '.join(f'`{each}`' for each in labels)}")
     lines += ["", "```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
     lines.append('document = model("Ada met Bob in London.")')
     return "\n".join([*lines, "```", ""])
 
 
-def _scores(tasks: Mapping[str, Task], known: Mapping[str, Card], rows: Sequence[Row]) -> list[str]:
+def _scores(
+    tasks: Mapping[str, Task], known: Mapping[str, Card], rows: Sequence[Result]
+) -> list[str]:
     """A table with a line a test set, and how it came about."""
     stored = next(
         (each.removeprefix(STORED) for each in rows[0].settings if each.startswith(STORED)), ""

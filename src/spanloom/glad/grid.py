@@ -15,13 +15,23 @@ from pydantic import Field
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
-from spanloom.config.options import Options, nearest, options
+from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.recipe import TRUNK, Recipe
-from spanloom.config.yaml import Where
+from spanloom.config.yaml import SourceLocation
 from spanloom.errors import NameNotFound
-from spanloom.glad.row import Row
-from spanloom.glad.run import SEED, Origin, Say, commit, read_tests, said, scored, spent, train
-from spanloom.training import start
+from spanloom.glad.result import Result
+from spanloom.glad.run import (
+    SEED,
+    Origin,
+    Say,
+    commit,
+    read_tests,
+    said,
+    scored,
+    spent,
+    train_unless_done,
+)
+from spanloom.training import train
 from spanloom.training.loop import OWN
 
 ALONE, JOINT, BEST, TUNED = COLUMNS = ("alone", "joint", "joint-own-best", "joint-tuned")
@@ -84,14 +94,14 @@ def read(
     Raises ``RecipeError``, and ``NameNotFound`` for a run that the grid does not have.
     """
     loaded = yaml.load(path)
-    spec = options(GridSpec, loaded.data, loaded.where)
+    spec = validate_options(GridSpec, loaded.data, loaded.location)
     joint = recipes.load(path.parent / spec.joint, settings)
     if len(joint.stages) != 1:
-        raise loaded.where.at("joint").error(
+        raise loaded.location.location_of("joint").error(
             f"expected a recipe of one stage, got {len(joint.stages)} in {spec.joint}"
         )
-    _check(spec, joint, loaded.where)
-    whole = recipes.plain(joint)
+    _check(spec, joint, loaded.location)
+    whole = recipes.to_plain(joint)
     whole["tasks"] |= spec.more
     every = tuple(name for name in joint.stages[0].tasks if name not in spec.leave)
     together = out / JOINT
@@ -100,10 +110,10 @@ def read(
         for name in (*every, *spec.more)
     ]
     cells.append(Cell(JOINT, joint, together, every))
-    if joint.stages[0].keep_each:
-        cells += [Cell(BEST, joint, start.home(together) / OWN / name, (name,)) for name in every]
+    if joint.stages[0].save_best_per_task:
+        cells += [Cell(BEST, joint, train.home(together) / OWN / name, (name,)) for name in every]
     for name in (*every, *spec.more):
-        tuned = _single({**whole, "start": str(together)}, name, spec.tuned.of(name))
+        tuned = _single({**whole, "init_from": str(together)}, name, spec.tuned.of(name))
         cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
     names = [cell.name for cell in cells]
     for name in only or ():
@@ -113,7 +123,7 @@ def read(
     return Grid(path, tuple(settings), kept)
 
 
-def _check(spec: GridSpec, joint: Recipe, where: Where) -> None:
+def _check(spec: GridSpec, joint: Recipe, where: SourceLocation) -> None:
     """Raise ``RecipeError`` where a name is none of the tasks', or one of them twice."""
     known = (*joint.tasks, *spec.more)
     for key, names, there in (
@@ -123,10 +133,10 @@ def _check(spec: GridSpec, joint: Recipe, where: Where) -> None:
     ):
         for name in names:
             if name not in there:
-                raise where.at(key).error(f"no task {name!r}{nearest(name, there)}")
+                raise where.location_of(key).error(f"no task {name!r}{did_you_mean(name, there)}")
     for name in spec.more:
         if name in joint.tasks:
-            raise where.at("more", name).error(f"{spec.joint} has a task of this name")
+            raise where.location_of("more", name).error(f"{spec.joint} has a task of this name")
 
 
 def _single(joint: Mapping[str, Any], name: str, settings: Settings) -> Recipe:
@@ -135,14 +145,14 @@ def _single(joint: Mapping[str, Any], name: str, settings: Settings) -> Recipe:
     corpora = {
         key: each for key, each in joint.get("corpora", {}).items() if key == task.get("data")
     }
-    weights = {key: value for key, value in stage["weights"].items() if key == name}
-    own = {"tasks": [name], "fresh": [], "weights": weights, "metric": None}
+    weights = {key: value for key, value in stage["loss_weights"].items() if key == name}
+    own = {"tasks": [name], "reset_heads": [], "loss_weights": weights, "validation_metric": None}
     single = {
         **joint,
         "tasks": {name: task},
         "levels": _below(joint["levels"], task.get("level", TRUNK)),
         "corpora": corpora,
-        "stages": [{**stage, **own, "keep_each": False, "together": False}],
+        "stages": [{**stage, **own, "save_best_per_task": False, "share_batches": False}],
     }
     return recipes.loads(yaml.dump(single), f"{name} of the joint recipe", settings)
 
@@ -152,11 +162,11 @@ def _below(levels: Sequence[dict[str, Any]], top: str) -> list[dict[str, Any]]:
     needed = {top}
     for level in reversed(levels):
         if level["name"] in needed:
-            needed.update(level["reads"])
+            needed.update(level["inputs"])
     return [level for level in levels if level["name"] in needed]
 
 
-def run(grid: Grid, data: Path, say: Say) -> Iterator[Row]:
+def run(grid: Grid, data: Path, say: Say) -> Iterator[Result]:
     """Train what is not there yet and yield the rows of all runs, a task's column as ``recipe``.
 
     Raises what training and scoring do.
@@ -173,7 +183,9 @@ def run(grid: Grid, data: Path, say: Say) -> Iterator[Row]:
         say(f"{cell.column}: {', '.join(cell.tasks)}")
         took = None
         if cell.column != BEST:
-            train(cell.recipe, data, cell.place, say, resume=start.home(cell.place).exists())
+            train_unless_done(
+                cell.recipe, data, cell.place, say, resume=train.home(cell.place).exists()
+            )
             took = spent(cell.place, cell.recipe, data, say)
         origin = Origin(cell.column, changed, commit(grid.path), command)
         yield from scored(cell.place, tests, data, origin, took, say)

@@ -17,12 +17,21 @@ from spanloom.corpora.card import Card
 from spanloom.corpora.locate import locate
 from spanloom.errors import DataError
 from spanloom.glad import card
-from spanloom.glad.row import Row
-from spanloom.glad.run import Origin, Say, commit, read_tests, said, scored, spent, train
-from spanloom.model import folder, sharing
-from spanloom.model.packing import Store
-from spanloom.training import start
-from spanloom.training.inherit import after
+from spanloom.glad.result import Result
+from spanloom.glad.run import (
+    Origin,
+    Say,
+    commit,
+    read_tests,
+    said,
+    scored,
+    spent,
+    train_unless_done,
+)
+from spanloom.model import serialization, sharing
+from spanloom.model.quantization import StorageDtypes
+from spanloom.training import train
+from spanloom.training.warm_start import initial_recipe
 
 
 def release(
@@ -30,10 +39,10 @@ def release(
     data: Path,
     run: Path,
     out: Path,
-    store: Store,
+    store: StorageDtypes,
     say: Say,
     settings: Sequence[str] = (),
-) -> tuple[Row, ...]:
+) -> tuple[Result, ...]:
     """Train a recipe into ``run``, or take what is there, and write what may be passed on.
 
     Returns the rows of the test sets, scored by the file at ``out``; its card tells them. Raises
@@ -44,19 +53,19 @@ def release(
     tests = read_tests(asked, data)
     if not any(test.documents for each in tests.values() for test in each):
         raise DataError(f"{data}: no task of {recipe} has a test split, so nothing could be told")
-    train(asked, data, run, say, resume=start.home(run).exists())
+    train_unless_done(asked, data, run, say, resume=train.home(run).exists())
     took = spent(run, asked, data, say)
     stored = ["--tables", store.tables, "--matrices", store.matrices]
     command = shlex.join(["spanloom", "glad", "release", str(recipe), *said(settings), *stored])
     origin = Origin(recipe.stem, (f"{card.STORED}{store}", *settings), commit(recipe), command)
     made = out.with_name(f"{out.name}.release")  # what fails must not leave half of it at OUT
     try:
-        folder.repack(run, made, store)
+        serialization.repack(run, made, store)
         rows = tuple(scored(made, tests, data, origin, took, say))
-        learnt = recipes.load(made / folder.RECIPE)
+        learnt = recipes.load(made / serialization.RECIPE)
         tasks = sharing.tasks(learnt)
-        folder.rewrite(made, card.texts(recipe.stem, learnt, tasks, known, rows))
-        folder.copy(made, out)
+        serialization.rewrite(made, card.texts(recipe.stem, learnt, tasks, known, rows))
+        serialization.copy(made, out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return rows
@@ -64,11 +73,11 @@ def release(
 
 def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
     """The card of each dataset that a recipe learns from, or that its start has learnt from."""
-    if recipe.start is not None:
-        earlier = folder.load(recipe.start, device="cpu", precision="fp32").recipe
-        recipe = after(recipe, earlier)
+    if recipe.init_from is not None:
+        earlier = serialization.load(recipe.init_from, device="cpu", precision="fp32").recipe
+        recipe = initial_recipe(recipe, earlier)
     found = {}
-    for source in (*recipe.every_source, *recipe.learnt_before):
+    for source in (*recipe.all_sources, *recipe.pretraining_data):
         name = locate(source, data).name
         if name not in cards.names() or prepare.already(data, name) is None:
             raise DataError(

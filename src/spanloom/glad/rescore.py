@@ -11,16 +11,16 @@ from spanloom.corpora import card as cards
 from spanloom.corpora.card import Card
 from spanloom.errors import DataError, NameNotFound
 from spanloom.glad import card
-from spanloom.glad.row import Row, load_all, save
+from spanloom.glad.result import Result, load_results, save
 from spanloom.glad.run import Origin, Say, commit, read_tests, scored
-from spanloom.model import folder, sharing
+from spanloom.model import serialization, sharing
 
 _OF_TRAINING = ("recipe", "settings", "command", "dev", "updates", "epoch", "minutes", "trained")
 
 
 def rescore(
     place: Path, data: Path, rows: Path, say: Say, names: Sequence[str] | None = None
-) -> tuple[Row, ...]:
+) -> tuple[Result, ...]:
     """Score some tasks of a released model anew, save their rows, and write its card of all rows.
 
     ``rows`` holds those of its release; what they say of training stays. Without ``names`` no task
@@ -28,19 +28,19 @@ def rescore(
     Raises ``DataError`` where there are no rows, or for a dataset without a card, and
     ``NameNotFound`` for an unknown task.
     """
-    recipe = recipes.load(place / folder.RECIPE)
-    before = {(row.dataset, row.task): row for row in load_all(rows)}
+    recipe = recipes.load(place / serialization.RECIPE)
+    before = {(row.dataset, row.task): row for row in load_results(rows)}
     if not before:
         raise DataError(f"{rows}: expected the rows of a release, got none")
     for name in names or ():
-        if name not in recipe.kept:
-            raise NameNotFound("task", name, recipe.kept)
+        if name not in recipe.kept_tasks:
+            raise NameNotFound("task", name, recipe.kept_tasks)
     made = tuple(_again(place, recipe, data, before, say, names)) if names else ()
     for row in made:
         save(row, rows)
     every = before | {(row.dataset, row.task): row for row in made}
     known = known_cards(recipe)
-    folder.rewrite(
+    serialization.rewrite(
         place, card.texts(place.name, recipe, sharing.tasks(recipe), known, ordered(recipe, every))
     )
     return made
@@ -49,7 +49,7 @@ def rescore(
 def known_cards(recipe: Recipe) -> dict[str, Card]:
     """Return the card of each dataset that a model has learnt from; ``DataError`` for none."""
     found = {}
-    for source in (*recipe.every_source, *recipe.learnt_before):
+    for source in (*recipe.all_sources, *recipe.pretraining_data):
         name = Path(source).name
         if name not in cards.names():
             raise DataError(f"{source}: no dataset with a card, so nobody knows its licence")
@@ -57,9 +57,11 @@ def known_cards(recipe: Recipe) -> dict[str, Card]:
     return found
 
 
-def ordered(recipe: Recipe, rows: Mapping[tuple[str, str], Row]) -> tuple[Row, ...]:
+def ordered(recipe: Recipe, rows: Mapping[tuple[str, str], Result]) -> tuple[Result, ...]:
     """Return the rows in the order of the recipe: by task, then by dataset."""
-    places = [(Path(each).name, task) for task in recipe.kept for each in recipe.sources(task)]
+    places = [
+        (Path(each).name, task) for task in recipe.kept_tasks for each in recipe.sources(task)
+    ]
     return tuple(rows[place] for place in places if place in rows)
 
 
@@ -67,14 +69,14 @@ def _again(
     place: Path,
     recipe: Recipe,
     data: Path,
-    before: Mapping[tuple[str, str], Row],
+    before: Mapping[tuple[str, str], Result],
     say: Say,
     names: Iterable[str],
-) -> Iterable[Row]:
+) -> Iterable[Result]:
     """Yield new rows; what they say of training is as it was."""
     told = ",".join(names)
     command = shlex.join(["spanloom", "glad", "rescore", str(place), "--tasks", told])
-    origin = Origin(place.name, (), commit(place / folder.RECIPE), command)
+    origin = Origin(place.name, (), commit(place / serialization.RECIPE), command)
     tests = read_tests(recipe, data, names)
     for row in scored(place, tests, data, origin, None, say):
         earlier = before.get((row.dataset, row.task))

@@ -18,18 +18,18 @@ from spanloom.corpora.locate import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.glad import speed
-from spanloom.glad.row import Bounds, Row
+from spanloom.glad.result import Bounds, Result
 from spanloom.glad.speed import Trained
 from spanloom.model import evaluation
-from spanloom.model.folder import RECIPE, load
 from spanloom.model.model import Model
+from spanloom.model.serialization import RECIPE, load
 from spanloom.training import prepare as prepare_training
-from spanloom.training import start
+from spanloom.training import train
 
 Say = Callable[[str], None]
 INTERVAL = "f1_interval"
 # what training adds to the recipe of a model, and what changes nothing that it learns
-NOTED = ("collected", "dropped", "learnt_before", "card")
+NOTED = ("vocabulary", "removed_tasks", "pretraining_data", "card")
 SEED = "seed="
 
 
@@ -58,7 +58,7 @@ class Test:
 
 def run(
     recipe: Path, data: Path, out: Path, say: Say, settings: Sequence[str] = (), *, resume: bool
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     """Train ``recipe`` and yield a row for each task whose dataset has a test split.
 
     ``data`` holds the prepared datasets that the recipe names. A model that is at ``out`` already
@@ -69,7 +69,7 @@ def run(
     asked = recipes.load(recipe, settings)
     # read before training: a label that no map names is better told now
     tests = read_tests(asked, data)
-    train(asked, data, out, say, resume=resume)
+    train_unless_done(asked, data, out, say, resume=resume)
     changed = tuple(each for each in settings if not each.startswith(SEED))
     command = shlex.join(["spanloom", "glad", "run", str(recipe), *said(settings)])
     origin = Origin(recipe.stem, changed, commit(recipe), command)
@@ -77,10 +77,10 @@ def run(
     yield from scored(out, tests, data, origin, took, say)
 
 
-def train(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> None:
+def train_unless_done(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> None:
     """Train a recipe, unless its model is there already; raises ``DataError`` for another one."""
-    if not out.exists() or start.unfinished(out):
-        start.train(asked, data, out, say, resume=resume)
+    if not out.exists() or train.unfinished(out):
+        train.train(asked, data, out, say, resume=resume)
     _check_same(asked, recipes.load(out / RECIPE), out)
 
 
@@ -91,8 +91,8 @@ def spent(out: Path, asked: Recipe, data: Path, say: Say) -> Trained | None:
     """
     took = speed.trained(out, asked.stages[-1])
     if took is None:
-        say(f"{start.home(out)}: not what made {out}, or not whole; what training took is unknown")
-    elif took.data != prepare_training.identity(asked, data):
+        say(f"{train.home(out)}: not what made {out}, or not whole; what training took is unknown")
+    elif took.data != prepare_training.data_identity(asked, data):
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
     return took
 
@@ -104,13 +104,13 @@ def scored(
     origin: Origin,
     took: Trained | None,
     say: Say,
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     """Yield a row for each test set of a model's tasks; ``DataError`` where there is none.
 
     Each look at one is noted in ``test-evaluations.jsonl``.
     """
     model = load(place)
-    tasks = [name for name in tests if name in model.tasks and model.tasks[name].annotates]
+    tasks = [name for name in tests if name in model.tasks and model.tasks[name].predicts]
     found = [(name, test) for name in tasks for test in tests[name]]
     if not any(test.documents for _, test in found):
         raise DataError(f"{data}: no task of {origin.recipe} has a test split")
@@ -119,10 +119,10 @@ def scored(
         if row is not None:
             figures, seed = {name: row["figures"]}, model.recipe.seed
             look = origin.command, str(place), test.dataset, "test", test.raw, seed, figures
-            evaluation.note(evaluation.LOG, *look)
+            evaluation.log_test_evaluation(evaluation.LOG, *look)
             prepared = prepare.already(data, test.dataset)
             known = test.dataset in cards.names()
-            yield Row(
+            yield Result(
                 dataset=test.dataset,
                 version=cards.load(test.dataset).version if known else "",
                 key=prepared.key if prepared else "",
@@ -177,7 +177,7 @@ def read_tests(
     recipe: Recipe, data: Path, names: Iterable[str] | None = None
 ) -> dict[str, list[Test]]:
     """Return the test splits of the datasets of some tasks, or all; raises what reading does."""
-    chosen = recipe.kept if names is None else names
+    chosen = recipe.kept_tasks if names is None else names
     return {name: list(_tests(recipe, name, data)) for name in chosen}
 
 
@@ -188,8 +188,8 @@ def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[Test]:
         place = locate(source, data)
         raw = folder.read(place, "test").documents if "test" in folder.splits(place) else ()
         part = parts[row] if parts else None
-        labels = part.labels or {} if part else {}
-        yield Test(place.name, raw, evaluation.as_learnt(recipe, task, part, raw), labels)
+        labels = part.label_map or {} if part else {}
+        yield Test(place.name, raw, evaluation.map_to_task_labels(recipe, task, part, raw), labels)
 
 
 def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None:
@@ -198,12 +198,12 @@ def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None
     if not documents:
         say(f"task {name}: {test.dataset} has no test split, not scored")
         return None
-    report = evaluation.scored(model, name, documents, say)
+    report = evaluation.evaluate_task(model, name, documents, say)
     if report is None:
         return None
     task, told = model.tasks[name], report.to_json()
-    figures = task.figures(report)
-    bare = (task.bared(each) for each in documents if task.annotated(each))
+    figures = task.metrics(report)
+    bare = (task.without_gold(each) for each in documents if task.has_gold(each))
     rates = speed.speeds(model, speed.first(model, bare), [name])
     return {
         "kind": model.recipe.tasks[name].kind,
@@ -216,7 +216,9 @@ def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None
         "compute": str(model.compute),
         "report": told,
         "tallies": {
-            name: each.dumps() for name, each in report.tallies().items() if name in figures
+            name: each.dumps()
+            for name, each in report.per_document_counts().items()
+            if name in figures
         },
     }
 

@@ -16,16 +16,16 @@ import torch
 from pydantic import PositiveFloat, TypeAdapter, ValidationError
 from torch import nn
 
+from spanloom.atomic_io import MANIFEST
 from spanloom.config.recipe import StageSpec
 from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.model.folder import WEIGHTS
 from spanloom.model.model import Model
-from spanloom.storage import MANIFEST
-from spanloom.training import scores
+from spanloom.model.serialization import WEIGHTS
+from spanloom.training import validation
 from spanloom.training.checkpoint import Progress
 from spanloom.training.loop import BEST, METRICS, STATE
-from spanloom.training.start import home
+from spanloom.training.train import home
 
 WORDS, ROUNDS = 20_000, 3  # what is timed of a large set, and how often in turn
 
@@ -69,7 +69,7 @@ def speeds(
     for it, and keeps no states. One round goes ahead unmeasured.
     """
     chosen = list(names) if names is not None else None
-    words = sum(len(model.cut(each).words) for each in documents)
+    words = sum(len(model.tokenize(each).words) for each in documents)
 
     def whole() -> None:
         for _ in model.annotate(documents, chosen):
@@ -91,7 +91,7 @@ def first(model: Model, documents: Iterable[Document], words: int = WORDS) -> li
         if words <= 0:
             break
         found.append(document)
-        words -= len(model.cut(document).words)
+        words -= len(model.tokenize(document).words)
     return found
 
 
@@ -193,14 +193,22 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
         return None
     progress, lines = _read(state, _WHERE), _lines(metrics)
     logs = [each for each in lines if isinstance(each, _Log) and each.update > 1]
-    looks = [each for each in lines if isinstance(each, _Look) and each.update > progress.entered]
+    looks = [
+        each
+        for each in lines
+        if isinstance(each, _Look) and each.update > progress.stage_start_step
+    ]
     if not looks or not all(looks[0].dev.keys() == look.dev.keys() != set() for look in looks):
         problem = "expected figures on dev of the last stage, the same each time"
         raise FormatError(str(metrics), None, problem)
-    if last.metric is not None and last.metric not in looks[0].dev:
+    if last.validation_metric is not None and last.validation_metric not in looks[0].dev:
         known = ", ".join(looks[0].dev)
-        raise FormatError(str(metrics), None, f"expected {last.metric} on dev, got {known}")
-    best = max(looks, key=lambda look: scores.decisive(look.dev, last))  # the first of equal ones
+        raise FormatError(
+            str(metrics), None, f"expected {last.validation_metric} on dev, got {known}"
+        )
+    best = max(
+        looks, key=lambda look: validation.selection_score(look.dev, last)
+    )  # the first of equal ones
     minutes, speed = _cost(progress, logs, lines[-1].update)
     return Trained(minutes, speed, best.update, best.epochs, best.dev, progress.data)
 
@@ -218,8 +226,8 @@ def _cost(
         return None, None
     timed = logs[-1].update - 1  # a line is written before the time of its own update is added
     speed = logs[-1].words_per_cpu_second * timed / logs[-1].update
-    if progress.words and progress.updates:
-        return progress.words * updates / progress.updates / speed / 60, speed
+    if progress.words and progress.global_step:
+        return progress.words * updates / progress.global_step / speed / 60, speed
     return logs[-1].seconds * updates / timed / 60, speed
 
 

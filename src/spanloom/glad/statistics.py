@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from spanloom.annotation.nesting import has_nesting
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder
 from spanloom.corpora.card import Card
 from spanloom.corpora.check import LayerReport, check
 from spanloom.corpora.folder import Corpus
 from spanloom.corpora.prepare import Prepared, already
-from spanloom.corpora.reach import Reach
-from spanloom.document import GIVEN, Document
+from spanloom.corpora.reachability import ModelLimits
+from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError
-from spanloom.forms.nesting import nests
-from spanloom.words import splitter
+from spanloom.tokenization import word_tokenizer
 
 _HEAD = "| split | documents | sentences | words | layer | spans | relations | ceiling, F1 |\n"
 _RULE = "|---|---:|---:|---:|---|---:|---:|---:|\n"
@@ -22,7 +22,7 @@ _CHAINS = {"constituency"}  # layers where spans have several labels: a unary ch
 _ROOTS = {"dependency"}  # layers where a relation may lead from a word to itself
 
 
-def document(data: Path, names: Iterable[str]) -> Iterator[str]:
+def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
     """Yield the page, a section a dataset; raises ``DataError`` where none is prepared."""
     found = [(name, made) for name in names if (made := already(data, name)) is not None]
     if not found:
@@ -75,20 +75,22 @@ def _rows(made: Prepared, place: Path) -> Iterator[str]:
 
 def _layers(documents: Iterable[Document]) -> list[str]:
     found = {layer.name for each in documents for layer in each.layers}
-    return sorted(found.difference(GIVEN))
+    return sorted(found.difference(GIVEN_WORDS))
 
 
 def _layer(corpus: Corpus, layer: str) -> str:
     """The cells of one layer; the ceiling is told where a model of spans could learn it."""
     if not layer:
         return " | | | "
-    alone = tuple(each.bare([layer]) for each in corpus.documents)
+    alone = tuple(each.unannotated([layer]) for each in corpus.documents)
     bounds = (
-        [(span.start, span.end) for span in each[layer].spans] for each in alone if each.has(layer)
+        [(span.start, span.end) for span in each[layer].spans]
+        for each in alone
+        if each.has_layer(layer)
     )
-    reach = Reach(
-        splitter("blank", "line"),
-        nested=nests(bounds),
+    reach = ModelLimits(
+        word_tokenizer("whitespace", "newline"),
+        nested=has_nesting(bounds),
         one_label_a_span=layer not in _CHAINS,
         self_pairs=layer in _ROOTS,
     )

@@ -1,4 +1,4 @@
-"""Documents as other libraries hold them: spaCy, displaCy, pandas, Hugging Face datasets.
+"""Convert documents to and from other libraries: spaCy, displaCy, pandas, Hugging Face datasets.
 
 Each library is imported when its function is called.
 """

@@ -1,4 +1,4 @@
-"""Documents as Hugging Face datasets, and back: whole documents, or sentences of tagged words.
+"""Convert documents to Hugging Face datasets and back: documents, or tagged sentences.
 
 See https://huggingface.co/docs/datasets.
 """
@@ -6,48 +6,48 @@ See https://huggingface.co/docs/datasets.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from spanloom.annotation.tag_schemes import SCHEMES, Scheme
 from spanloom.document import Document
 from spanloom.errors import DataError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
-from spanloom.formats._laid import Laid
-from spanloom.formats._making import Making
+from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._tagged import annotate, apart
-from spanloom.forms.tag_schemes import SCHEMES, Scheme
+from spanloom.formats._word_view import WordView
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_LINE = "standoff"  # the column with a whole document, as a line of JSON
+_STANDOFF = "standoff"  # the column with the document as a line of JSON
 
 
 def to_dataset(documents: Iterable[Document]) -> "Dataset":
-    """Return a dataset of a row a document: ``name``, ``text``, and all of it as ``standoff``.
+    """Return a dataset with one row per document: ``name``, ``text``, and its JSON as ``standoff``.
 
     Raises ``PackageMissing`` without datasets, ``DocumentError`` for a score that is not finite.
     """
     PackageMissing.check("to_dataset", "datasets", "datasets")
     import datasets
 
-    every = list(documents)
+    documents = list(documents)
     columns = {
-        "name": [each.name for each in every],
-        "text": [each.text for each in every],
-        _LINE: [jsonl.dumps([each]).rstrip("\n") for each in every],
+        "name": [document.name for document in documents],
+        "text": [document.text for document in documents],
+        _STANDOFF: [jsonl.dumps([document]).rstrip("\n") for document in documents],
     }
-    kinds = {name: datasets.Value("string") for name in columns}
-    made: Dataset = datasets.Dataset.from_dict(columns, features=datasets.Features(kinds))
-    return made
+    types = {name: datasets.Value("string") for name in columns}
+    dataset: Dataset = datasets.Dataset.from_dict(columns, features=datasets.Features(types))
+    return dataset
 
 
 def from_dataset(dataset: Iterable[Mapping[str, Any]], *, text: str = "text") -> Iterator[Document]:
     """Yield the document of each row: what ``to_dataset`` wrote, or the column ``text`` alone.
 
-    Rows without a name are called by their number. Raises ``FormatError`` and, where a row has
-    neither column, ``DataError``.
+    Rows without a name are named by their number. Raises ``FormatError``, and ``DataError`` where a
+    row has neither column.
     """
     for number, row in enumerate(dataset):
-        if row.get(_LINE):
-            yield from jsonl.loads(row[_LINE], path=f"row {number}")
+        if row.get(_STANDOFF):
+            yield from jsonl.loads(row[_STANDOFF], path=f"row {number}")
         elif isinstance(row.get(text), str):
             yield Document(row[text], name=str(row.get("name") or number))
         else:
@@ -55,74 +55,79 @@ def from_dataset(dataset: Iterable[Mapping[str, Any]], *, text: str = "text") ->
 
 
 def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -> "Dataset":
-    """Return a dataset of a row a sentence: ``id``, ``tokens``, and ``tags`` of a class each.
+    """Return a dataset with one row per sentence: ``id``, ``tokens``, and ``tags`` as class labels.
 
-    Spans that tags cannot hold (no whole words, overlapping an earlier one) are left out. Raises
-    ``LayerError`` where a document has no such layer, ``NameNotFound`` for an unknown scheme and
-    ``PackageMissing`` without datasets.
+    Spans that tags cannot express (not whole words, or overlapping an earlier one) are left out.
+    Raises ``LayerError`` where a document has no such layer, ``NameNotFound`` for an unknown scheme
+    and ``PackageMissing`` without datasets.
     """
     PackageMissing.check("to_tags", "datasets", "datasets")
     import datasets
 
-    spells = _scheme(scheme)
-    every = list(documents)
-    rows = [row for document in every for row in _sentences(document, layer, spells)]
-    names = spells.tags(sorted({span.label for each in every for span in each[layer].spans}))
-    kinds = {
+    tag_scheme = _scheme(scheme)
+    documents = list(documents)
+    rows = [row for document in documents for row in _sentences(document, layer, tag_scheme)]
+    labels = {span.label for document in documents for span in document[layer].spans}
+    names = tag_scheme.tags(sorted(labels))
+    types = {
         "id": datasets.Value("string"),
         "tokens": datasets.List(datasets.Value("string")),
         "tags": datasets.List(datasets.ClassLabel(names=names)),
     }
-    made: Dataset = datasets.Dataset.from_list(rows, features=datasets.Features(kinds))
-    return made
+    dataset: Dataset = datasets.Dataset.from_list(rows, features=datasets.Features(types))
+    return dataset
 
 
 def from_tags(
     dataset: "Dataset", tags: Mapping[str, str], *, tokens: str = "tokens", scheme: str = "BIO"
 ) -> Iterator[Document]:
-    """Yield a document of one sentence for each row of words with tags.
+    """Yield one document of one sentence for each row of tagged words.
 
-    ``tags`` says which column each layer comes from: ``{"ner": "ner_tags"}``. Tags may be texts or
-    numbers of classes that the dataset names. Raises ``NameNotFound`` for a column or scheme that
-    there is not, and ``DataError`` where a row has not one tag a word.
+    ``tags`` maps each layer to its column: ``{"ner": "ner_tags"}``. Tags may be strings or indices
+    of classes that the dataset names. Raises ``NameNotFound`` for an unknown column or scheme, and
+    ``DataError`` where a row has not one tag per word.
     """
-    spells = _scheme(scheme)
+    tag_scheme = _scheme(scheme)
     for column in (tokens, *tags.values()):
         if column not in dataset.column_names:
             raise NameNotFound("column", column, dataset.column_names)
-    names = {column: _names(dataset, column) for column in tags.values()}
+    class_names = {column: _class_names(dataset, column) for column in tags.values()}
     for number, row in enumerate(dataset):
-        making = Making(str(row.get("id") or number))
-        making.sentence(row[tokens])
+        builder = DocumentBuilder(str(row.get("id") or number))
+        builder.sentence(row[tokens])
         for layer, column in tags.items():
-            said = [names[column][tag] if isinstance(tag, int) else tag for tag in row[column]]
-            if len(said) != len(row[tokens]):
-                got = f"{len(said)} of {len(row[tokens])} words"
+            row_tags = [
+                class_names[column][tag] if isinstance(tag, int) else tag for tag in row[column]
+            ]
+            if len(row_tags) != len(row[tokens]):
+                got = f"{len(row_tags)} of {len(row[tokens])} words"
                 raise DataError(f"row {number}: expected a tag a word in {column!r}, got {got}")
-            making.layer(layer)
-            annotate(making, layer, spells, 0, said)
-        yield making.done()
+            builder.layer(layer)
+            annotate(builder, layer, tag_scheme, 0, row_tags)
+        yield builder.build()
 
 
 def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:
-    laid = Laid(document)
-    found = apart(laid, layer, lambda span: bool(span[2]))
-    for number, (first, end) in enumerate(laid.words.sentences):
-        spans = [(start, stop, span.label) for start, stop, span in found[number]]
+    """Yield one row per sentence: its id, words and tags."""
+    view = WordView(document)
+    spans_of = apart(view, layer, lambda span: bool(span[2]))
+    for number, (first, end) in enumerate(view.words.sentences):
+        spans = [(start, stop, span.label) for start, stop, span in spans_of[number]]
         yield {
             "id": f"{document.name}-{number}",
-            "tokens": laid.forms[first:end],
+            "tokens": view.tokens[first:end],
             "tags": scheme.encode(spans, end - first),
         }
 
 
 def _scheme(name: str) -> Scheme:
+    """Return the scheme of that name; raises ``NameNotFound``."""
     if name not in SCHEMES:
         raise NameNotFound("scheme", name, SCHEMES)
     return SCHEMES[name]
 
 
-def _names(dataset: "Dataset", column: str) -> list[str]:
-    """The names of a column's classes, none where it holds texts."""
-    kind = getattr(dataset.features[column], "feature", None)
-    return list(getattr(kind, "names", ()))
+def _class_names(dataset: "Dataset", column: str) -> list[str]:
+    """Return the class names of a column, none if it holds strings."""
+    feature = getattr(dataset.features[column], "feature", None)
+    return list(getattr(feature, "names", ()))

@@ -1,4 +1,4 @@
-"""Documents as tables of pandas: one row an annotation."""
+"""Convert documents to pandas tables with one row per annotation."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,44 +25,56 @@ COLUMNS = {
 
 
 def to_pandas(documents: Document | Iterable[Document]) -> "DataFrame":
-    """Return spans, relations, events' arguments and attributes of documents, a row each.
+    """Return spans, relations, event arguments and attributes of documents, one row each.
 
-    ``kind`` is what a row is: of a span ``start`` and ``end`` are its first character and the one
-    after its last, ``text`` what it covers; of a relation or argument ``head`` and ``tail`` are the
-    ids of its ends; of an attribute ``head`` is what it is about, ``text`` its value. What a row
-    has not is ``<NA>``. Raises ``PackageMissing`` without pandas.
+    ``kind`` is the type of a row. A span has ``start`` and ``end`` (offsets in characters) and its
+    ``text``; a relation or argument has the ids of its ends as ``head`` and ``tail``; an attribute
+    has its target as ``head`` and its value as ``text``. Other cells are ``<NA>``. Raises
+    ``PackageMissing`` without pandas.
     """
     PackageMissing.check("to_pandas", "pandas", "pandas")
     import pandas
 
-    every = [documents] if isinstance(documents, Document) else documents
-    rows = [row for document in every for row in _rows(document)]
+    documents = [documents] if isinstance(documents, Document) else documents
+    rows = [row for document in documents for row in _rows(document)]
     table = {
-        name: pandas.array([row.get(name) for row in rows], dtype=kind)
-        for name, kind in COLUMNS.items()
+        name: pandas.array([row.get(name) for row in rows], dtype=dtype)
+        for name, dtype in COLUMNS.items()
     }
     frame: DataFrame = pandas.DataFrame(table)
     return frame
 
 
 def _rows(document: Document) -> Iterator[dict[str, Any]]:
+    """Yield one row per annotation of a document."""
     for layer in document.layers:
         for row in _annotations(document, layer):
             yield {"document": document.name, "layer": layer.name, **row}
 
 
 def _annotations(document: Document, layer: Layer) -> Iterator[dict[str, Any]]:
+    """Yield the row of each annotation of a layer, without document and layer."""
     for span in layer.spans:
-        place = {"start": span.start, "end": span.end, "text": document.cover(span)}
-        said = {"kind": "span", "id": span.id, "label": span.label, "score": span.score}
-        yield {**said, **place}
-    for each in layer.relations:
-        said = {"kind": "relation", "id": each.id, "label": each.label, "score": each.score}
-        yield {**said, "head": each.head, "tail": each.tail}
+        bounds = {"start": span.start, "end": span.end, "text": document.text_of(span)}
+        row = {"kind": "span", "id": span.id, "label": span.label, "score": span.score}
+        yield {**row, **bounds}
+    for relation in layer.relations:
+        row = {
+            "kind": "relation",
+            "id": relation.id,
+            "label": relation.label,
+            "score": relation.score,
+        }
+        yield {**row, "head": relation.head, "tail": relation.tail}
     for event in layer.events:
-        said = {"kind": "argument", "id": event.id, "score": event.score, "head": event.trigger}
-        for filled in event.arguments:
-            yield {**said, "label": filled.role, "tail": filled.target}
-    for value in layer.attributes:
-        said = {"kind": "attribute", "id": value.id, "label": value.label, "score": value.score}
-        yield {**said, "head": value.target, "text": value.value}
+        row = {"kind": "argument", "id": event.id, "score": event.score, "head": event.trigger}
+        for argument in event.arguments:
+            yield {**row, "label": argument.role, "tail": argument.target}
+    for attribute in layer.attributes:
+        row = {
+            "kind": "attribute",
+            "id": attribute.id,
+            "label": attribute.label,
+            "score": attribute.score,
+        }
+        yield {**row, "head": attribute.target, "text": attribute.value}

@@ -1,1 +1,1 @@
-"""How good: document against document, no torch."""
+"""Score predicted documents against gold documents: no torch."""

@@ -1,7 +1,8 @@
-"""Arguments of a predicate, compared as in CoNLL-2005 (Carreras and Màrquez, 2005).
+"""Compare the arguments of a predicate as in CoNLL-2005 (Carreras and Màrquez, 2005).
 
-An argument in several pieces is right only as a whole. Two rules that surprise: of arguments on the
-same words the innermost counts, and one that has others within it also needs these to be the same.
+An argument in several pieces is right only if all pieces are. Two rules that surprise: of arguments
+on the same words the innermost counts, and an argument that contains others is right only if these
+are the same too.
 """
 
 from collections import Counter
@@ -9,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from spanloom.forms.props import Argument
+from spanloom.annotation.props import Argument
 from spanloom.metrics.counts import Counts
 
-VERB = "V"  # the predicate itself: given, so it is no argument to be found
-_MORE = "C-"  # goes on with the latest argument of the label behind it
+VERB = "V"  # the predicate itself: it is given, so it does not count as an argument
+_CONTINUATION = "C-"  # continues the latest argument of the label after the prefix
 
 
 class Matches(NamedTuple):
-    """Gold and predicted label of each argument found; labels of those missed and in excess."""
+    """Gold and predicted label of each matched argument; labels of missed and of excess ones."""
 
     hits: list[tuple[str, str]]
     missed: list[str]
@@ -30,36 +31,36 @@ class Matches(NamedTuple):
 
 
 def match(
-    gold: Iterable[Argument], predicted: Iterable[Argument], labelled: bool = True
+    gold: Iterable[Argument], predicted: Iterable[Argument], with_labels: bool = True
 ) -> Matches:
-    """Match the arguments of one predicate, with their labels or by their words alone."""
-    left = {(each.start, each.end): each for each in _wholes(gold)}
+    """Match the arguments of one predicate by their words, if ``with_labels`` by labels too."""
+    unmatched = {(argument.start, argument.end): argument for argument in _join_pieces(gold)}
     hits: list[tuple[str, str]] = []
     excess: list[str] = []
-    for each in _wholes(predicted):
-        bounds = each.start, each.end
-        there = left.get(bounds)
+    for argument in _join_pieces(predicted):
+        bounds = argument.start, argument.end
+        candidate = unmatched.get(bounds)
         if (
-            there is not None
-            and there.same_pieces(each)
-            and labelled <= (there.label == each.label)
+            candidate is not None
+            and candidate.same_pieces(argument)
+            and with_labels <= (candidate.label == argument.label)
         ):
-            hits.append((there.label, each.label))
-            del left[bounds]
+            hits.append((candidate.label, argument.label))
+            del unmatched[bounds]
         else:
-            excess.append(each.label)
-    return Matches(hits, [each.label for each in left.values()], excess)
+            excess.append(argument.label)
+    return Matches(hits, [argument.label for argument in unmatched.values()], excess)
 
 
-def by_label(found: Iterable[Matches]) -> dict[str, Counts]:
-    """Count by label, what is found by its gold one; labels in sorted order."""
+def by_label(matches: Iterable[Matches]) -> dict[str, Counts]:
+    """Return counts per label, of hits the gold label; labels in sorted order."""
     hits: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     excess: Counter[str] = Counter()
-    for each in found:
-        hits.update(label for label, _ in each.hits)
-        missed.update(each.missed)
-        excess.update(each.excess)
+    for matched in matches:
+        hits.update(label for label, _ in matched.hits)
+        missed.update(matched.missed)
+        excess.update(matched.excess)
     return {
         label: Counts(hits[label], hits[label] + excess[label], hits[label] + missed[label])
         for label in sorted({*hits, *missed, *excess})
@@ -67,54 +68,56 @@ def by_label(found: Iterable[Matches]) -> dict[str, Counts]:
 
 
 @dataclass(slots=True)
-class _Whole:
-    """An argument; ``pieces`` are what it goes on with, or has within it, or none."""
+class _Argument:
+    """An argument; ``pieces`` are its continued pieces or the arguments within it, else empty."""
 
     start: int
     end: int
     label: str
-    pieces: list["_Whole"] = field(default_factory=list)
+    pieces: list["_Argument"] = field(default_factory=list)
 
-    def same_pieces(self, other: "_Whole") -> bool:
-        """Whether both have the same pieces, by their bounds; the other has none twice."""
-        mine = {(each.start, each.end) for each in self.pieces}
-        return len(mine) == len(other.pieces) and mine == {
-            (each.start, each.end) for each in other.pieces
+    def same_pieces(self, other: "_Argument") -> bool:
+        """Return whether both have pieces with the same bounds; ``other`` has none twice."""
+        bounds = {(piece.start, piece.end) for piece in self.pieces}
+        return len(bounds) == len(other.pieces) and bounds == {
+            (piece.start, piece.end) for piece in other.pieces
         }
 
-    def goes_on(self, piece: "_Whole") -> None:
-        """Take a piece; what there was so far is the first."""
+    def add_piece(self, piece: "_Argument") -> None:
+        """Append a piece; without pieces, the argument so far becomes the first."""
         if not self.pieces:
-            self.pieces.append(_Whole(self.start, self.end, self.label))
+            self.pieces.append(_Argument(self.start, self.end, self.label))
         self.pieces.append(piece)
         self.end = piece.end
 
 
-def _wholes(arguments: Iterable[Argument]) -> list[_Whole]:
-    """Join pieces to arguments; a piece whose label no argument has is one itself."""
-    found: list[_Whole] = []
-    latest: dict[str, _Whole] = {}
-    for piece in _nested(arguments):
-        label = piece.label.removeprefix(_MORE)
+def _join_pieces(arguments: Iterable[Argument]) -> list[_Argument]:
+    """Join pieces to arguments; a piece whose label no argument has is an argument itself."""
+    joined: list[_Argument] = []
+    latest: dict[str, _Argument] = {}
+    for piece in _nest(arguments):
+        label = piece.label.removeprefix(_CONTINUATION)
         if piece.label != label and label in latest:
-            latest[label].goes_on(piece)
+            latest[label].add_piece(piece)
             continue
         piece.label = label
         latest[label] = piece
-        found.append(piece)
-    return found
+        joined.append(piece)
+    return joined
 
 
-def _nested(arguments: Iterable[Argument]) -> list[_Whole]:
-    """Put arguments within arguments; of those on the same words return the innermost."""
-    found: dict[tuple[int, int], _Whole] = {}
-    stack: list[_Whole] = []
-    for start, end, label in sorted(arguments, key=lambda each: (each.start, -each.end)):
+def _nest(arguments: Iterable[Argument]) -> list[_Argument]:
+    """Add arguments to those around them; of arguments on the same words keep the innermost."""
+    innermost: dict[tuple[int, int], _Argument] = {}
+    stack: list[_Argument] = []
+    for start, end, label in sorted(
+        arguments, key=lambda argument: (argument.start, -argument.end)
+    ):
         while stack and stack[-1].end <= start:
             stack.pop()
-        made = _Whole(start, end, label)
+        nested = _Argument(start, end, label)
         if stack:
-            stack[-1].pieces.append(made)
-        stack.append(made)
-        found[start, end] = made
-    return list(found.values())
+            stack[-1].pieces.append(nested)
+        stack.append(nested)
+        innermost[start, end] = nested
+    return list(innermost.values())

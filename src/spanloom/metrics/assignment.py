@@ -1,7 +1,7 @@
-"""The best way to give each row at most one column, and each column at most one row.
+"""Solve the assignment problem: each row gets at most one column, each column at most one row.
 
-Weights are sparse: a pair that is not listed weighs nothing. Rows and columns that no pair links,
-however far round, cannot disturb each other, so ``best`` solves each connected part by itself.
+Weights are sparse: a missing pair weighs nothing. Rows and columns of different connected parts are
+independent, so ``best_assignment`` solves each part separately.
 """
 
 from __future__ import annotations
@@ -12,118 +12,124 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:  # takes as long to import as numpy does
+if TYPE_CHECKING:  # its import takes as long as numpy's
     from jaxtyping import Float, Int
 
 Pair = tuple[int, int]
 
 
-def best(weights: Mapping[Pair, float]) -> dict[int, int]:
-    """Return the column of each row in an assignment of the greatest sum of weights.
+def best_assignment(weights: Mapping[Pair, float]) -> dict[int, int]:
+    """Return the column of each row in an assignment with the greatest sum of weights.
 
-    Weights are positive; rows ascend, and one that gets nothing is left out. A part of n rows and m
-    columns takes O(n² m), n the fewer.
+    Weights are positive; rows ascend, and rows without a column are left out. A connected part of n
+    rows and m columns takes O(n² m), n being the smaller number.
     """
-    chosen: dict[int, int] = {}
-    for part in _parts(weights):
-        chosen |= dict(part) if len(part) == 1 else _of_part(part, weights)
-    return dict(sorted(chosen.items()))
+    column_of: dict[int, int] = {}
+    for part in _connected_parts(weights):
+        column_of |= dict(part) if len(part) == 1 else _assign_part(part, weights)
+    return dict(sorted(column_of.items()))
 
 
-def full(weights: Float[np.ndarray, "row column"]) -> list[Pair]:
-    """Return as many pairs as the fewer of rows and columns, of the greatest sum; rows ascend.
+def full_assignment(weights: Float[np.ndarray, "row column"]) -> list[Pair]:
+    """Return min(rows, columns) pairs with the greatest sum of weights; rows ascend.
 
-    Of several such assignments it is the one that Crouse (2016) finds when columns are looked at
-    from the last to the first, as scipy does.
+    Of several such assignments it is the one that Crouse (2016) finds when columns are scanned from
+    the last to the first, as in scipy.
     """
     if weights.shape[0] <= weights.shape[1]:
-        return list(enumerate(_cheapest(-weights).tolist()))
-    return sorted((row, column) for column, row in enumerate(_cheapest(-weights.T).tolist()))
+        return list(enumerate(_min_cost_columns(-weights).tolist()))
+    return sorted(
+        (row, column) for column, row in enumerate(_min_cost_columns(-weights.T).tolist())
+    )
 
 
-def _parts(pairs: Mapping[Pair, float]) -> Iterator[list[Pair]]:
+def _connected_parts(pairs: Mapping[Pair, float]) -> Iterator[list[Pair]]:
     """Yield the pairs of each connected part."""
-    of_row, of_column = defaultdict(list), defaultdict(list)
+    pairs_of_row, pairs_of_column = defaultdict(list), defaultdict(list)
     for pair in pairs:
-        of_row[pair[0]].append(pair)
-        of_column[pair[1]].append(pair)
+        pairs_of_row[pair[0]].append(pair)
+        pairs_of_column[pair[1]].append(pair)
     seen: set[int] = set()
-    for first in of_row:
+    for first in pairs_of_row:
         if first in seen:
             continue
         seen.add(first)
         rows, columns = [first], set()
-        for row in rows:  # grows while it is read
-            for _, column in of_row[row]:
+        for row in rows:  # grows during the iteration
+            for _, column in pairs_of_row[row]:
                 if column not in columns:
                     columns.add(column)
-                    more = [pair[0] for pair in of_column[column] if pair[0] not in seen]
-                    seen.update(more)
-                    rows += more
-        yield [pair for row in rows for pair in of_row[row]]
+                    new_rows = [pair[0] for pair in pairs_of_column[column] if pair[0] not in seen]
+                    seen.update(new_rows)
+                    rows += new_rows
+        yield [pair for row in rows for pair in pairs_of_row[row]]
 
 
-def _of_part(part: list[Pair], weights: Mapping[Pair, float]) -> dict[int, int]:
-    """The pairs chosen of one part."""
+def _assign_part(part: list[Pair], weights: Mapping[Pair, float]) -> dict[int, int]:
+    """Return the column of each row of one connected part."""
     rows, columns = (sorted({pair[side] for pair in part}) for side in (0, 1))
-    row_place = {row: place for place, row in enumerate(rows)}
-    column_place = {column: place for place, column in enumerate(columns)}
+    row_index = {row: index for index, row in enumerate(rows)}
+    column_index = {column: index for index, column in enumerate(columns)}
     dense = np.zeros((len(rows), len(columns)))
     for row, column in part:
-        dense[row_place[row], column_place[column]] = weights[row, column]
-    return {rows[one]: columns[two] for one, two in full(dense) if dense[one, two] > 0}
+        dense[row_index[row], column_index[column]] = weights[row, column]
+    return {rows[i]: columns[j] for i, j in full_assignment(dense) if dense[i, j] > 0}
 
 
-def _cheapest(costs: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
-    """Return each row's column where the sum of costs is least; columns are no fewer than rows.
+def _min_cost_columns(costs: Float[np.ndarray, "row column"]) -> Int[np.ndarray, " row"]:
+    """Return each row's column with the least sum of costs; no more rows than columns.
 
-    Rows join one by one along the shortest augmenting path (Jonker and Volgenant, 1987), whose
-    lengths are costs less the prices of the row and of the column, never below 0.
+    Rows are added one by one along the shortest augmenting path (Jonker and Volgenant, 1987), whose
+    lengths are costs minus the prices of the row and of the column, never below 0.
     """
     rows, columns = costs.shape
     row_price, column_price = np.zeros(rows), np.zeros(columns)
-    owner, taken = np.full(columns, -1), np.full(rows, -1)
+    row_of, column_of = np.full(columns, -1), np.full(rows, -1)
     for new in range(rows):
-        before, length, settled = _shortest(costs, row_price, column_price, owner, new)
-        column, onward = settled[-1], settled[:-1]
-        row_price[new] += length[column]
-        row_price[owner[onward]] += length[column] - length[onward]
-        column_price[onward] -= length[column] - length[onward]
+        previous_row, distance, settled = _shortest_path(
+            costs, row_price, column_price, row_of, new
+        )
+        column, inner = settled[-1], settled[:-1]
+        row_price[new] += distance[column]
+        row_price[row_of[inner]] += distance[column] - distance[inner]
+        column_price[inner] -= distance[column] - distance[inner]
         row = -1
         while row != new:
-            row = int(before[column])
-            owner[column], taken[row], column = row, column, int(taken[row])
-    return taken
+            row = int(previous_row[column])
+            row_of[column], column_of[row], column = row, column, int(column_of[row])
+    return column_of
 
 
-def _shortest(
+def _shortest_path(
     costs: Float[np.ndarray, "row column"],
     row_price: Float[np.ndarray, " row"],
     column_price: Float[np.ndarray, " column"],
-    owner: Int[np.ndarray, " column"],
+    row_of: Int[np.ndarray, " column"],
     new: int,
 ) -> tuple[Int[np.ndarray, " column"], Float[np.ndarray, " column"], list[int]]:
-    """Search from a row to the nearest column that has no owner (Dijkstra).
+    """Search from a row to the nearest column without a row (Dijkstra).
 
-    Returns the row before each column, its distance, and the settled columns, that one last.
+    Returns the previous row of each column, its distance, and the settled columns, the free one
+    last.
     """
-    length = np.full(len(owner), np.inf)
-    before = np.full(len(owner), -1)
-    rest = np.arange(len(owner))[::-1].copy()
+    distance = np.full(len(row_of), np.inf)
+    previous_row = np.full(len(row_of), -1)
+    open_columns = np.arange(len(row_of))[::-1].copy()
     settled: list[int] = []
-    row, so_far = new, 0.0
+    row, base = new, 0.0
     while True:
-        through = so_far + costs[row, rest] - row_price[row] - column_price[rest]
-        nearer = through < length[rest]
-        length[rest[nearer]], before[rest[nearer]] = through[nearer], row
-        distances = length[rest]
-        ties = np.flatnonzero(distances == distances.min())
-        free = ties[owner[rest[ties]] < 0]
-        place = int(free[-1] if len(free) else ties[0])
-        column = int(rest[place])
+        candidate = base + costs[row, open_columns] - row_price[row] - column_price[open_columns]
+        is_nearer = candidate < distance[open_columns]
+        nearer = open_columns[is_nearer]
+        distance[nearer], previous_row[nearer] = candidate[is_nearer], row
+        open_distances = distance[open_columns]
+        ties = np.flatnonzero(open_distances == open_distances.min())
+        free_ties = ties[row_of[open_columns[ties]] < 0]
+        position = int(free_ties[-1] if len(free_ties) else ties[0])
+        column = int(open_columns[position])
         settled.append(column)
-        if owner[column] < 0:
-            return before, length, settled
-        row, so_far = int(owner[column]), float(length[column])
-        rest[place] = rest[-1]
-        rest = rest[:-1]
+        if row_of[column] < 0:
+            return previous_row, distance, settled
+        row, base = int(row_of[column]), float(distance[column])
+        open_columns[position] = open_columns[-1]
+        open_columns = open_columns[:-1]

@@ -1,8 +1,8 @@
-"""BLANC: how many pairs of mentions are rightly linked, and how many rightly not.
+"""BLANC: score how many pairs of mentions are rightly linked, and how many rightly not linked.
 
-As Luo, Pradhan, Recasens and Hovy (2014) extend it to mentions that a system found itself: a pair
-of which one side lacks a mention is none of that side's pairs. Pairs are counted by clusters, never
-listed; only mentions that stand in several clusters of a side are looked at one by one.
+This is the extension by Luo, Pradhan, Recasens and Hovy (2014) to predicted mentions: a pair with a
+mention that one side lacks is not a pair of that side. Pairs are counted by clusters, never listed;
+only mentions in several clusters of a side are handled individually.
 """
 
 from collections import Counter
@@ -14,13 +14,13 @@ from spanloom.metrics.coreference import Clusters
 from spanloom.metrics.counts import PRF, Counts, total
 from spanloom.metrics.percentages import harmonic
 
-_Rows = frozenset[int]  # the clusters of one side that a mention is in
-_Place = tuple[_Rows, _Rows]  # of the gold side, of the predicted one
+_ClusterIds = frozenset[int]  # the clusters of one side that a mention is in
+_Membership = tuple[_ClusterIds, _ClusterIds]  # a mention's gold and predicted clusters
 
 
 @dataclass(frozen=True, slots=True)
 class Blanc:
-    """Pairs of mentions in one cluster, pairs in two, and the mentions themselves."""
+    """Counts of pairs in one cluster, of pairs in two clusters, and of mentions."""
 
     coreference: Counts = Counts()
     non_coreference: Counts = Counts()
@@ -36,97 +36,116 @@ class Blanc:
 
     @property
     def prf(self) -> PRF:
-        """The means over both kinds of pairs.
+        """Means over both kinds of pairs.
 
-        A kind of which neither side has a pair is left out. Where that is so of both, all are 1.0
-        for sides with the same mentions, else 0.0.
+        A kind without pairs on either side is left out. If both are, all means are 1.0 for sides
+        with the same mentions, else 0.0.
         """
         kinds = [
-            (each.precision, each.recall, harmonic(each.precision, each.recall))
-            for each in (self.coreference, self.non_coreference)
-            if each.gold or each.predicted
+            (counts.precision, counts.recall, harmonic(counts.precision, counts.recall))
+            for counts in (self.coreference, self.non_coreference)
+            if counts.gold or counts.predicted
         ]
         if not kinds:
-            both = self.mentions
-            kinds = [(float(0 < both.hits == both.gold == both.predicted),) * 3]
+            mentions = self.mentions
+            kinds = [(float(0 < mentions.hits == mentions.gold == mentions.predicted),) * 3]
         return PRF(*(sum(ratios) / len(kinds) for ratios in zip(*kinds, strict=True)))
 
 
 def blanc(gold: Clusters, predicted: Clusters) -> Blanc:
     """Count the pairs of one document; a pair is two different mentions.
 
-    One in several clusters of a side is linked to those of each of them, and not linked to all that
-    are in another one, itself too.
+    A mention in several clusters of a side is linked to the mentions of each of them, and not
+    linked to all mentions of another one, itself included.
     """
-    places = Counter(_places(gold, predicted).values())
-    plain = {place: times for place, times in places.items() if max(map(len, place)) < 2}
-    several = {place: times for place, times in places.items() if place not in plain}
-    linked, unlinked = _pairs(plain)
-    rest = dict(places)
-    for place, times in several.items():
-        del rest[place]
-        linked += _times(_linked(place, place), comb(times, 2))
-        unlinked += _times(_unlinked(place, place), comb(times, 2) + times)
-        linked += total(_times(_linked(place, each), times * rest[each]) for each in rest)
-        unlinked += total(_times(_unlinked(place, each), times * rest[each]) for each in rest)
-    return Blanc(linked, unlinked, _mentions(places))
+    counts_of = Counter(_memberships(gold, predicted).values())
+    simple = {
+        membership: number
+        for membership, number in counts_of.items()
+        if max(map(len, membership)) < 2
+    }
+    multiple = {
+        membership: number for membership, number in counts_of.items() if membership not in simple
+    }
+    linked, unlinked = _count_pairs(simple)
+    remaining = dict(counts_of)
+    for membership, number in multiple.items():
+        del remaining[membership]
+        linked += _multiply(_linked(membership, membership), comb(number, 2))
+        unlinked += _multiply(_unlinked(membership, membership), comb(number, 2) + number)
+        linked += total(
+            _multiply(_linked(membership, other), number * remaining[other]) for other in remaining
+        )
+        unlinked += total(
+            _multiply(_unlinked(membership, other), number * remaining[other])
+            for other in remaining
+        )
+    return Blanc(linked, unlinked, _count_mentions(counts_of))
 
 
-def _places(gold: Clusters, predicted: Clusters) -> dict[Hashable, _Place]:
-    """The clusters of both sides that each mention is in."""
-    found: dict[Hashable, tuple[set[int], set[int]]] = {}
+def _memberships(gold: Clusters, predicted: Clusters) -> dict[Hashable, _Membership]:
+    """Return the clusters of both sides that each mention is in."""
+    ids_of: dict[Hashable, tuple[set[int], set[int]]] = {}
     for side, clusters in enumerate((gold, predicted)):
-        for row, cluster in enumerate(clusters):
+        for cluster_id, cluster in enumerate(clusters):
             for mention in cluster:
-                found.setdefault(mention, (set(), set()))[side].add(row)
+                ids_of.setdefault(mention, (set(), set()))[side].add(cluster_id)
     return {
-        mention: (frozenset(mine), frozenset(theirs)) for mention, (mine, theirs) in found.items()
+        mention: (frozenset(gold_ids), frozenset(predicted_ids))
+        for mention, (gold_ids, predicted_ids) in ids_of.items()
     }
 
 
-def _mentions(places: Mapping[_Place, int]) -> Counts:
-    """How many mentions there are on both sides and on each."""
-    gold = sum(times for (mine, _), times in places.items() if mine)
-    predicted = sum(times for (_, theirs), times in places.items() if theirs)
-    both = sum(times for (mine, theirs), times in places.items() if mine and theirs)
-    return Counts(both, predicted, gold)
+def _count_mentions(counts_of: Mapping[_Membership, int]) -> Counts:
+    """Count the mentions on both sides and on each side."""
+    gold = sum(number for (gold_ids, _), number in counts_of.items() if gold_ids)
+    predicted = sum(number for (_, predicted_ids), number in counts_of.items() if predicted_ids)
+    num_shared = sum(
+        number
+        for (gold_ids, predicted_ids), number in counts_of.items()
+        if gold_ids and predicted_ids
+    )
+    return Counts(num_shared, predicted, gold)
 
 
-def _pairs(places: Mapping[_Place, int]) -> tuple[Counts, Counts]:
-    """Pairs in one cluster and in two, of mentions that each side has once or not at all."""
-    sizes: tuple[Counter[_Rows], Counter[_Rows]] = Counter(), Counter()
-    shared: tuple[Counter[_Rows], Counter[_Rows]] = Counter(), Counter()  # of those on both sides
-    common = {place: times for place, times in places.items() if all(place)}
-    for into, some in ((sizes, places), (shared, common)):
-        for place, times in some.items():
-            for side, rows in enumerate(place):
-                if rows:
-                    into[side][rows] += times
-    gold, predicted, gold_shared, predicted_shared = map(_within, (*sizes, *shared))
-    every = [comb(each.total(), 2) for each in (*sizes, shared[0])]
-    both = _within(common)
-    apart = every[2] - gold_shared - predicted_shared + both
-    return Counts(both, predicted, gold), Counts(apart, every[1] - predicted, every[0] - gold)
+def _count_pairs(counts_of: Mapping[_Membership, int]) -> tuple[Counts, Counts]:
+    """Count pairs in one cluster and in two, of mentions in at most one cluster per side."""
+    sizes: tuple[Counter[_ClusterIds], Counter[_ClusterIds]] = Counter(), Counter()
+    # the same of mentions on both sides
+    shared: tuple[Counter[_ClusterIds], Counter[_ClusterIds]] = Counter(), Counter()
+    on_both_sides = {
+        membership: number for membership, number in counts_of.items() if all(membership)
+    }
+    for target, source in ((sizes, counts_of), (shared, on_both_sides)):
+        for membership, number in source.items():
+            for side, cluster_ids in enumerate(membership):
+                if cluster_ids:
+                    target[side][cluster_ids] += number
+    gold, predicted, gold_shared, predicted_shared = map(_pairs_within, (*sizes, *shared))
+    all_pairs = [comb(side_sizes.total(), 2) for side_sizes in (*sizes, shared[0])]
+    hits_linked = _pairs_within(on_both_sides)
+    hits_apart = all_pairs[2] - gold_shared - predicted_shared + hits_linked
+    unlinked = Counts(hits_apart, all_pairs[1] - predicted, all_pairs[0] - gold)
+    return Counts(hits_linked, predicted, gold), unlinked
 
 
-def _within(sizes: Mapping[_Rows, int] | Mapping[_Place, int]) -> int:
+def _pairs_within(sizes: Mapping[_ClusterIds, int] | Mapping[_Membership, int]) -> int:
+    """Return the number of pairs within groups of these sizes."""
     return sum(comb(size, 2) for size in sizes.values())
 
 
-def _linked(one: _Place, two: _Place) -> Counts:
-    """Whether two mentions are in one cluster."""
-    gold, predicted = (bool(mine & theirs) for mine, theirs in zip(one, two, strict=True))
+def _linked(first: _Membership, second: _Membership) -> Counts:
+    """Count a pair on the sides where both mentions are in one cluster."""
+    gold, predicted = (bool(a & b) for a, b in zip(first, second, strict=True))
     return Counts(gold and predicted, predicted, gold)
 
 
-def _unlinked(one: _Place, two: _Place) -> Counts:
-    """Whether two mentions are in two clusters."""
-    gold, predicted = (
-        bool(mine and theirs) and len(mine | theirs) > 1
-        for mine, theirs in zip(one, two, strict=True)
-    )
+def _unlinked(first: _Membership, second: _Membership) -> Counts:
+    """Count a pair on the sides where the mentions are in two different clusters."""
+    gold, predicted = (bool(a and b) and len(a | b) > 1 for a, b in zip(first, second, strict=True))
     return Counts(gold and predicted, predicted, gold)
 
 
-def _times(counts: Counts, times: int) -> Counts:
-    return Counts(counts.hits * times, counts.predicted * times, counts.gold * times)
+def _multiply(counts: Counts, factor: int) -> Counts:
+    """Return the counts times a number."""
+    return Counts(counts.hits * factor, counts.predicted * factor, counts.gold * factor)

@@ -1,7 +1,7 @@
-"""Constituents of two trees over the same words, compared as evalb does (Black et al., 1991).
+"""Compare constituents of two trees over the same words as evalb does (Black et al., 1991).
 
-What counts follows Collins' settings. Words of some tags (punctuation, traces) are left out first,
-so brackets are over the others; those over no words or of some labels do not count.
+What counts follows Collins' settings. Words of some tags (punctuation, traces) are removed first,
+so brackets are over the others; brackets over no words or of some labels do not count.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ Bracket = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Labels that do not count, as a word's tag or a bracket's; labels that mean another one.
+    """Tags and labels that do not count, and labels that count as another one.
 
     ``no_length``: tags whose words do not count in a sentence's length either.
     """
@@ -51,56 +51,57 @@ class Compared(NamedTuple):
 
 
 def compare(gold: Sentence, predicted: Sentence, rules: Rules = COLLINS) -> Compared:
-    """Compare two trees over the same words; of equal brackets each is matched once."""
-    mine, theirs = counted(gold.brackets, rules), counted(predicted.brackets, rules)
-    hits = (Counter(mine) & Counter(theirs)).total()
-    bounds = {(start, end) for start, end, _ in mine}
-    apart = [(start, end) for start, end, _ in theirs if (start, end) not in bounds]
-    crossed = _Crossed(bounds if apart else ())
-    crossing = sum(1 for start, end in apart if crossed.by(start, end))
+    """Compare two trees over the same words; each of several equal brackets is matched once."""
+    gold_brackets = counted(gold.brackets, rules)
+    predicted_brackets = counted(predicted.brackets, rules)
+    hits = (Counter(gold_brackets) & Counter(predicted_brackets)).total()
+    bounds = {(start, end) for start, end, _ in gold_brackets}
+    unmatched = [(start, end) for start, end, _ in predicted_brackets if (start, end) not in bounds]
+    crossing_index = _CrossingIndex(bounds if unmatched else ())
+    crossing = sum(1 for start, end in unmatched if crossing_index.crosses(start, end))
     same = rules.same
     pairs = zip(gold.tags, predicted.tags, strict=True)
-    right = sum(1 for one, two in pairs if one == two or same.get(one, one) == same.get(two, two))
+    num_right = sum(1 for a, b in pairs if a == b or same.get(a, a) == same.get(b, b))
     words = len(gold.tags)
-    brackets = Counts(hits, len(theirs), len(mine))
-    return Compared(brackets, crossing, Counts(right, words, words))
+    brackets = Counts(hits, len(predicted_brackets), len(gold_brackets))
+    return Compared(brackets, crossing, Counts(num_right, words, words))
 
 
 def counted(brackets: Iterable[Bracket], rules: Rules = COLLINS) -> list[Bracket]:
-    """Return the brackets that count, without functions, each label as the one it means."""
-    found = []
+    """Return the brackets that count, without functions, each label as the one it counts as."""
+    counting = []
     for start, end, label in brackets:
         if start != end:
             plain = label.partition("-")[0].partition("=")[0]
             if plain not in rules.deleted:
-                found.append((start, end, rules.same.get(plain, plain)))
-    return found
+                counting.append((start, end, rules.same.get(plain, plain)))
+    return counting
 
 
-class _Crossed:
-    """Finds whether a bracket crosses some of a tree's; in linear time over all."""
+class _CrossingIndex:
+    """Index of a tree's brackets that tells whether another bracket crosses one of them."""
 
     def __init__(self, bounds: Iterable[tuple[int, int]]) -> None:
-        """Note for each place between two words the innermost bracket around it."""
-        self.around: dict[int, tuple[int, int]] = {}
+        """Store the innermost bracket around each position between two words, in linear time."""
+        self.innermost_at: dict[int, tuple[int, int]] = {}
         stack: list[tuple[int, int]] = []
         spans = [(start, end) for start, end in bounds if start < end]
-        place = 0
-        for start, end in sorted(spans, key=lambda each: (each[0], -each[1])):
-            place = self._up_to(place, start, stack)
+        position = 0
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            position = self._fill_to(position, start, stack)
             stack.append((start, end))
-        self._up_to(place, stack[0][1] if stack else place, stack)
+        self._fill_to(position, stack[0][1] if stack else position, stack)
 
-    def by(self, start: int, end: int) -> bool:
-        """Whether a bracket of the tree has one of these bounds within and one without."""
-        left, right = self.around.get(start), self.around.get(end)
+    def crosses(self, start: int, end: int) -> bool:
+        """Return whether a bracket of the tree has one of these bounds inside and one outside."""
+        left, right = self.innermost_at.get(start), self.innermost_at.get(end)
         return bool(left and left[1] < end) or bool(right and start < right[0])
 
-    def _up_to(self, place: int, end: int, stack: list[tuple[int, int]]) -> int:
-        """Note the innermost for the places after ``place``, up to ``end``; close what ends."""
-        for each in range(place + 1, end + 1):
-            while stack and stack[-1][1] <= each:
+    def _fill_to(self, position: int, end: int, stack: list[tuple[int, int]]) -> int:
+        """Store the innermost brackets after ``position``, up to ``end``; pop finished ones."""
+        for current in range(position + 1, end + 1):
+            while stack and stack[-1][1] <= current:
                 stack.pop()
             if stack:
-                self.around[each] = stack[-1]
-        return max(place, end)
+                self.innermost_at[current] = stack[-1]
+        return max(position, end)

@@ -1,7 +1,7 @@
-"""Chunks in two columns of tags, counted as conlleval does (Tjong Kim Sang and Buchholz, 2000).
+"""Count chunks in two columns of tags as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
-A tag is a letter, a hyphen and a type, which may have hyphens itself. A chunk is nowhere spelt out:
-it starts and ends between two tags, by rules that know more letters than one scheme has:
+A tag is a letter, a hyphen and a type, which may contain hyphens. Chunks are implicit: a chunk
+starts and ends between two tags, by rules for the letters of several schemes:
 
     before  after   between them, for tags of one type
     B I     B       one chunk ends, the next starts
@@ -10,8 +10,8 @@ it starts and ends between two tags, by rules that know more letters than one sc
     B I E   O       a chunk ends
     [ ]     any     a chunk ends: brackets are chunks of one word, and each starts one
 
-Another type ends what was before (but O and .) and starts what comes (but O and .). A chunk is
-right when it starts and ends in both columns at once and its types agree word by word.
+A change of type ends the previous chunk (unless O or .) and starts the next (unless O or .). A
+chunk is right if it starts and ends in both columns at once and its types agree word by word.
 """
 
 from collections import Counter
@@ -33,9 +33,9 @@ _NEUTRAL = frozenset("O.")
 
 
 class _Step(NamedTuple):
-    """What happens between two words: types of chunks that start, and the fate of one right so far.
+    """What happens between two words: the types of starting chunks, and how a right chunk ends.
 
-    ``ended`` is its type where it ends in both columns; ``fails`` is that it ends in one, or that
+    ``ended`` is its type if it ends in both columns; ``fails`` is whether it ends in only one, or
     the types differ from here on.
     """
 
@@ -45,25 +45,25 @@ class _Step(NamedTuple):
     fails: bool
 
 
-_NOTHING = _Step(None, None, None, False)
+_NO_CHANGE = _Step(None, None, None, False)
 
 
 class _Steps(dict[tuple[Pair, Pair], _Step | None]):
-    """Each step worked out once, as a text has few distinct ones; None where nothing happens."""
+    """Cache of steps, as a text has few distinct ones; None where nothing happens."""
 
     def __missing__(self, key: tuple[Pair, Pair]) -> _Step | None:
         step = _step(*key)
-        self[key] = None if step == _NOTHING else step
+        self[key] = None if step == _NO_CHANGE else step
         return self[key]
 
 
 def count_chunks(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
-    """Count chunks by type, sorted; None is the end of a sentence, where no chunk goes on."""
-    row = [_BREAK, *(pair or _BREAK for pair in pairs)]
-    steps = [step for step in map(_Steps().__getitem__, pairwise(row)) if step]
+    """Count chunks by type, sorted; None is the end of a sentence, where every chunk ends."""
+    padded = [_BREAK, *(pair or _BREAK for pair in pairs)]
+    steps = [step for step in map(_Steps().__getitem__, pairwise(padded)) if step]
     gold = Counter(step.gold for step in steps if step.gold is not None)
     predicted = Counter(step.predicted for step in steps if step.predicted is not None)
-    hits = _hits(steps, split(row[-1][0])[1])
+    hits = _hits(steps, split(padded[-1][0])[1])
     return {
         label: Counts(hits[label], predicted[label], gold[label])
         for label in sorted({*gold, *predicted})
@@ -71,53 +71,56 @@ def count_chunks(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
 
 
 def count_right(pairs: Iterable[Pair | None]) -> Counts:
-    """Count the words and those whose tags say the same; ``hits`` of as many gold as predicted."""
+    """Count words with equal letters and types; gold and predicted are the number of words."""
     words = Counter(pair for pair in pairs if pair)
-    right = sum(many for (one, two), many in words.items() if split(one) == split(two))
-    return Counts(right, words.total(), words.total())
+    num_right = sum(
+        number for (gold, predicted), number in words.items() if split(gold) == split(predicted)
+    )
+    return Counts(num_right, words.total(), words.total())
 
 
 def split(tag: str) -> tuple[str, str]:
-    """Return letter and type of a tag; the types "" and "0" are none, as they are in Perl."""
+    """Return letter and type of a tag; the types "" and "0" are none, as they are false in Perl."""
     letter, hyphen, label = tag.partition("-")
     return letter, label if hyphen and label != "0" else ""
 
 
-def _hits(steps: Iterable[_Step], last: str) -> Counter[str]:
-    """Count the right chunks by type; one that is open at the end of the text is of type last."""
-    found: Counter[str] = Counter()
-    open_ = False
+def _hits(steps: Iterable[_Step], last_type: str) -> Counter[str]:
+    """Count right chunks by type; a chunk open at the end of the text has type ``last_type``."""
+    hits: Counter[str] = Counter()
+    is_open = False
     for step in steps:
-        if open_ and step.ended is not None:
-            found[step.ended] += 1
+        if is_open and step.ended is not None:
+            hits[step.ended] += 1
         if step.ended is not None or step.fails:
-            open_ = False
+            is_open = False
         if step.gold is not None and step.gold == step.predicted:
-            open_ = True
-    found[last] += open_
-    return found
+            is_open = True
+    hits[last_type] += is_open
+    return hits
 
 
-def _step(before: Pair, after: Pair) -> _Step:
-    (gold, predicted), (then, guess) = map(split, before), map(split, after)
-    ends = _ends(gold, then), _ends(predicted, guess)
+def _step(pair: Pair, next_pair: Pair) -> _Step:
+    """Return what happens between two words, each with its gold and predicted tag."""
+    (gold, predicted), (next_gold, next_predicted) = map(split, pair), map(split, next_pair)
+    ends = _ends(gold, next_gold), _ends(predicted, next_predicted)
     return _Step(
-        then[1] if _starts(gold, then) else None,
-        guess[1] if _starts(predicted, guess) else None,
+        next_gold[1] if _starts(gold, next_gold) else None,
+        next_predicted[1] if _starts(predicted, next_predicted) else None,
         gold[1] if all(ends) else None,
-        ends[0] != ends[1] or then[1] != guess[1],
+        ends[0] != ends[1] or next_gold[1] != next_predicted[1],
     )
 
 
-def _starts(before: tuple[str, str], after: tuple[str, str]) -> bool:
-    """Whether a chunk starts with the second tag."""
-    (letter, label), (follower, other) = before, after
-    changed = follower not in _NEUTRAL and label != other
-    return (letter, follower) in _STARTS or changed or follower in _BRACKETS
+def _starts(tag: tuple[str, str], next_tag: tuple[str, str]) -> bool:
+    """Return whether a chunk starts with the second tag."""
+    (letter, label), (next_letter, next_label) = tag, next_tag
+    changed = next_letter not in _NEUTRAL and label != next_label
+    return (letter, next_letter) in _STARTS or changed or next_letter in _BRACKETS
 
 
-def _ends(before: tuple[str, str], after: tuple[str, str]) -> bool:
-    """Whether a chunk ends with the first tag."""
-    (letter, label), (follower, other) = before, after
-    changed = letter not in _NEUTRAL and label != other
-    return (letter, follower) in _ENDS or changed or letter in _BRACKETS
+def _ends(tag: tuple[str, str], next_tag: tuple[str, str]) -> bool:
+    """Return whether a chunk ends with the first tag."""
+    (letter, label), (next_letter, next_label) = tag, next_tag
+    changed = letter not in _NEUTRAL and label != next_label
+    return (letter, next_letter) in _ENDS or changed or letter in _BRACKETS

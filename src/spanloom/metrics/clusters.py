@@ -1,46 +1,46 @@
-"""Coreference of predicted documents against gold ones: the official measures, and mentions.
+"""Score coreference of predicted documents against gold ones: the official measures, and mentions.
 
-A cluster is what relations and equivalences connect, two mentions at least: OntoNotes has no
-others, and a mention by itself counts among the spans alone. Corpora like LitBank annotate such
-mentions, and are scored in the literature with each as a cluster: that is a figure by itself. A
-mention is where it stands; its label plays no part in a cluster.
+A cluster is a set of at least two mentions that relations and equivalences connect: OntoNotes has
+no others, and a singleton counts among the spans alone. Corpora like LitBank annotate singletons,
+and are scored in the literature with each as a cluster: that is a separate metric. Mentions are
+compared by their bounds; labels are ignored in clusters.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import Document, Layer
-from spanloom.forms.links import linked
 from spanloom.metrics import report
 from spanloom.metrics.bootstrap import Interval, interval
 from spanloom.metrics.coreference import Clusters, Coreference, without_singletons
-from spanloom.metrics.coreference import score as measured
+from spanloom.metrics.coreference import score as score_clusters
 from spanloom.metrics.counts import PRF
+from spanloom.metrics.per_document import DocumentCounts, clusters_per_document
 from spanloom.metrics.report import Score, annotated, heading, section
 from spanloom.metrics.spans import bounds
-from spanloom.metrics.tally import Tally, of_clusters
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The scores of one layer: its clusters, and all its spans.
 
-    ``tally`` and ``interval`` are of the CoNLL average. ``singletons`` counts mentions by
-    themselves as clusters, too. ``not_annotated`` are gold documents without the layer, which count
-    nowhere.
+    ``tally`` and ``interval`` are of the CoNLL average. ``singletons`` are the scores with
+    singletons counted as clusters. ``not_annotated`` is the number of gold documents without the
+    layer; they are not scored.
     """
 
     layer: str
     documents: int
     clusters: Coreference
-    tally: Tally
+    tally: DocumentCounts
     interval: Interval
     singletons: Coreference
     spans: Score
     not_annotated: int = 0
 
-    def figures(self) -> dict[str, float]:
-        """Return the CoNLL average, the three F1 that it is the mean of, and F1 of spans."""
+    def metrics(self) -> dict[str, float]:
+        """Return the CoNLL average, the three F1 it is the mean of, and F1 of spans."""
         return {
             "conll": self.clusters.average,
             "muc": self.clusters.muc.f1,
@@ -50,8 +50,8 @@ class Report:
             "conll_singletons": self.singletons.average,
         }
 
-    def tallies(self) -> dict[str, Tally]:
-        """Return what the CoNLL average and F1 of spans are made of."""
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the counts behind the CoNLL average and F1 of spans."""
         return {"conll": self.tally, "spans": self.spans.tally}
 
     def to_json(self) -> dict[str, object]:
@@ -62,9 +62,9 @@ class Report:
             "not_annotated": self.not_annotated,
             "conll": self.clusters.average,
             "f1_interval": asdict(self.interval),
-            "clusters": {name: asdict(each) for name, each in _measures(self.clusters).items()},
+            "clusters": {name: asdict(prf) for name, prf in _prf_of(self.clusters).items()},
             "conll_singletons": self.singletons.average,
-            "singletons": {name: asdict(each) for name, each in _measures(self.singletons).items()},
+            "singletons": {name: asdict(prf) for name, prf in _prf_of(self.singletons).items()},
             "spans": self.spans.to_json(),
         }
 
@@ -75,11 +75,11 @@ class Report:
         lines = [
             f"clusters: CoNLL average {average} (95 % interval {low:.2f} to {high:.2f})",
             "  measure   precision  recall      F1",
-            *(_row(name, each) for name, each in _measures(self.clusters).items()),
+            *(_row(name, prf) for name, prf in _prf_of(self.clusters).items()),
             f"with each mention by itself as a cluster: {100 * self.singletons.average:.2f}",
         ]
-        head = heading(self.layer, self.documents, self.not_annotated)
-        parts = [head, "\n".join(lines), section("spans (bounds and label)", self.spans)]
+        header = heading(self.layer, self.documents, self.not_annotated)
+        parts = [header, "\n".join(lines), section("spans (bounds and label)", self.spans)]
         return "\n\n".join(parts) + "\n"
 
 
@@ -96,60 +96,68 @@ def score(
     Raises ``DataError`` where names do not match one to one or texts differ, and ``LayerError``
     where no gold document has the layer.
     """
-    mentions = report.score(_unlinked(gold, layer), _unlinked(predicted, layer), layer)
+    mentions = report.score(
+        _without_clusters(gold, layer), _without_clusters(predicted, layer), layer
+    )
     pairs = [
-        (_clusters(one, layer), _clusters(two, layer))
-        for one, two in annotated(gold, predicted, layer)
+        (_clusters(gold_document, layer), _clusters(predicted_document, layer))
+        for gold_document, predicted_document in annotated(gold, predicted, layer)
     ]
-    found = [measured(without_singletons(a), without_singletons(b)) for a, b in pairs]
-    tally = of_clusters(found)
+    scores = [score_clusters(without_singletons(a), without_singletons(b)) for a, b in pairs]
+    tally = clusters_per_document(scores)
     return Report(
         layer,
-        len(found),
-        sum(found, Coreference()),
+        len(scores),
+        sum(scores, Coreference()),
         tally,
         interval(tally, seed=seed, resamples=resamples),
-        sum((measured(a, b) for a, b in pairs), Coreference()),
+        sum((score_clusters(a, b) for a, b in pairs), Coreference()),
         mentions.spans,
         mentions.not_annotated,
     )
 
 
-def _unlinked(documents: Sequence[Document], name: str) -> list[Document]:
-    """The documents with mentions alone."""
+def _without_clusters(documents: Sequence[Document], name: str) -> list[Document]:
+    """Return the documents with the layer's spans alone."""
     return [
-        each.with_layer(Layer(name, each[name].spans)) if each.has(name) else each
-        for each in documents
+        document.with_layer(Layer(name, document[name].spans))
+        if document.has_layer(name)
+        else document
+        for document in documents
     ]
 
 
-def _measures(found: Coreference) -> dict[str, PRF]:
-    """Each measure of clusters; mentions are those of clusters."""
+def _prf_of(scores: Coreference) -> dict[str, PRF]:
+    """Return each measure of clusters by name; mentions are those of clusters."""
     return {
-        "mentions": found.mentions.prf,
-        "muc": found.muc.prf,
-        "b_cubed": found.b_cubed.prf,
-        "ceaf_e": found.ceaf_e.prf,
-        "lea": found.lea.prf,
+        "mentions": scores.mentions.prf,
+        "muc": scores.muc.prf,
+        "b_cubed": scores.b_cubed.prf,
+        "ceaf_e": scores.ceaf_e.prf,
+        "lea": scores.lea.prf,
     }
 
 
 def _clusters(document: Document, name: str) -> Clusters:
-    """The places of each cluster's mentions, of which some have one alone.
+    """Return the clusters of mentions, by bounds, singletons included.
 
-    Two spans at one place are one mention.
+    Two spans with the same bounds are one mention.
     """
-    if not document.has(name):
+    if not document.has_layer(name):
         return []
     layer = document[name]
-    place = {span.id: bounds(span) for span in layer.spans}
-    found = [list(dict.fromkeys(place[key] for key in each)) for each in linked(layer)]
-    together = {mention for each in found for mention in each}
-    alone = [[mention] for mention in dict.fromkeys(place.values()) if mention not in together]
-    return [*found, *alone]
+    bounds_of = {span.id: bounds(span) for span in layer.spans}
+    clusters = [
+        list(dict.fromkeys(bounds_of[span_id] for span_id in ids)) for ids in connected_spans(layer)
+    ]
+    clustered = {mention for cluster in clusters for mention in cluster}
+    singletons = [
+        [mention] for mention in dict.fromkeys(bounds_of.values()) if mention not in clustered
+    ]
+    return [*clusters, *singletons]
 
 
 def _row(name: str, ratios: PRF) -> str:
-    """One line of the table."""
-    left = f"  {name:8}  {100 * ratios.precision:9.2f}  {100 * ratios.recall:6.2f}"
-    return f"{left}  {100 * ratios.f1:6.2f}"
+    """Return one line of the table."""
+    cells = f"  {name:8}  {100 * ratios.precision:9.2f}  {100 * ratios.recall:6.2f}"
+    return f"{cells}  {100 * ratios.f1:6.2f}"

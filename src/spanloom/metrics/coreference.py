@@ -1,11 +1,11 @@
-"""Coreference by clusters: MUC, B³, CEAF, LEA, and the mean that CoNLL-2012 ranks by.
+"""Coreference metrics over clusters: MUC, B³, CEAF, LEA, and the average that CoNLL-2012 ranks by.
 
-A document has clusters of mentions on both sides; whatever is hashable stands for a mention, and
-two are the same when they are equal. Each measure counts one document, and documents are added up.
-Mentions may be found anew (Pradhan et al., 2014), so sides need not have the same ones.
+A document has clusters of mentions on both sides; mentions are hashable, and two are the same when
+they are equal. Each measure counts one document, and documents are added up. Mentions may be
+predicted (Pradhan et al., 2014), so the sides need not have the same ones.
 
-A mention that stands in several clusters of a side is at home in the last, as in coval; CEAF, which
-needs no home, finds it in each.
+A mention in several clusters of a side counts in the last one, as in coval; CEAF, which needs no
+unique cluster, counts it in each.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from spanloom.metrics.assignment import Pair, best
+from spanloom.metrics.assignment import Pair, best_assignment
 from spanloom.metrics.counts import PRF
 from spanloom.metrics.percentages import harmonic
 
@@ -21,10 +21,10 @@ Clusters = Sequence[Sequence[Hashable]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """How much of the gold side was found, and how much of the predicted one is right.
+class PartialCounts:
+    """Numerators and denominators of recall and precision.
 
-    Unlike ``Counts``, the two need not have the same numerator. Add documents up, then ask for
+    Unlike in ``Counts``, both ratios may have different numerators. Add documents up, then use
     ``f1``. Undefined ratios are 0.0.
     """
 
@@ -33,9 +33,9 @@ class Shares:
     precision_num: float = 0
     precision_den: float = 0
 
-    def __add__(self, other: "Shares") -> "Shares":
+    def __add__(self, other: "PartialCounts") -> "PartialCounts":
         """Return the sum of both, as if their documents were one set."""
-        return Shares(
+        return PartialCounts(
             self.recall_num + other.recall_num,
             self.recall_den + other.recall_den,
             self.precision_num + other.precision_num,
@@ -44,17 +44,17 @@ class Shares:
 
     @property
     def precision(self) -> float:
-        """Between 0 and 1; 0.0 where nothing was predicted."""
+        """Between 0 and 1; 0.0 if nothing was predicted."""
         return self.precision_num / self.precision_den if self.precision_den else 0.0
 
     @property
     def recall(self) -> float:
-        """Between 0 and 1; 0.0 where nothing is gold."""
+        """Between 0 and 1; 0.0 if nothing is gold."""
         return self.recall_num / self.recall_den if self.recall_den else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 where both are."""
+        """Harmonic mean of precision and recall; 0.0 if both are 0."""
         return harmonic(self.precision, self.recall)
 
     @property
@@ -65,13 +65,13 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Coreference:
-    """The measures of some documents; ``mentions`` are those of all clusters."""
+    """The measures of one or more documents; ``mentions`` are those of all clusters."""
 
-    mentions: Shares = Shares()
-    muc: Shares = Shares()
-    b_cubed: Shares = Shares()
-    ceaf_e: Shares = Shares()
-    lea: Shares = Shares()
+    mentions: PartialCounts = PartialCounts()
+    muc: PartialCounts = PartialCounts()
+    b_cubed: PartialCounts = PartialCounts()
+    ceaf_e: PartialCounts = PartialCounts()
+    lea: PartialCounts = PartialCounts()
 
     def __add__(self, other: "Coreference") -> "Coreference":
         """Return the sum of both, as if their documents were one set."""
@@ -102,123 +102,135 @@ def score(gold: Clusters, predicted: Clusters) -> Coreference:
 
 def without_singletons(clusters: Clusters) -> Clusters:
     """Return the clusters of several mentions: corpora like OntoNotes have no others."""
-    return [each for each in clusters if len(each) > 1]
+    return [cluster for cluster in clusters if len(cluster) > 1]
 
 
-def over(clusters: Clusters, given: Iterable[Hashable]) -> Clusters:
-    """Return the clusters over the given mentions, for a system that was told the gold ones.
+def ratio(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
+    """Return the clusters restricted to the given mentions, for systems that read gold mentions.
 
-    Other mentions are left out, and a given one in no cluster is one by itself.
+    Other mentions are left out, and a given mention in no cluster becomes a singleton.
     """
-    every = list(dict.fromkeys(given))
-    known = set(every)
-    kept = [[mention for mention in each if mention in known] for each in clusters]
-    linked = {mention for each in kept for mention in each}
-    alone = [[mention] for mention in every if mention not in linked]
-    return [*filter(None, kept), *alone]
+    ordered = list(dict.fromkeys(given_mentions))
+    allowed = set(ordered)
+    restricted = [[mention for mention in cluster if mention in allowed] for cluster in clusters]
+    linked = {mention for cluster in restricted for mention in cluster}
+    singletons = [[mention] for mention in ordered if mention not in linked]
+    return [*filter(None, restricted), *singletons]
 
 
-def mentions(gold: Clusters, predicted: Clusters) -> Shares:
+def mentions(gold: Clusters, predicted: Clusters) -> PartialCounts:
     """Count the mentions of clusters, each once."""
-    mine, theirs = homes(gold), homes(predicted)
-    both = len(mine.keys() & theirs.keys())
-    return Shares(both, len(mine), both, len(theirs))
+    gold_mentions, predicted_mentions = cluster_of(gold), cluster_of(predicted)
+    num_shared = len(gold_mentions.keys() & predicted_mentions.keys())
+    return PartialCounts(num_shared, len(gold_mentions), num_shared, len(predicted_mentions))
 
 
-def muc(gold: Clusters, predicted: Clusters) -> Shares:
+def muc(gold: Clusters, predicted: Clusters) -> PartialCounts:
     """Count the links that join clusters, one fewer than mentions (Vilain et al., 1995)."""
-    return _both(_muc, gold, predicted)
+    return _both_sides(_muc_side, gold, predicted)
 
 
-def b_cubed(gold: Clusters, predicted: Clusters) -> Shares:
-    """Add up each mention's share of its cluster that it keeps (Bagga and Baldwin, 1998)."""
-    return _both(_b_cubed, gold, predicted)
+def b_cubed(gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Add up the share of its cluster that each mention keeps (Bagga and Baldwin, 1998)."""
+    return _both_sides(_b_cubed_side, gold, predicted)
 
 
-def lea(gold: Clusters, predicted: Clusters) -> Shares:
-    """Add up each cluster's share of links kept, times its size (Moosavi and Strube, 2016).
+def lea(gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Add up the share of links that each cluster keeps, times its size (Moosavi and Strube, 2016).
 
-    A cluster of one mention has one link, to itself, which is kept where it is alone as well.
+    A cluster of one mention has one link, to itself, which is kept if it is a singleton there too.
     """
-    return _both(_lea, gold, predicted)
+    return _both_sides(_lea_side, gold, predicted)
 
 
-def ceaf_e(gold: Clusters, predicted: Clusters) -> Shares:
-    """Pair clusters so that they are most alike, whatever their sizes (Luo, 2005: φ4)."""
-    alike = likeness(gold, predicted)
-    found = sum(alike[pair] for pair in best(alike).items())
-    return Shares(found, len(gold), found, len(predicted))
+def ceaf_e(gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Align clusters by greatest similarity, independent of their sizes (Luo, 2005: φ4)."""
+    similarity = phi4(gold, predicted)
+    total = sum(similarity[pair] for pair in best_assignment(similarity).items())
+    return PartialCounts(total, len(gold), total, len(predicted))
 
 
-def ceaf_m(gold: Clusters, predicted: Clusters) -> Shares:
-    """Pair clusters so that they share the most mentions (Luo, 2005: φ3)."""
-    common = overlaps(gold, predicted)
-    found = sum(common[pair] for pair in best(common).items())
-    return Shares(found, sum(map(len, gold)), found, sum(map(len, predicted)))
+def ceaf_m(gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Align clusters by the greatest number of shared mentions (Luo, 2005: φ3)."""
+    shared = overlaps(gold, predicted)
+    total = sum(shared[pair] for pair in best_assignment(shared).items())
+    return PartialCounts(total, sum(map(len, gold)), total, sum(map(len, predicted)))
 
 
-def likeness(gold: Clusters, predicted: Clusters) -> dict[Pair, float]:
-    """Return φ4 of the clusters that share something: how much of both, 1 where they are equal."""
+def phi4(gold: Clusters, predicted: Clusters) -> dict[Pair, float]:
+    """Return φ4 of overlapping clusters: twice the overlap over both sizes, 1 if they are equal."""
     return {
-        (row, column): 2 * size / (len(gold[row]) + len(predicted[column]))
-        for (row, column), size in overlaps(gold, predicted).items()
+        (i, j): 2 * size / (len(gold[i]) + len(predicted[j]))
+        for (i, j), size in overlaps(gold, predicted).items()
     }
 
 
 def overlaps(gold: Clusters, predicted: Clusters) -> Counter[Pair]:
-    """Count what each gold and predicted cluster share, those that share something."""
-    rows: dict[Hashable, list[int]] = {}
-    for row, cluster in enumerate(predicted):
+    """Count the mentions that a gold and a predicted cluster share, for pairs that share any."""
+    clusters_of: dict[Hashable, list[int]] = {}
+    for index, cluster in enumerate(predicted):
         for mention in dict.fromkeys(cluster):
-            rows.setdefault(mention, []).append(row)
+            clusters_of.setdefault(mention, []).append(index)
     return Counter(
-        (row, column)
-        for row, cluster in enumerate(gold)
+        (gold_index, predicted_index)
+        for gold_index, cluster in enumerate(gold)
         for mention in cluster
-        for column in rows.get(mention, ())
+        for predicted_index in clusters_of.get(mention, ())
     )
 
 
-def homes(clusters: Clusters) -> dict[Hashable, int]:
-    """Return the row of the cluster in which each mention is."""
-    return {mention: row for row, cluster in enumerate(clusters) for mention in cluster}
+def cluster_of(clusters: Clusters) -> dict[Hashable, int]:
+    """Return the index of each mention's cluster."""
+    return {mention: index for index, cluster in enumerate(clusters) for mention in cluster}
 
 
-_Side = Callable[[Clusters, Clusters, Mapping[Hashable, int]], tuple[float, float]]
+_SideCounter = Callable[[Clusters, Clusters, Mapping[Hashable, int]], tuple[float, float]]
 
 
-def _both(side: _Side, gold: Clusters, predicted: Clusters) -> Shares:
-    """Both sides of a measure, which counts how much of clusters is kept in others."""
-    recall = side(gold, predicted, homes(predicted))
-    return Shares(*recall, *side(predicted, gold, homes(gold)))
+def _both_sides(count_side: _SideCounter, gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Return both sides of a measure that counts how much of clusters is kept in others."""
+    recall = count_side(gold, predicted, cluster_of(predicted))
+    return PartialCounts(*recall, *count_side(predicted, gold, cluster_of(gold)))
 
 
-def _muc(clusters: Clusters, others: Clusters, home: Mapping[Hashable, int]) -> tuple[float, float]:
-    kept = links = 0
-    for cluster in clusters:
-        there = [home[mention] for mention in cluster if mention in home]
-        kept += len(there) - len(set(there))
-        links += len(cluster) - 1 if cluster else 0
-    return kept, links
-
-
-def _b_cubed(
-    clusters: Clusters, others: Clusters, home: Mapping[Hashable, int]
+def _muc_side(
+    clusters: Clusters, others: Clusters, other_cluster_of: Mapping[Hashable, int]
 ) -> tuple[float, float]:
-    kept: float = 0
+    """Return the links of clusters kept in the others, and all links."""
+    num_kept = num_links = 0
     for cluster in clusters:
-        there = Counter(home[mention] for mention in cluster if mention in home)
-        kept += sum(size * size for size in there.values()) / len(cluster) if cluster else 0
-    return kept, sum(map(len, clusters))
+        indices = [other_cluster_of[mention] for mention in cluster if mention in other_cluster_of]
+        num_kept += len(indices) - len(set(indices))
+        num_links += len(cluster) - 1 if cluster else 0
+    return num_kept, num_links
 
 
-def _lea(clusters: Clusters, others: Clusters, home: Mapping[Hashable, int]) -> tuple[float, float]:
-    kept: float = 0
+def _b_cubed_side(
+    clusters: Clusters, others: Clusters, other_cluster_of: Mapping[Hashable, int]
+) -> tuple[float, float]:
+    """Return the sum of shares that mentions keep, and the number of mentions."""
+    kept_share: float = 0
     for cluster in clusters:
-        there = Counter(home[mention] for mention in cluster if mention in home)
+        part_sizes = Counter(
+            other_cluster_of[mention] for mention in cluster if mention in other_cluster_of
+        )
+        squares = sum(size * size for size in part_sizes.values())
+        kept_share += squares / len(cluster) if cluster else 0
+    return kept_share, sum(map(len, clusters))
+
+
+def _lea_side(
+    clusters: Clusters, others: Clusters, other_cluster_of: Mapping[Hashable, int]
+) -> tuple[float, float]:
+    """Return the sum of shares of kept links times cluster sizes, and the number of mentions."""
+    kept_share: float = 0
+    for cluster in clusters:
+        part_sizes = Counter(
+            other_cluster_of[mention] for mention in cluster if mention in other_cluster_of
+        )
         if len(cluster) == 1:
-            kept += float(any(len(others[row]) == 1 for row in there))
+            kept_share += float(any(len(others[index]) == 1 for index in part_sizes))
         elif cluster:
-            links = sum(comb(size, 2) for size in there.values())
-            kept += len(cluster) * links / comb(len(cluster), 2)
-    return kept, sum(map(len, clusters))
+            links = sum(comb(size, 2) for size in part_sizes.values())
+            kept_share += len(cluster) * links / comb(len(cluster), 2)
+    return kept_share, sum(map(len, clusters))

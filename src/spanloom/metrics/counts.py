@@ -1,7 +1,7 @@
-"""Hits, predictions and gold items, and what follows from them.
+"""Counts of hits, predictions and gold items, with precision, recall and F1.
 
-Undefined ratios are 0.0: precision where nothing was predicted, recall where nothing is gold, F1
-where there is neither. So "nothing there, nothing found" does not raise a mean.
+Undefined ratios are 0.0: precision without predictions, recall without gold items, F1 without
+either. So a correct empty prediction does not raise a mean.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 Key = tuple[str, object]
-"""An item as it is compared: its label, and all that must match besides."""
+"""An item to compare: its label, and everything else that must match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class PRF:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many items match, were predicted, are gold; add documents up, then ask for ``f1``."""
+    """Numbers of matching, predicted and gold items; add documents up, then use ``f1``."""
 
     hits: int = 0
     predicted: int = 0
@@ -37,19 +37,19 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """Hits among the predictions; 0.0 where there are none."""
+        """Share of hits among the predictions; 0.0 without predictions."""
         return self.hits / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Hits among the gold items; 0.0 where there are none."""
+        """Share of hits among the gold items; 0.0 without gold items."""
         return self.hits / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 where there is neither gold nor prediction."""
-        both = self.predicted + self.gold
-        return 2 * self.hits / both if both else 0.0
+        """Harmonic mean of precision and recall; 0.0 without gold items and predictions."""
+        size = self.predicted + self.gold
+        return 2 * self.hits / size if size else 0.0
 
     @property
     def prf(self) -> PRF:
@@ -63,7 +63,7 @@ def compare(gold: Set[Key], predicted: Set[Key]) -> Counts:
 
 
 def compare_by_label(gold: Set[Key], predicted: Set[Key]) -> dict[str, Counts]:
-    """Count each label that occurs on either side apart; labels in sorted order."""
+    """Count the items of each label on either side separately; labels in sorted order."""
     sides: dict[str, tuple[set[Key], set[Key]]] = defaultdict(lambda: (set(), set()))
     for side, items in enumerate((gold, predicted)):
         for item in items:
@@ -72,7 +72,7 @@ def compare_by_label(gold: Set[Key], predicted: Set[Key]) -> dict[str, Counts]:
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """Return the sum of them all: micro-averaged ratios are those of this sum."""
+    """Return the sum of all counts: its ratios are the micro averages."""
     return sum(counts, Counts())
 
 
@@ -86,13 +86,13 @@ def total_by_label(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
 
 
 def macro(by_label: Mapping[str, Counts]) -> PRF:
-    """Return the plain means over all labels that are gold or predicted; zeros without any.
+    """Return the unweighted means over all gold or predicted labels; zeros without any.
 
     A label that is only predicted has F1 0.0 and lowers the mean, as in seqeval and scikit-learn.
     """
     size = len(by_label) or 1
     return PRF(
-        sum(each.precision for each in by_label.values()) / size,
-        sum(each.recall for each in by_label.values()) / size,
-        sum(each.f1 for each in by_label.values()) / size,
+        sum(counts.precision for counts in by_label.values()) / size,
+        sum(counts.recall for counts in by_label.values()) / size,
+        sum(counts.f1 for counts in by_label.values()) / size,
     )

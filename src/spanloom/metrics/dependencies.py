@@ -1,7 +1,7 @@
-"""Dependency trees of predicted documents against gold ones: LAS and UAS.
+"""Score dependency trees of predicted documents against gold ones: LAS and UAS.
 
-An arc is right when both of its words are, and for LAS its label up to the first ``:``, as the
-scorer of Universal Dependencies counts (``nsubj:pass`` is an ``nsubj``). Punctuation counts.
+An arc is right if both of its words are, and for LAS its label up to the first ``:``, as in the
+scorer of Universal Dependencies (``nsubj:pass`` counts as ``nsubj``). Punctuation counts.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from spanloom.document import Document
 from spanloom.metrics import report
+from spanloom.metrics.per_document import DocumentCounts
 from spanloom.metrics.report import Score, heading, section
-from spanloom.metrics.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The arcs of one layer; ``not_annotated`` are gold documents without it, not scored."""
+    """The arcs of one layer; ``not_annotated`` is the number of gold documents without it."""
 
     layer: str
     documents: int
@@ -24,8 +24,8 @@ class Report:
     not_annotated: int = 0
     unscored: int = 0
 
-    def tallies(self) -> dict[str, Tally]:
-        """Return what both F1 are made of."""
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the counts behind both F1."""
         return {"las": self.las.tally, "uas": self.uas.tally}
 
     def to_json(self) -> dict[str, object]:
@@ -41,9 +41,9 @@ class Report:
 
     def to_table(self) -> str:
         """Return aligned text, ratios in percent."""
-        head = heading(self.layer, self.documents, self.not_annotated, self.unscored)
+        header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
         uas = f"UAS {100 * self.uas.micro.f1:.2f}"
-        return "\n\n".join([head, section("arcs and their labels (LAS)", self.las), uas]) + "\n"
+        return "\n\n".join([header, section("arcs and their labels (LAS)", self.las), uas]) + "\n"
 
 
 def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Report:
@@ -52,31 +52,31 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     Raises ``DataError`` where names do not match one to one or texts differ, and ``LayerError``
     where no gold document has the layer.
     """
-    labelled, plain = (
+    labeled, unlabeled = (
         report.score(
-            [_arcs(each, layer, named) for each in gold],
-            [_arcs(each, layer, named) for each in predicted],
+            [_arcs(document, layer, with_labels) for document in gold],
+            [_arcs(document, layer, with_labels) for document in predicted],
             layer,
         )
-        for named in (True, False)
+        for with_labels in (True, False)
     )
     return Report(
         layer,
-        labelled.documents,
-        labelled.relations,
-        plain.relations,
-        labelled.not_annotated,
-        labelled.unscored,
+        labeled.documents,
+        labeled.relations,
+        unlabeled.relations,
+        labeled.not_annotated,
+        labeled.unscored,
     )
 
 
-def _arcs(document: Document, name: str, named: bool) -> Document:
-    """The document with arcs labelled up to the first ``:``, or all alike."""
-    if not document.has(name):
+def _arcs(document: Document, name: str, with_labels: bool) -> Document:
+    """Return the document with arc labels up to the first ``:``, or all the same."""
+    if not document.has_layer(name):
         return document
     layer = document[name]
     relations = tuple(
-        replace(each, label=each.label.partition(":")[0] if named else "arc")
-        for each in layer.relations
+        replace(relation, label=relation.label.partition(":")[0] if with_labels else "arc")
+        for relation in layer.relations
     )
     return document.with_layer(replace(layer, relations=relations))

@@ -1,7 +1,7 @@
-"""Relations with a direction, as SemEval-2010 task 8 judges them (Hendrickx et al. 2010).
+"""Score directed relations as SemEval-2010 task 8 does (Hendrickx et al. 2010).
 
-A label is a relation and which of two entities comes first, ``Cause-Effect(e2,e1)``, or one that
-is outside the averages. Texts without an answer are gold all the same.
+A label is a relation with the order of its two entities, ``Cause-Effect(e2,e1)``, or a label
+outside the averages. Texts without an answer are in gold all the same.
 """
 
 import re
@@ -20,9 +20,9 @@ _DIRECTION = re.compile(r"\(e[12],e[12]\)$")
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often each (gold, proposed) was seen, and each gold label, answered or not.
+    """Counts of each (gold, proposed) pair, and of each gold label, answered or not.
 
-    ``turned`` counts, by gold label, answers of the right relation in the wrong direction, where
+    ``turned`` counts, by gold label, answers with the right relation in the wrong direction, if
     these are neither right nor another relation; they are in no cell.
     """
 
@@ -32,31 +32,31 @@ class Confusion:
 
     @property
     def labels(self) -> list[str]:
-        """The gold labels, sorted, then those that are only proposed."""
+        """The gold labels, sorted, then the labels that are only proposed."""
         return [*sorted(self.gold), *sorted({label for _, label in self.cells} - {*self.gold})]
 
     @property
     def proposed(self) -> Counter[str]:
-        """How often each label is proposed; what is turned is not."""
-        return _summed((label, many) for (_, label), many in self.cells.items())
+        """How often each label is proposed; turned answers are left out."""
+        return _sum_by_key((label, number) for (_, label), number in self.cells.items())
 
     @property
     def answered(self) -> int:
-        """How many texts have an answer, right or wrong."""
+        """The number of texts with an answer, right or wrong."""
         return self.cells.total() + self.turned.total()
 
     @property
     def hits(self) -> int:
-        """How many answers are right."""
+        """The number of right answers."""
         return sum(self.cells[label, label] for label in self.gold)
 
     def skipped(self, label: str) -> int:
-        """How many texts of a gold label have no answer."""
-        answers = sum(self.cells[label, other] for other in self.labels)
+        """Return the number of texts of a gold label without an answer."""
+        answers = sum(self.cells[label, proposed] for proposed in self.labels)
         return self.gold[label] - answers - self.turned[label]
 
     def counts(self, outside: str | None = None) -> dict[str, Counts]:
-        """Return the counts of each gold label but ``outside``; a turned answer is a prediction."""
+        """Return the counts of each gold label but ``outside``; turned answers are predictions."""
         proposed = self.proposed
         return {
             label: Counts(
@@ -71,12 +71,15 @@ class Confusion:
         return total(self.counts(outside).values())
 
     def macro(self, outside: str) -> PRF:
-        """Return the means of the gold labels' percentages, ``outside`` left out; there is one."""
-        each = [percentages(counts) for counts in self.counts(outside).values()]
+        """Return the means of the percentages of all gold labels but ``outside``.
+
+        There must be at least one such label.
+        """
+        ratios = [percentages(counts) for counts in self.counts(outside).values()]
         return PRF(
-            sum(one.precision for one in each) / len(each),
-            sum(one.recall for one in each) / len(each),
-            sum(one.f1 for one in each) / len(each),
+            sum(prf.precision for prf in ratios) / len(ratios),
+            sum(prf.recall for prf in ratios) / len(ratios),
+            sum(prf.f1 for prf in ratios) / len(ratios),
         )
 
 
@@ -86,33 +89,33 @@ def relation(label: str) -> str:
 
 
 def directed(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
-    """Compare labels by text, each direction a label of its own; each answer has a gold label."""
+    """Compare labels by text with directions; each text in ``proposed`` has a gold label."""
     pairs = Counter(zip(map(gold.__getitem__, proposed), proposed.values(), strict=True))
     return Confusion(Counter(gold.values()), pairs)
 
 
 def undirected(labels: Confusion) -> Confusion:
-    """Compare relations, whatever their directions."""
-    cells = (((relation(a), relation(b)), many) for (a, b), many in labels.cells.items())
-    gold = _summed((relation(label), many) for label, many in labels.gold.items())
-    return Confusion(gold, _summed(cells))
+    """Compare relations, ignoring directions."""
+    cells = (((relation(a), relation(b)), number) for (a, b), number in labels.cells.items())
+    gold = _sum_by_key((relation(label), number) for label, number in labels.gold.items())
+    return Confusion(gold, _sum_by_key(cells))
 
 
 def official(labels: Confusion) -> Confusion:
-    """Compare relations; those of a wrong direction are turned."""
+    """Compare relations, ignoring directions; those in the wrong direction are ``turned``."""
     turned = {
-        (one, two): many
-        for (one, two), many in labels.cells.items()
-        if one != two and relation(one) == relation(two)
+        (gold, proposed): number
+        for (gold, proposed), number in labels.cells.items()
+        if gold != proposed and relation(gold) == relation(proposed)
     }
-    straight = undirected(Confusion(labels.gold, labels.cells - Counter(turned)))
-    wrong = _summed((relation(one), many) for (one, _), many in turned.items())
-    return Confusion(straight.gold, straight.cells, wrong)
+    others = undirected(Confusion(labels.gold, labels.cells - Counter(turned)))
+    turned_counts = _sum_by_key((relation(gold), number) for (gold, _), number in turned.items())
+    return Confusion(others.gold, others.cells, turned_counts)
 
 
-def _summed(items: Iterable[tuple[Key, int]]) -> Counter[Key]:
-    """Add up what is told of each key."""
+def _sum_by_key(items: Iterable[tuple[Key, int]]) -> Counter[Key]:
+    """Return the sum of the numbers of each key."""
     sums: Counter[Key] = Counter()
-    for key, many in items:
-        sums[key] += many
+    for key, number in items:
+        sums[key] += number
     return sums

@@ -1,8 +1,8 @@
-"""Relation scores: a relation is right when its label, its direction and both ends' bounds are.
+"""Count matching relations: label, direction and the bounds of both ends must match.
 
-With ``typed`` the labels of both ends must match too ("strict"; the first is what SpanRel, Jiang
-et al. 2020, reports). Both sides are sets: relations that compare equal count once on each side.
-Events take part as ``spanloom.forms.events.project`` makes relations of them.
+With ``typed`` the labels of both ends must match too ("strict"; the former is what SpanRel, Jiang
+et al. 2020, reports). Both sides are sets: equal relations count once on each side. Events are
+compared as the relations that ``annotation.events.project`` makes of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,29 +12,30 @@ from spanloom.metrics.counts import Counts, Key, compare, compare_by_label
 from spanloom.metrics.spans import bounds
 
 Triple = tuple[str, Span, Span]
-"""A relation with its ends at hand: label, head, tail."""
+"""A relation with its spans: label, head, tail."""
 
 
 def triples(
-    relations: Iterable[Relation], known: Mapping[str, Annotation]
+    relations: Iterable[Relation], annotation_of: Mapping[str, Annotation]
 ) -> tuple[tuple[Triple, ...], int]:
-    """Look up the ends of relations by id; also return how many have an end that is no span.
+    """Return relations with their spans, and the number of relations with an end that is no span.
 
-    Those cannot be compared by bounds and are left out; the caller reports them.
+    ``annotation_of`` maps ids to annotations. Relations with such an end cannot be compared by
+    bounds and are left out; the caller reports them.
     """
-    found: list[Triple] = []
-    lost = 0
+    triples: list[Triple] = []
+    num_lost = 0
     for relation in relations:
-        head, tail = known.get(relation.head), known.get(relation.tail)
+        head, tail = annotation_of.get(relation.head), annotation_of.get(relation.tail)
         if isinstance(head, Span) and isinstance(tail, Span):
-            found.append((relation.label, head, tail))
+            triples.append((relation.label, head, tail))
         else:
-            lost += 1
-    return tuple(found), lost
+            num_lost += 1
+    return tuple(triples), num_lost
 
 
 def keys(relations: Iterable[Triple], *, typed: bool = False) -> frozenset[Key]:
-    """Return what is compared: label and bounds of both ends; with ``typed`` their labels too."""
+    """Return label and bounds of both ends of each relation; with ``typed`` their labels too."""
     return frozenset(
         (label, (bounds(head), bounds(tail), *((head.label, tail.label) if typed else ())))
         for label, head, tail in relations
@@ -42,12 +43,12 @@ def keys(relations: Iterable[Triple], *, typed: bool = False) -> frozenset[Key]:
 
 
 def count(gold: Iterable[Triple], predicted: Iterable[Triple], *, typed: bool = False) -> Counts:
-    """Count the relations of one text that match."""
+    """Count matching relations of one text."""
     return compare(keys(gold, typed=typed), keys(predicted, typed=typed))
 
 
 def count_by_label(
     gold: Iterable[Triple], predicted: Iterable[Triple], *, typed: bool = False
 ) -> dict[str, Counts]:
-    """Count the relations of one text for each label apart."""
+    """Count matching relations of one text for each label separately."""
     return compare_by_label(keys(gold, typed=typed), keys(predicted, typed=typed))

@@ -1,40 +1,40 @@
-"""Score predicted documents against gold ones: spans, relations, and how sure that is."""
+"""Score spans and relations of predicted documents against gold ones, with confidence intervals."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from spanloom.annotation.events import EventScheme, collect, project
+from spanloom.annotation.partial_labels import annotated_labels, scorable
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
-from spanloom.forms.events import EventScheme, collect, project
-from spanloom.forms.looked_for import judged, looked_for
 from spanloom.metrics import relations, spans
 from spanloom.metrics.bootstrap import Interval, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
+from spanloom.metrics.per_document import DocumentCounts, counts_per_document
 from spanloom.metrics.relations import Triple
-from spanloom.metrics.tally import Tally, of_counts
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One measure: counts over all documents, by label, a 95 % interval of micro F1.
+    """One measure: counts over all documents and by label, and a 95 % interval of micro F1.
 
-    ``tally`` stands in the order of the gold documents, so that two systems can be compared with
-    ``bootstrap.paired``.
+    ``tally`` has the counts per document in the order of the gold documents, so that two systems
+    can be compared with ``bootstrap.paired``.
     """
 
     micro: Counts
     macro: PRF
     by_label: dict[str, Counts]
-    tally: Tally
+    tally: DocumentCounts
     interval: Interval
 
     def to_json(self) -> dict[str, object]:
-        """Return plain numbers, ready for ``json.dump``; documents left out."""
+        """Return plain numbers, ready for ``json.dump``, without counts per document."""
         return {
             "micro": _numbers(self.micro),
             "macro": asdict(self.macro),
             "f1_interval": asdict(self.interval),
-            "labels": {label: _numbers(each) for label, each in self.by_label.items()},
+            "labels": {label: _numbers(counts) for label, counts in self.by_label.items()},
         }
 
 
@@ -42,10 +42,10 @@ class Score:
 class Report:
     """The scores of one layer.
 
-    ``relations`` asks for label and both bounds, ``relations_typed`` for the labels of both ends as
-    well; events are in them as relations from their trigger. ``not_annotated`` are gold documents
-    without the layer, which count nowhere; ``unscored`` gold and predicted relations with an end
-    that is no span.
+    ``relations`` compares label and bounds of both ends, ``relations_typed`` also the labels of
+    both ends; events count as relations from their triggers. ``not_annotated`` is the number of
+    gold documents without the layer, which are not scored; ``unscored`` that of gold and predicted
+    relations with an end that is no span.
     """
 
     layer: str
@@ -56,8 +56,8 @@ class Report:
     not_annotated: int = 0
     unscored: int = 0
 
-    def tallies(self) -> dict[str, Tally]:
-        """Return what each F1 is made of."""
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the counts behind each F1."""
         return {
             "spans": self.spans.tally,
             "relations": self.relations.tally,
@@ -77,18 +77,18 @@ class Report:
         }
 
     def to_table(self) -> str:
-        """Return aligned text: one section a measure, ratios in percent."""
-        head = heading(self.layer, self.documents, self.not_annotated, self.unscored)
+        """Return aligned text: one section per measure, ratios in percent."""
+        header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
         sections = [("spans (bounds and label)", self.spans)]
         if self.relations.by_label:
             sections.append(("relations (bounds and label)", self.relations))
             sections.append(("relations (and labels of both ends)", self.relations_typed))
-        parts = [head, *(section(title, score) for title, score in sections)]
+        parts = [header, *(section(title, score) for title, score in sections)]
         return "\n\n".join(parts) + "\n"
 
 
 def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -> str:
-    """Say what was scored, and what was not."""
+    """Return lines that say what was scored and what was not."""
     lines = [f"layer {layer}: {documents} documents"]
     if not_annotated:
         lines.append(f"without this layer, not scored: {not_annotated} documents")
@@ -99,7 +99,7 @@ def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """One text, gold and predicted; the relations with their ends at hand."""
+    """One text, gold and predicted, with the relations' spans."""
 
     gold: Layer
     predicted: Layer
@@ -119,129 +119,134 @@ def score(
     """Score a layer of the predicted documents against the gold ones of the same name.
 
     A gold document without the layer is not annotated and not scored; a predicted one without it
-    predicts nothing. Labels that nobody looked for in a gold document are not scored in it
-    (``forms.looked_for``). Raises ``DataError`` where names do not match one to one or texts
-    differ, and ``LayerError`` where no gold document has the layer.
+    predicts nothing. Labels that were not annotated in a gold document are not scored in it
+    (``annotation.partial_labels``). Raises ``DataError`` where names do not match one to one or
+    texts differ, and ``LayerError`` where no gold document has the layer.
     """
-    matched = [_judgeable(*both, layer) for both in annotated(gold, predicted, layer)]
-    sides = [(_layer(a, layer), _layer(b, layer)) for a, b in matched]
+    matched = [_scorable_pair(*pair, layer) for pair in annotated(gold, predicted, layer)]
+    sides = [(_layer_or_empty(a, layer), _layer_or_empty(b, layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
     pairs = [_pair(a, b, layer, scheme) for a, b in matched]
 
-    def related(*, typed: bool) -> Score:
+    def score_relations(*, typed: bool) -> Score:
         tables = [
-            relations.count_by_label(each.gold_triples, each.predicted_triples, typed=typed)
-            for each in pairs
+            relations.count_by_label(pair.gold_triples, pair.predicted_triples, typed=typed)
+            for pair in pairs
         ]
-        return summed(tables, seed, resamples)
+        return sum_counts(tables, seed, resamples)
 
-    found = [spans.count_by_label(each.gold.spans, each.predicted.spans) for each in pairs]
+    span_tables = [spans.count_by_label(pair.gold.spans, pair.predicted.spans) for pair in pairs]
     return Report(
         layer=layer,
         documents=len(pairs),
-        spans=summed(found, seed, resamples),
-        relations=related(typed=False),
-        relations_typed=related(typed=True),
+        spans=sum_counts(span_tables, seed, resamples),
+        relations=score_relations(typed=False),
+        relations_typed=score_relations(typed=True),
         not_annotated=len(gold) - len(pairs),
-        unscored=sum(each.unscored for each in pairs),
+        unscored=sum(pair.unscored for pair in pairs),
     )
 
 
-def _judgeable(gold: Document, predicted: Document, layer: str) -> tuple[Document, Document]:
-    """Both documents without what cannot be judged in the gold one."""
-    if looked_for(gold, layer) is None:
+def _scorable_pair(gold: Document, predicted: Document, layer: str) -> tuple[Document, Document]:
+    """Return both documents without spans that the gold annotation cannot judge."""
+    if annotated_labels(gold, layer) is None:
         return gold, predicted
-    mine, theirs = (judged(gold, _layer(each, layer)) for each in (gold, predicted))
-    return gold.with_layer(mine), predicted.with_layer(theirs)
+    gold_layer = scorable(gold, _layer_or_empty(gold, layer))
+    predicted_layer = scorable(gold, _layer_or_empty(predicted, layer))
+    return gold.with_layer(gold_layer), predicted.with_layer(predicted_layer)
 
 
-def _layer(document: Document, name: str) -> Layer:
-    """The document's layer, or an empty one."""
-    return document[name] if document.has(name) else Layer(name)
+def _layer_or_empty(document: Document, name: str) -> Layer:
+    """Return the document's layer, or an empty one."""
+    return document[name] if document.has_layer(name) else Layer(name)
 
 
 def annotated(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> list[tuple[Document, Document]]:
-    """Return ``couples`` of gold documents that have a layer; ``LayerError`` where none has it."""
-    matched = [couple for couple in couples(gold, predicted) if couple[0].has(layer)]
+    """Return ``matched_documents`` whose gold has the layer; ``LayerError`` if none has it."""
+    matched = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
     if not matched:
-        known = sorted({each.name for document in gold for each in document.layers})
-        raise LayerError("gold documents", layer, known)
+        names = sorted({source.name for document in gold for source in document.layers})
+        raise LayerError("gold documents", layer, names)
     return matched
 
 
-def couples(
+def matched_documents(
     gold: Sequence[Document], predicted: Sequence[Document]
 ) -> list[tuple[Document, Document]]:
-    """Gold and predicted documents of one name, in gold order."""
-    by_name = _by_name("predicted", predicted)
-    missing = sorted(_by_name("gold", gold).keys() - by_name.keys())
+    """Return pairs of gold and predicted documents of one name, in gold order.
+
+    Raises ``DataError`` where names do not match one to one or texts differ.
+    """
+    predicted_by_name = _by_name("predicted", predicted)
+    missing = sorted(_by_name("gold", gold).keys() - predicted_by_name.keys())
     if missing:
         raise DataError(f"predicted: no document {missing[0]!r} ({len(missing)} of gold missing)")
-    extra = sorted(by_name.keys() - {each.name for each in gold})
+    extra = sorted(predicted_by_name.keys() - {document.name for document in gold})
     if extra:
         raise DataError(f"gold: no document {extra[0]!r} ({len(extra)} of predicted missing)")
-    for each in gold:
-        _same_text(each, by_name[each.name])
-    return [(each, by_name[each.name]) for each in gold]
+    pairs = [(document, predicted_by_name[document.name]) for document in gold]
+    for gold_document, predicted_document in pairs:
+        _check_same_text(gold_document, predicted_document)
+    return pairs
 
 
 def _by_name(side: str, documents: Iterable[Document]) -> dict[str, Document]:
-    """Documents by name; one name twice is a ``DataError``."""
-    known: dict[str, Document] = {}
+    """Return documents by name; raises ``DataError`` for a duplicate name."""
+    by_name: dict[str, Document] = {}
     for document in documents:
-        if document.name in known:
+        if document.name in by_name:
             raise DataError(f"{side}: expected one document {document.name!r}, got two")
-        known[document.name] = document
-    return known
+        by_name[document.name] = document
+    return by_name
 
 
-def _same_text(gold: Document, predicted: Document) -> None:
-    """Offsets of two documents can only be compared over one text."""
+def _check_same_text(gold: Document, predicted: Document) -> None:
+    """Raise ``DataError`` unless the texts are equal: offsets need a common text."""
     if gold.text == predicted.text:
         return
-    both = zip(gold.text, predicted.text, strict=False)
+    characters = zip(gold.text, predicted.text, strict=False)
     shorter = min(len(gold.text), len(predicted.text))
-    place = next((i for i, (a, b) in enumerate(both) if a != b), shorter)
+    offset = next((i for i, (a, b) in enumerate(characters) if a != b), shorter)
     raise DataError(
         f"{gold.name}: expected the same text in gold and predicted, they differ at character "
-        f"{place} (lengths {len(gold.text)} and {len(predicted.text)})"
+        f"{offset} (lengths {len(gold.text)} and {len(predicted.text)})"
     )
 
 
 def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) -> _Pair:
     """Project both sides with one scheme and look up the ends of their relations."""
-    sides = _layer(gold, layer), _layer(predicted, layer)
-    found = [
+    sides = _layer_or_empty(gold, layer), _layer_or_empty(predicted, layer)
+    side_triples = [
         relations.triples(project(side, scheme)[1], document.annotations())
         for document, side in zip((gold, predicted), sides, strict=True)
     ]
-    (first, lost), (second, lost_too) = found
-    return _Pair(*sides, first, second, lost + lost_too)
+    (gold_triples, gold_lost), (predicted_triples, predicted_lost) = side_triples
+    return _Pair(*sides, gold_triples, predicted_triples, gold_lost + predicted_lost)
 
 
-def summed(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
-    """Add up one table of counts a document, by label."""
+def sum_counts(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
+    """Add up one table of counts by label per document."""
     by_document = [total(table.values()) for table in tables]
-    by_label, tally = total_by_label(tables), of_counts(by_document)
-    sure = interval(tally, seed=seed, resamples=resamples)
-    return Score(total(by_document), macro(by_label), by_label, tally, sure)
+    by_label, tally = total_by_label(tables), counts_per_document(by_document)
+    f1_interval = interval(tally, seed=seed, resamples=resamples)
+    return Score(total(by_document), macro(by_label), by_label, tally, f1_interval)
 
 
 def _numbers(counts: Counts) -> dict[str, float]:
-    """Counts and their ratios under one roof."""
+    """Return counts and their ratios by name."""
     return {**asdict(counts), **asdict(counts.prf)}
 
 
 def section(title: str, score: Score) -> str:
-    """A title, the averages, then a line a label."""
+    """Return a title, the averages, then one line per label."""
     width = max([len("label"), *map(len, score.by_label)])
     low, high = 100 * score.interval.low, 100 * score.interval.high
     lines = [
         f"{title}: F1 {100 * score.micro.f1:.2f} (95 % interval {low:.2f} to {high:.2f})",
         f"  {'label':{width}}  precision  recall      F1  hits  predicted   gold",
-        *(_row(label, each.prf, each, width) for label, each in score.by_label.items()),
+        *(_row(label, counts.prf, counts, width) for label, counts in score.by_label.items()),
         _row("micro", score.micro.prf, score.micro, width),
         _row("macro", score.macro, None, width),
     ]
@@ -249,9 +254,9 @@ def section(title: str, score: Score) -> str:
 
 
 def _row(label: str, ratios: PRF, counts: Counts | None, width: int) -> str:
-    """One line of a section."""
-    left = f"  {label:{width}}  {100 * ratios.precision:9.2f}  {100 * ratios.recall:6.2f}  "
-    line = f"{left}{100 * ratios.f1:6.2f}"
+    """Return one line of a section."""
+    cells = f"  {label:{width}}  {100 * ratios.precision:9.2f}  {100 * ratios.recall:6.2f}  "
+    line = f"{cells}{100 * ratios.f1:6.2f}"
     if counts is None:
         return line
     return f"{line}  {counts.hits:4}  {counts.predicted:9}  {counts.gold:5}"

@@ -1,7 +1,7 @@
-"""Exact span scores: a span is right when all its fragments and its label are.
+"""Count matching spans: all fragments and the label must match.
 
-Both sides are sets: two spans with the same fragments and label count once on each side. The order
-of fragments, ids and scores play no part.
+Both sides are sets: spans with the same fragments and label count once on each side. The order of
+fragments, ids and scores are ignored.
 """
 
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from spanloom.metrics.counts import Counts, Key, compare, compare_by_label
 
 
 def bounds(span: Span) -> tuple[Fragment, ...]:
-    """Return the fragments in text order: what two spans at the same place share."""
+    """Return the fragments in text order, by which spans are compared."""
     return tuple(sorted(span.fragments))
 
 
 def keys(spans: Iterable[Span]) -> frozenset[Key]:
-    """Return (label, fragments) of each span, duplicates merged."""
+    """Return (label, fragments) of each span; duplicates are merged."""
     return frozenset((span.label, bounds(span)) for span in spans)
 
 
@@ -26,5 +26,5 @@ def count(gold: Iterable[Span], predicted: Iterable[Span]) -> Counts:
 
 
 def count_by_label(gold: Iterable[Span], predicted: Iterable[Span]) -> dict[str, Counts]:
-    """Count the spans of one text for each label apart."""
+    """Count matching spans of one text for each label separately."""
     return compare_by_label(keys(gold), keys(predicted))

@@ -1,6 +1,6 @@
-"""Spans of tags as Changpinyo et al. 2018 count them for all their tasks (section 3.2).
+"""Count spans of tags as Changpinyo et al. 2018 do for all their tasks (section 3.2).
 
-Any tag but O is of a span; their program reads spans from whatever tags a model gives:
+Any tag but O belongs to a span; their program reads spans from whatever tags a model predicts:
 
     tag        it is read as
     O          outside any span, as is a tag that begins with O-
@@ -8,7 +8,7 @@ Any tag but O is of a span; their program reads spans from whatever tags a model
     B-X, V-X   with these or any other letter: the first word of a span
     VERB       without a letter and a hyphen: a span of one word, labelled VERB
 
-So the F1 of parts of speech, and of all tags that each word has, is the accuracy, and plain B and I
+So the F1 of parts of speech, and of all tags that each word has, is the accuracy, and bare B and I
 are two labels.
 """
 
@@ -16,39 +16,39 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from spanloom.forms.tag_schemes import OUTSIDE, Tagged
+from spanloom.annotation.tag_schemes import OUTSIDE, Tagged
 from spanloom.metrics.chunks import Pair
 from spanloom.metrics.counts import Counts
 
-_FURTHER = frozenset("IE")
+_CONTINUING = frozenset("IE")
 
 
 def spans(tags: Sequence[str]) -> list[Tagged]:
     """Return the spans of a sentence, ascending: bounds ``[start, end)`` in words, and label."""
-    found: list[Tagged] = []
-    current = ""  # the label that a further word goes on
-    for place, tag in enumerate(tags):
+    spans: list[Tagged] = []
+    current = ""  # the label that a continuing tag would extend
+    for word, tag in enumerate(tags):
         if tag == OUTSIDE:
             current = ""
             continue
         letter, label = (tag[0], tag[2:]) if tag[1:2] == "-" and tag[2:] else ("", tag)
-        if letter in _FURTHER and label == current:
-            found[-1] = (found[-1][0], place + 1, label)
+        if letter in _CONTINUING and label == current:
+            spans[-1] = (spans[-1][0], word + 1, label)
         elif letter != OUTSIDE:
-            found.append((place, place + 1, label))
+            spans.append((word, word + 1, label))
         current = label if letter not in {"", OUTSIDE} else ""
-    return found
+    return spans
 
 
 def count_tag_spans(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
-    """Count spans by label, sorted; None is the end of a sentence, beyond which no span goes on."""
+    """Count spans by label, sorted; None is the end of a sentence, where every span ends."""
     hits: Counter[str] = Counter()
     sides: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for columns in _sentences(pairs):
-        both = [spans(tags) for tags in columns]
-        for side, found in zip(sides, both, strict=True):
-            side.update(label for _, _, label in found)
-        hits.update(label for _, _, label in {*both[0]} & {*both[1]})
+        side_spans = [spans(tags) for tags in columns]
+        for counts, sentence_spans in zip(sides, side_spans, strict=True):
+            counts.update(label for _, _, label in sentence_spans)
+        hits.update(label for _, _, label in {*side_spans[0]} & {*side_spans[1]})
     gold, predicted = sides
     return {
         label: Counts(hits[label], predicted[label], gold[label])
@@ -58,6 +58,6 @@ def count_tag_spans(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
 
 def _sentences(pairs: Iterable[Pair | None]) -> Iterator[tuple[Sequence[str], ...]]:
     """Yield the gold and the predicted tags of each sentence."""
-    for within, words in groupby(pairs, key=bool):
-        if within:
+    for is_sentence, words in groupby(pairs, key=bool):
+        if is_sentence:
             yield tuple(zip(*filter(None, words), strict=True))

@@ -1,7 +1,7 @@
-"""Tuples of open information extraction, compared by their words (CaRB: Bhardwaj et al. 2019).
+"""Compare Open IE tuples by their words (CaRB: Bhardwaj et al. 2019).
 
-Every gold tuple is compared with every predicted one of its sentence. For recall the best one
-counts, whichever others it is best for too; for precision each has one partner, found greedily.
+Every gold tuple is compared with every predicted one of its sentence. For recall each gold tuple
+takes its best match, possibly shared; for precision matches are one to one, found greedily.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BE = frozenset({"be", "is", "am", "are", "was", "were", "been", "being"})
-_SAID = ("said", "told", "added", "adds", "says")
+_SPEECH_VERBS = ("said", "told", "added", "adds", "says")
 _PREPOSITIONS = frozenset(
     """above across against along among around at before behind below beneath beside between by for
     from in into near of off on to toward under upon with within""".split()
@@ -20,7 +20,7 @@ _PREPOSITIONS = frozenset(
 
 
 class Tuple(NamedTuple):
-    """A relation and its arguments, words parted by blanks, and how sure it is."""
+    """A relation and its arguments, words separated by blanks, and its confidence."""
 
     relation: str
     arguments: tuple[str, ...] = ()
@@ -28,14 +28,14 @@ class Tuple(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """Shares of the predicted and of the gold words that are the other's too."""
+    """Shares of the predicted words that are gold, and of the gold words that are predicted."""
 
     precision: float
     recall: float
 
 
 class Point(NamedTuple):
-    """What tuples of that confidence and above are worth."""
+    """Precision and recall of the tuples with that confidence or above."""
 
     precision: float
     recall: float
@@ -43,31 +43,34 @@ class Point(NamedTuple):
 
 
 Match = Callable[[Tuple, Tuple], Overlap]
-Extracted = Mapping[str, Sequence[Tuple]]  # sentences and their tuples
+Extracted = Mapping[str, Sequence[Tuple]]  # sentence -> its tuples
 
-_NOTHING = Overlap(0.0, 0.0)
+_NO_OVERLAP = Overlap(0.0, 0.0)
 
 
 class NoMatchError(Exception):
-    """Two tuples could not be compared, as the one or the other lacks what is compared."""
+    """Two tuples cannot be compared, because one of them lacks what is compared."""
 
 
 def lenient(gold: Tuple, predicted: Tuple) -> Overlap:
-    """Compare first arguments, and all others as one; of "said" also the other way round.
+    """Compare first arguments, and all others joined.
 
-    Nothing is shared where the relations share no word, or the prediction lacks an argument.
+    For relations like "said" the swapped order is tried too. The overlap is 0 if the relations
+    share no word, or the prediction lacks an argument.
     """
-    mine, theirs = _two(gold.arguments), _two(predicted.arguments)
-    straight = _overlap(gold.relation, mine, predicted.relation, theirs)
-    if not any(word in gold.relation for word in _SAID):
-        return straight
-    return max(straight, _overlap(gold.relation, mine, predicted.relation, theirs[::-1]))
+    gold_side = gold.relation, _join_rest(gold.arguments)
+    predicted_arguments = _join_rest(predicted.arguments)
+    in_order = _lenient_overlap(*gold_side, predicted.relation, predicted_arguments)
+    if not any(word in gold.relation for word in _SPEECH_VERBS):
+        return in_order
+    swapped = _lenient_overlap(*gold_side, predicted.relation, predicted_arguments[::-1])
+    return max(in_order, swapped)
 
 
 def simple(gold: Tuple, predicted: Tuple) -> Overlap:
-    """Compare as ``lenient`` does, but in this order alone, whatever the relations share.
+    """Compare like ``lenient``, but in the given order alone, and even if relations share no word.
 
-    Raises ``NoMatchError`` where one has no argument or the words of one are none.
+    Raises ``NoMatchError`` if a tuple has no argument, or one side has no words.
     """
     if not gold.arguments or not predicted.arguments:
         raise NoMatchError("IndexError: list index out of range")
@@ -75,142 +78,150 @@ def simple(gold: Tuple, predicted: Tuple) -> Overlap:
         (gold.arguments[0], predicted.arguments[0]),
         (" ".join(gold.arguments[1:]), " ".join(predicted.arguments[1:])),
     ]
-    return _ratio([(gold.relation, predicted.relation), *parts])
+    return _total_overlap([(gold.relation, predicted.relation), *parts])
 
 
 def strict(gold: Tuple, predicted: Tuple) -> Overlap:
-    """Compare argument by argument; relations and the first two must share a word each.
+    """Compare argument by argument; relations and the first two arguments must share a word each.
 
-    Raises ``NoMatchError`` where they do not.
+    Raises ``NoMatchError`` if they do not.
     """
     parts = [
         (gold.relation, predicted.relation),
         *zip(gold.arguments, predicted.arguments, strict=False),
     ]
-    lacking = len(predicted.arguments) < min(2, len(gold.arguments))
-    if lacking or not all(_shared(one.split(), two.split()) for one, two in parts[:3]):
+    is_lacking = len(predicted.arguments) < min(2, len(gold.arguments))
+    if is_lacking or not all(_count_shared(a.split(), b.split()) for a, b in parts[:3]):
         raise NoMatchError("TypeError: 'bool' object is not subscriptable")
-    rest = [(each, "") for each in gold.arguments[len(predicted.arguments) :]]
-    return _ratio([*parts, *rest])
+    unmatched = [(argument, "") for argument in gold.arguments[len(predicted.arguments) :]]
+    return _total_overlap([*parts, *unmatched])
 
 
 def curve(gold: Extracted, predicted: Extracted, match: Match) -> list[Point]:
-    """Return a point for each confidence that some prediction has, ascending.
+    """Return one point per confidence of the predictions, ascending.
 
-    Predictions of other sentences than gold's count nowhere. Raises what ``match`` does.
+    Predictions for sentences that gold lacks are ignored. Raises what ``match`` raises.
     """
-    levels = sorted({each.confidence for found in predicted.values() for each in found})
-    place = {level: number for number, level in enumerate(levels)}
-    sums: NDArray[np.float64] = np.zeros((4, len(levels)))  # shared and all, predicted and gold
-    for sentence, right in gold.items():
-        found = predicted.get(sentence, ())
-        first = 0
-        for level, row in _levels(right, found, match):
-            sums[:, first : place[level] + 1] += np.array(row)[:, None]
-            first = place[level] + 1
-        sums[3, first:] += len(right)
+    levels = sorted({item.confidence for items in predicted.values() for item in items})
+    level_index = {level: index for index, level in enumerate(levels)}
+    # rows: sum of precision, number predicted, sum of recall, number of gold
+    sums: NDArray[np.float64] = np.zeros((4, len(levels)))
+    for sentence, gold_tuples in gold.items():
+        predicted_tuples = predicted.get(sentence, ())
+        start = 0
+        for level, counts in _counts_by_confidence(gold_tuples, predicted_tuples, match):
+            end = level_index[level] + 1
+            sums[:, start:end] += np.array(counts)[:, None]
+            start = end
+        sums[3, start:] += len(gold_tuples)
     return [
-        Point(p / pl if pl else 1.0, r / rl if rl else 0.0, level)
-        for level, (p, pl, r, rl) in zip(levels, sums.T.tolist(), strict=True)
+        Point(p / num_predicted if num_predicted else 1.0, r / num_gold if num_gold else 0.0, level)
+        for level, (p, num_predicted, r, num_gold) in zip(levels, sums.T.tolist(), strict=True)
     ]
 
 
 def binary(extracted: Extracted) -> dict[str, list[Tuple]]:
     """Return tuples of two arguments, as CaRB's program makes them.
 
-    Of more arguments the last is taken, with the second and its preposition in the relation, as
-    often as there are arguments but one: the program means to take each in its turn. Raises
-    ``NoMatchError`` for a third argument without words.
+    A tuple of more arguments becomes one of its first and last argument; the second argument and
+    the last one's preposition join the relation. It is repeated as often as there are arguments but
+    one: the program means to use each argument in turn. Raises ``NoMatchError`` for a third
+    argument without words.
     """
-    found: dict[str, list[Tuple]] = defaultdict(list)
-    for sentence, given in extracted.items():
-        for each in given:
-            found[sentence] += [_binary(each)] * max(1, len(each.arguments) - 1)
-    return found
+    binary_tuples: dict[str, list[Tuple]] = defaultdict(list)
+    for sentence, items in extracted.items():
+        for item in items:
+            binary_tuples[sentence] += [_binary(item)] * max(1, len(item.arguments) - 1)
+    return binary_tuples
 
 
-def _binary(given: Tuple) -> Tuple:
-    if len(given.arguments) <= 2:
-        return given
-    if not all(argument.split() for argument in given.arguments[2:]):
+def _binary(item: Tuple) -> Tuple:
+    """Return the tuple with its first and last argument; see ``binary``."""
+    if len(item.arguments) <= 2:
+        return item
+    if not all(argument.split() for argument in item.arguments[2:]):
         raise NoMatchError("IndexError: list index out of range")
-    relation = f"{given.relation} {given.arguments[1]}"
-    words = given.arguments[-1].split()
+    relation = f"{item.relation} {item.arguments[1]}"
+    words = item.arguments[-1].split()
     if words[0].lower() in _PREPOSITIONS:
         relation, words = f"{relation} {words[0]}", words[1:]
-    return given._replace(relation=relation, arguments=(given.arguments[0], " ".join(words)))
+    return item._replace(relation=relation, arguments=(item.arguments[0], " ".join(words)))
 
 
-def _two(arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _join_rest(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first argument and all others joined."""
     return arguments if len(arguments) < 2 else (arguments[0], " ".join(arguments[1:]))
 
 
-def _overlap(
-    relation: str, arguments: tuple[str, ...], other: str, others: tuple[str, ...]
+def _lenient_overlap(
+    gold_relation: str,
+    gold_arguments: tuple[str, ...],
+    predicted_relation: str,
+    predicted_arguments: tuple[str, ...],
 ) -> Overlap:
-    """Compare relations, of which "be" is any of its forms, and up to two arguments."""
-    mine, theirs = relation.split(), other.split()
-    shared = _shared(mine, theirs)
-    more_be = theirs.count("be") > mine.count("be")
-    shared += more_be and not _BE.isdisjoint(mine)
-    if not shared or len(others) < len(arguments):
-        return _NOTHING
-    found, gold = len(theirs), len(mine)
-    for one, two in zip(arguments, others, strict=False):
-        left, right = one.split(), two.split()
-        found, gold = found + len(right), gold + len(left)
-        shared += _shared(left, right)
-    return Overlap(shared / found, shared / gold)
+    """Compare relations, counting all forms of "be" as equal, and up to two arguments."""
+    gold_words, predicted_words = gold_relation.split(), predicted_relation.split()
+    shared = _count_shared(gold_words, predicted_words)
+    has_more_be = predicted_words.count("be") > gold_words.count("be")
+    shared += has_more_be and not _BE.isdisjoint(gold_words)
+    if not shared or len(predicted_arguments) < len(gold_arguments):
+        return _NO_OVERLAP
+    num_predicted, num_gold = len(predicted_words), len(gold_words)
+    for gold_argument, predicted_argument in zip(gold_arguments, predicted_arguments, strict=False):
+        gold_words, predicted_words = gold_argument.split(), predicted_argument.split()
+        num_predicted, num_gold = num_predicted + len(predicted_words), num_gold + len(gold_words)
+        shared += _count_shared(gold_words, predicted_words)
+    return Overlap(shared / num_predicted, shared / num_gold)
 
 
-def _ratio(parts: Iterable[tuple[str, str]]) -> Overlap:
-    """Compare parts word by word; raises ``NoMatchError`` where a side has no word."""
-    shared = gold = found = 0
-    for one, two in parts:
-        mine, theirs = one.split(), two.split()
-        shared += _shared(mine, theirs)
-        gold, found = gold + len(mine), found + len(theirs)
-    if not gold or not found:
+def _total_overlap(parts: Iterable[tuple[str, str]]) -> Overlap:
+    """Compare parts word by word; raises ``NoMatchError`` if a side has no words."""
+    shared = num_gold = num_predicted = 0
+    for gold, predicted in parts:
+        gold_words, predicted_words = gold.split(), predicted.split()
+        shared += _count_shared(gold_words, predicted_words)
+        num_gold, num_predicted = num_gold + len(gold_words), num_predicted + len(predicted_words)
+    if not num_gold or not num_predicted:
         raise NoMatchError("ZeroDivisionError: float division by zero")
-    return Overlap(shared / found, shared / gold)
+    return Overlap(shared / num_predicted, shared / num_gold)
 
 
-def _shared(one: Sequence[str], two: Sequence[str]) -> int:
-    """Count the words of both, each as often as it is in both."""
-    left = list(two)  # short: quicker than a Counter
+def _count_shared(gold: Sequence[str], predicted: Sequence[str]) -> int:
+    """Count the words of both lists, each as often as it occurs in both."""
+    remaining = list(predicted)  # faster than a Counter, as lists are short
     shared = 0
-    for word in one:
-        if word in left:
-            left.remove(word)
+    for word in gold:
+        if word in remaining:
+            remaining.remove(word)
             shared += 1
     return shared
 
 
-def _levels(
-    gold: Sequence[Tuple], found: Sequence[Tuple], match: Match
+def _counts_by_confidence(
+    gold: Sequence[Tuple], predicted: Sequence[Tuple], match: Match
 ) -> Iterable[tuple[float, tuple[float, int, float, int]]]:
     """Yield the counts of a sentence for each confidence in it, ascending."""
-    scores = [[match(one, two) for two in found] for one in gold]
+    scores = [[match(item, candidate) for candidate in predicted] for item in gold]
     pairs = sorted(
         (-score.precision, row, column)
-        for row, line in enumerate(scores)
-        for column, score in enumerate(line)
+        for row, row_scores in enumerate(scores)
+        for column, score in enumerate(row_scores)
     )
-    for level in sorted({each.confidence for each in found}):
-        kept = [column for column, each in enumerate(found) if each.confidence >= level]
+    for level in sorted({item.confidence for item in predicted}):
+        columns = [column for column, item in enumerate(predicted) if item.confidence >= level]
         recall: float = 0
-        for line in scores:
-            recall += max(line[column].recall for column in kept)
-        yield level, (_greedy(pairs, {*kept}), len(kept), recall, len(gold))
+        for row_scores in scores:
+            recall += max(row_scores[column].recall for column in columns)
+        yield level, (_greedy_precision(pairs, {*columns}), len(columns), recall, len(gold))
 
 
-def _greedy(pairs: Iterable[tuple[float, int, int]], columns: set[int]) -> float:
-    """Add up the precision of pairs, the best first, each row and column once."""
+def _greedy_precision(pairs: Iterable[tuple[float, int, int]], columns: set[int]) -> float:
+    """Add up the precision of the best pairs, greedily, each row and column once."""
     total: float = 0
-    rows: set[int] = set()
-    for loss, row, column in pairs:
-        if column in columns and row not in rows:
-            total -= loss
-            rows.add(row)
+    used_rows: set[int] = set()
+    for negative_precision, row, column in pairs:
+        if column in columns and row not in used_rows:
+            total -= negative_precision
+            used_rows.add(row)
             columns.remove(column)
     return total

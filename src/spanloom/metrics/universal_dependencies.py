@@ -1,7 +1,7 @@
-"""Universal Dependencies: all measures of a treebank against another of the same characters.
+"""Universal Dependencies: all metrics of a treebank against gold over the same characters.
 
-CoNLL 2018 shared task (Zeman et al. 2018, section 4): words are aligned first, so words may be cut
-otherwise; language-specific features and subtypes of relations do not count, nor does a gold lemma
+CoNLL 2018 shared task (Zeman et al. 2018, section 4): words are aligned first, so tokenizations may
+differ; language-specific features and subtypes of relations do not count, nor does a gold lemma
 ``_``. IWPT 2020 (Bouma et al. 2020): enhanced relations count with their subtypes (ELAS), or
 without (EULAS).
 """
@@ -15,7 +15,7 @@ from spanloom.metrics.counts import Counts
 from spanloom.metrics.word_alignment import Pairs, Placed, align
 
 ROOT = -1  # the head of a root
-NOWHERE = -3  # a head that no other equals
+NOWHERE = -3  # a head that equals no other
 _NOT_ALIGNED = -2
 
 CONTENT = frozenset(
@@ -30,18 +30,18 @@ FEATURES = frozenset(
 )
 
 Edge = tuple[int, str]
-"""An enhanced relation: the row of its head, ``ROOT`` or ``NOWHERE``; steps, ``>`` between them."""
+"""An enhanced relation: its head's index, ``ROOT`` or ``NOWHERE``; its steps joined by ``>``."""
 
 Helper = tuple[int, str, str, str]
-"""A function word: its gold row, relation, part of speech and features."""
+"""A function word: its gold index, relation, part of speech and features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Treebank:
-    """Sentences of words, the lists with one entry a word but for the first two.
+    """Sentences of words; all lists but the first two have one item per word.
 
-    ``tokens`` and ``sentences`` are runs of characters, blanks not counted; ``heads`` are rows of
-    words or ``ROOT``; ``feats`` and ``deprels`` are ``universal`` and without subtypes.
+    ``tokens`` and ``sentences`` are bounds in characters, blanks not counted; ``heads`` are indices
+    of words or ``ROOT``; ``feats`` and ``deprels`` are ``universal`` and without subtypes.
     """
 
     tokens: Sequence[tuple[int, int]]
@@ -58,22 +58,22 @@ class Treebank:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is right, predicted and gold; ``aligned``: of how many aligned words, where it asks."""
+    """Counts of one metric; ``aligned``: the number of aligned words, if it has an accuracy."""
 
     counts: Counts
     aligned: int | None = None
 
     @property
     def accuracy(self) -> float | None:
-        """The share of aligned words that are right; 0 without any, None where it is not asked."""
+        """The share of aligned words that are right; 0 without any, None for no such metric."""
         return self.counts.hits / self.aligned if self.aligned else self.aligned
 
 
 @lru_cache(1 << 16)
 def universal(feats: str) -> str:
-    """Return the features that all languages share, sorted."""
-    kept = (each for each in feats.split("|") if each.partition("=")[0] in FEATURES)
-    return "|".join(sorted(kept))
+    """Return the universal features, sorted."""
+    features = (feature for feature in feats.split("|") if feature.partition("=")[0] in FEATURES)
+    return "|".join(sorted(features))
 
 
 @lru_cache(1 << 16)
@@ -83,113 +83,128 @@ def without_subtypes(path: str) -> str:
 
 
 def compare(gold: Treebank, system: Treebank) -> dict[str, Measure]:
-    """Return every measure by its name; both treebanks must have the same characters."""
+    """Return every metric by its name; both treebanks must have the same characters."""
     pairs = align(gold.words, system.words)
     return {
-        "Tokens": _runs(gold.tokens, system.tokens),
-        "Sentences": _runs(gold.sentences, system.sentences),
+        "Tokens": _compare_bounds(gold.tokens, system.tokens),
+        "Sentences": _compare_bounds(gold.sentences, system.sentences),
         "Words": Measure(Counts(len(pairs), len(system.heads), len(gold.heads))),
-        **_of_words(gold, system, pairs),
+        **_compare_words(gold, system, pairs),
     }
 
 
-def _of_words(gold: Treebank, system: Treebank, pairs: Pairs) -> dict[str, Measure]:
-    """The measures of aligned words."""
-    names = _gold_names(pairs, len(system.heads))
-    upos = _same(gold.upos, system.upos, pairs)
-    xpos = _same(gold.xpos, system.xpos, pairs)
-    feats = _same(gold.feats, system.feats, pairs)
-    lemmas = [gold.lemmas[g] in ("_", system.lemmas[s]) for g, s in pairs]
-    attached = _same(gold.heads, [names[head] for head in system.heads], pairs)
-    labelled = _all(attached, _same(gold.deprels, system.deprels, pairs))
-    helped = _helped(gold, system, pairs, names)
-    content = [gold.deprels[g] in CONTENT for g, _ in pairs]
-    every = Counts(0, len(system.heads), len(gold.heads))
-    some = Counts(0, _content(system), _content(gold))
+def _compare_words(gold: Treebank, system: Treebank, pairs: Pairs) -> dict[str, Measure]:
+    """Return the metrics of aligned words."""
+    gold_index = _gold_indices(pairs, len(system.heads))
+    upos_right = _are_equal(gold.upos, system.upos, pairs)
+    xpos_right = _are_equal(gold.xpos, system.xpos, pairs)
+    feats_right = _are_equal(gold.feats, system.feats, pairs)
+    lemmas_right = [gold.lemmas[g] in ("_", system.lemmas[s]) for g, s in pairs]
+    heads_right = _are_equal(gold.heads, [gold_index[head] for head in system.heads], pairs)
+    las_right = _all_right(heads_right, _are_equal(gold.deprels, system.deprels, pairs))
+    functions_right = _function_words_match(gold, system, pairs, gold_index)
+    is_content = [gold.deprels[g] in CONTENT for g, _ in pairs]
+    all_words = Counts(0, len(system.heads), len(gold.heads))
+    content_words = Counts(0, _count_content(system), _count_content(gold))
     return {
-        "UPOS": _measure(every, upos),
-        "XPOS": _measure(every, xpos),
-        "UFeats": _measure(every, feats),
-        "AllTags": _measure(every, _all(upos, xpos, feats)),
-        "Lemmas": _measure(every, lemmas),
-        "UAS": _measure(every, attached),
-        "LAS": _measure(every, labelled),
-        "ELAS": _enhanced(gold.edges, system.edges, pairs, names),
-        "EULAS": _enhanced(_plain(gold.edges), _plain(system.edges), pairs, names),
-        "CLAS": _measure(some, labelled, content),
-        "MLAS": _measure(some, _all(labelled, upos, feats, helped), content),
-        "BLEX": _measure(some, _all(labelled, lemmas), content),
+        "UPOS": _measure(all_words, upos_right),
+        "XPOS": _measure(all_words, xpos_right),
+        "UFeats": _measure(all_words, feats_right),
+        "AllTags": _measure(all_words, _all_right(upos_right, xpos_right, feats_right)),
+        "Lemmas": _measure(all_words, lemmas_right),
+        "UAS": _measure(all_words, heads_right),
+        "LAS": _measure(all_words, las_right),
+        "ELAS": _compare_enhanced(gold.edges, system.edges, pairs, gold_index),
+        "EULAS": _compare_enhanced(
+            _without_subtypes(gold.edges), _without_subtypes(system.edges), pairs, gold_index
+        ),
+        "CLAS": _measure(content_words, las_right, is_content),
+        "MLAS": _measure(
+            content_words,
+            _all_right(las_right, upos_right, feats_right, functions_right),
+            is_content,
+        ),
+        "BLEX": _measure(content_words, _all_right(las_right, lemmas_right), is_content),
     }
 
 
-def _runs(gold: Sequence[tuple[int, int]], system: Sequence[tuple[int, int]]) -> Measure:
-    """Count the runs of characters that both have; no two runs of a side overlap."""
+def _compare_bounds(gold: Sequence[tuple[int, int]], system: Sequence[tuple[int, int]]) -> Measure:
+    """Count the bounds that both sides have; no two of a side overlap."""
     return Measure(Counts(len(set(gold).intersection(system)), len(system), len(gold)))
 
 
-def _measure(sizes: Counts, right: Sequence[bool], among: Sequence[bool] | None = None) -> Measure:
-    """Count the aligned words that are right, of those that count at all."""
-    hits = sum(right if among is None else _all(right, among))
-    aligned = len(right) if among is None else sum(among)
+def _measure(
+    sizes: Counts, is_right: Sequence[bool], mask: Sequence[bool] | None = None
+) -> Measure:
+    """Count the aligned words that are right, of those that count for the metric."""
+    hits = sum(is_right if mask is None else _all_right(is_right, mask))
+    aligned = len(is_right) if mask is None else sum(mask)
     return Measure(Counts(hits, sizes.predicted, sizes.gold), aligned)
 
 
-def _content(treebank: Treebank) -> int:
-    """How many words carry content, by their relation."""
+def _count_content(treebank: Treebank) -> int:
+    """Return the number of content words, by their relation."""
     return sum(map(CONTENT.__contains__, treebank.deprels))
 
 
-def _gold_names(pairs: Pairs, size: int) -> list[int]:
-    """The gold row of each system word, ``_NOT_ALIGNED`` where there is none.
+def _gold_indices(pairs: Pairs, num_words: int) -> list[int]:
+    """Return the gold index of each system word, ``_NOT_ALIGNED`` if there is none.
 
-    Negative rows look up the last three: ``NOWHERE`` and ``_NOT_ALIGNED`` are not aligned either.
+    Negative indices look up the last three items: ``NOWHERE`` and ``_NOT_ALIGNED`` are not aligned.
     """
-    names = [_NOT_ALIGNED] * (size + 3)
-    names[ROOT] = ROOT
+    indices = [_NOT_ALIGNED] * (num_words + 3)
+    indices[ROOT] = ROOT
     for g, s in pairs:
-        names[s] = g
-    return names
+        indices[s] = g
+    return indices
 
 
-def _same(gold: Sequence[object], system: Sequence[object], pairs: Pairs) -> list[bool]:
-    """For each pair whether both sides say the same."""
+def _are_equal(gold: Sequence[object], system: Sequence[object], pairs: Pairs) -> list[bool]:
+    """Return for each pair whether both items are equal."""
     return [gold[g] == system[s] for g, s in pairs]
 
 
-def _all(*right: Sequence[bool]) -> list[bool]:
-    """For each pair whether all is right."""
-    return list(map(all, zip(*right, strict=True)))
+def _all_right(*flags: Sequence[bool]) -> list[bool]:
+    """Return for each pair whether all of its flags are true."""
+    return list(map(all, zip(*flags, strict=True)))
 
 
-def _helped(gold: Treebank, system: Treebank, pairs: Pairs, names: Sequence[int]) -> list[bool]:
-    """For each pair whether both have the same function words below them, analysed alike."""
-    ours, theirs = _helpers(gold, range(len(gold.heads))), _helpers(system, names)
-    return [ours.get(g) == theirs.get(s) for g, s in pairs]
+def _function_words_match(
+    gold: Treebank, system: Treebank, pairs: Pairs, gold_index: Sequence[int]
+) -> list[bool]:
+    """Return for each pair whether both words have the same function words below them."""
+    gold_words = _function_words(gold, range(len(gold.heads)))
+    system_words = _function_words(system, gold_index)
+    return [gold_words.get(g) == system_words.get(s) for g, s in pairs]
 
 
-def _helpers(treebank: Treebank, names: Sequence[int]) -> dict[int, list[Helper]]:
-    """The function words of those words that have some; ``names`` are their gold rows."""
-    found: dict[int, list[Helper]] = {}
-    for row, (head, deprel) in enumerate(zip(treebank.heads, treebank.deprels, strict=True)):
+def _function_words(treebank: Treebank, gold_index: Sequence[int]) -> dict[int, list[Helper]]:
+    """Return the function words below each word that has some."""
+    dependents: dict[int, list[Helper]] = {}
+    for index, (head, deprel) in enumerate(zip(treebank.heads, treebank.deprels, strict=True)):
         if head != ROOT and deprel in FUNCTION:
-            helper = names[row], deprel, treebank.upos[row], treebank.feats[row]
-            found.setdefault(head, []).append(helper)
-    return found
+            helper = gold_index[index], deprel, treebank.upos[index], treebank.feats[index]
+            dependents.setdefault(head, []).append(helper)
+    return dependents
 
 
-def _plain(edges: Sequence[Sequence[Edge]]) -> list[list[Edge]]:
-    """Enhanced relations without subtypes."""
-    return [[(head, without_subtypes(path)) for head, path in each] for each in edges]
+def _without_subtypes(edges: Sequence[Sequence[Edge]]) -> list[list[Edge]]:
+    """Return enhanced relations without subtypes."""
+    return [[(head, without_subtypes(path)) for head, path in word_edges] for word_edges in edges]
 
 
-def _enhanced(
+def _compare_enhanced(
     gold: Sequence[Sequence[Edge]],
     system: Sequence[Sequence[Edge]],
     pairs: Pairs,
-    names: Sequence[int],
+    gold_index: Sequence[int],
 ) -> Measure:
-    """Count enhanced relations; one said twice counts twice, against each of its like."""
-    ours = Counter((g, head, path) for g, _ in pairs for head, path in gold[g])
-    theirs = Counter((g, names[head], path) for g, s in pairs for head, path in system[s])
-    hits = sum(number * ours[edge] for edge, number in theirs.items() if edge in ours)
+    """Count matching enhanced relations; a repeated one counts as often as it is repeated."""
+    gold_edges = Counter((g, head, path) for g, _ in pairs for head, path in gold[g])
+    system_edges = Counter(
+        (g, gold_index[head], path) for g, s in pairs for head, path in system[s]
+    )
+    hits = sum(
+        number * gold_edges[edge] for edge, number in system_edges.items() if edge in gold_edges
+    )
     return Measure(Counts(hits, sum(map(len, system)), sum(map(len, gold))))

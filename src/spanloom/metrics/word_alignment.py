@@ -1,9 +1,9 @@
-"""Words of two analyses of the same characters, aligned (CoNLL 2018 shared task, section 4.1).
+"""Align the words of two analyses of the same characters (CoNLL 2018 shared task, section 4.1).
 
-Words that are whole tokens are aligned where their characters are the same. Words inside a token
-of several have no characters of their own: around such a token the smallest stretch is taken that
-none of these tokens, of either side, sticks out of, and in it words are aligned by a longest
-common subsequence of their lower-cased forms.
+Words that are whole tokens are aligned if their characters are the same. Words of a multi-word
+token have no characters of their own: around such a token the smallest stretch is taken whose
+bounds cross no such token of either side, and within it words are aligned by a longest common
+subsequence of their lower-cased forms.
 """
 
 from collections import defaultdict
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Pairs = list[tuple[int, int]]
-"""Rows of words that are the same: gold, system; rising on both sides."""
+"""Indices of aligned words: gold, system; ascending on both sides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Words in order, each by its form and the characters ``[start, end)`` of its token.
+    """Words in order, each with its form and the characters ``[start, end)`` of its token.
 
-    ``inside`` says whether that token holds several words; the lists are equally long.
+    ``inside`` is whether that token has several words; all lists have the same length.
     """
 
     forms: Sequence[str]
@@ -26,23 +26,23 @@ class Placed:
     ends: Sequence[int]
     inside: Sequence[bool]
 
-    def left_of(self, row: int, end: int) -> bool:
-        """Whether there is such a word, and it belongs to a stretch that ends at ``end``."""
-        if row >= len(self.forms):
+    def left_of(self, index: int, end: int) -> bool:
+        """Return whether that word exists and belongs to a stretch that ends at ``end``."""
+        if index >= len(self.forms):
             return False
-        return self.starts[row] < end if self.inside[row] else self.ends[row] <= end
+        return self.starts[index] < end if self.inside[index] else self.ends[index] <= end
 
 
 def align(gold: Placed, system: Placed) -> Pairs:
-    """Return the aligned rows; linear but for the stretches around tokens of several words."""
+    """Return aligned indices; linear time, except within stretches around multi-word tokens."""
     pairs: Pairs = []
     g = s = 0
     while g < len(gold.forms) and s < len(system.forms):
         if gold.inside[g] or system.inside[s]:
-            from_g, from_s, g, s = _stretch(gold, system, g, s)
-            ours = [form.lower() for form in gold.forms[from_g:g]]
-            theirs = [form.lower() for form in system.forms[from_s:s]]
-            pairs += [(from_g + i, from_s + j) for i, j in common(ours, theirs)]
+            start_g, start_s, g, s = _stretch(gold, system, g, s)
+            gold_forms = [form.lower() for form in gold.forms[start_g:g]]
+            system_forms = [form.lower() for form in system.forms[start_s:s]]
+            pairs += [(start_g + i, start_s + j) for i, j in common(gold_forms, system_forms)]
         elif gold.starts[g] == system.starts[s] and gold.ends[g] == system.ends[s]:
             pairs.append((g, s))
             g, s = g + 1, s + 1
@@ -53,70 +53,70 @@ def align(gold: Placed, system: Placed) -> Pairs:
     return pairs
 
 
-def common(ours: Sequence[str], theirs: Sequence[str]) -> Pairs:
-    """Return a longest common subsequence as rows of both.
+def common(gold: Sequence[str], system: Sequence[str]) -> Pairs:
+    """Return a longest common subsequence as indices of both sides.
 
-    Of several the one that pairs what comes first, as soon as both are equal, and that passes over
-    a word of ``ours`` sooner than over one of ``theirs``.
+    Of several, it is the one that pairs equal words as early as possible, and that skips a word of
+    ``gold`` sooner than one of ``system``.
     """
     pairs: Pairs = []
     i = j = 0
-    while i < len(ours) and j < len(theirs) and ours[i] == theirs[j]:
+    while i < len(gold) and j < len(system) and gold[i] == system[j]:
         pairs.append((i, j))
         i, j = i + 1, j + 1
-    if i == len(ours) or j == len(theirs):
+    if i == len(gold) or j == len(system):
         return pairs
-    rows = _unmatched(ours, theirs)
-    while i < len(ours) and j < len(theirs):
-        rest = (1 << (len(theirs) - j)) - 1
-        if ours[i] == theirs[j]:
+    bits = _lcs_table(gold, system)
+    while i < len(gold) and j < len(system):
+        remaining = (1 << (len(system) - j)) - 1
+        if gold[i] == system[j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
-        elif (rows[i] & rest).bit_count() == (rows[i + 1] & rest).bit_count():
+        elif (bits[i] & remaining).bit_count() == (bits[i + 1] & remaining).bit_count():
             i += 1
         else:
             j += 1
     return pairs
 
 
-def _unmatched(ours: Sequence[str], theirs: Sequence[str]) -> list[int]:
-    """The table of lengths, a row of bits for each ``ours[i:]`` (Hyyrö 2004, in one word a row).
+def _lcs_table(gold: Sequence[str], system: Sequence[str]) -> list[int]:
+    """Return the table of lengths, an integer as a row of bits per ``gold[i:]`` (Hyyrö 2004).
 
-    The length for ``ours[i:]`` and ``theirs[j:]`` is the number of zeros among the lowest
-    ``len(theirs) - j`` bits of row ``i``.
+    The length for ``gold[i:]`` and ``system[j:]`` is the number of zeros among the lowest
+    ``len(system) - j`` bits of row ``i``.
     """
-    places: defaultdict[str, int] = defaultdict(int)
-    for bit, form in enumerate(reversed(theirs)):
-        places[form] |= 1 << bit
-    everything = (1 << len(theirs)) - 1
-    rows = [everything]
-    for form in reversed(ours):
-        hit = rows[-1] & places[form]
-        rows.append(((rows[-1] + hit) | (rows[-1] - hit)) & everything)
+    positions: defaultdict[str, int] = defaultdict(int)
+    for bit, form in enumerate(reversed(system)):
+        positions[form] |= 1 << bit
+    all_ones = (1 << len(system)) - 1
+    rows = [all_ones]
+    for form in reversed(gold):
+        matches = rows[-1] & positions[form]
+        rows.append(((rows[-1] + matches) | (rows[-1] - matches)) & all_ones)
     return rows[::-1]
 
 
 def _stretch(gold: Placed, system: Placed, g: int, s: int) -> tuple[int, int, int, int]:
-    """Where the stretch begins on both sides, and where it ends; a word at g or s is inside."""
+    """Return the start of the stretch around word g or s on both sides, then its end on both."""
     if gold.inside[g]:
         end = gold.ends[g]
         s += not system.inside[s] and system.starts[s] < gold.starts[g]
     else:
         end = system.ends[s]
         g += gold.starts[g] < system.starts[s]
-    from_g, from_s = g, s
+    start_g, start_s = g, s
     while gold.left_of(g, end) or system.left_of(s, end):
-        if _first(gold, system, g, s):
+        if _next_is_gold(gold, system, g, s):
             end = max(end, gold.ends[g]) if gold.inside[g] else end
             g += 1
         else:
             end = max(end, system.ends[s]) if system.inside[s] else end
             s += 1
-    return from_g, from_s, g, s
+    return start_g, start_s, g, s
 
 
-def _first(gold: Placed, system: Placed, g: int, s: int) -> bool:
-    """Whether the next word is a gold one."""
+def _next_is_gold(gold: Placed, system: Placed, g: int, s: int) -> bool:
+    """Return whether the next word in text order is a gold one."""
     if g >= len(gold.forms):
         return False
     return s >= len(system.forms) or gold.starts[g] <= system.starts[s]

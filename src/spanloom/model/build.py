@@ -6,19 +6,21 @@ from typing import cast
 from tokenizers import Tokenizer, models, processors
 from torch import nn
 
-from spanloom.config.options import options
+from spanloom.config.options import validate_options
 from spanloom.config.recipe import PIECES, TRUNK, Recipe
 from spanloom.data import tokenizer_file
-from spanloom.data.pieces import Pieces, pieces
-from spanloom.encoders import _shape, load, transformer
-from spanloom.encoders._base import Embedder, Kind
+from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
+from spanloom.embedders import _config_check, load, transformer
+from spanloom.embedders._base import Embedder, EmbedderType
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.model import sharing
-from spanloom.model.network import Apart, Network, Place
+from spanloom.model.network import HeadRoute, Network, PieceInputs
 from spanloom.nn import recurrent
-from spanloom.tasks._base import Ground, Task
+from spanloom.tasks._base import HeadInputSpec, Task
 
-MakeEmbedder = Callable[[int, Kind, object], nn.Module]  # row in the trunk, its kind, its options
+MakeEmbedder = Callable[
+    [int, EmbedderType, object], nn.Module
+]  # row in the trunk, its kind, its options
 
 
 def trunk(recipe: Recipe, make: MakeEmbedder) -> list[nn.Module]:
@@ -30,32 +32,43 @@ def network(recipe: Recipe, made: Mapping[str, Task], trunk: Sequence[nn.Module]
     """Put the network together on a trunk."""
     dims = {TRUNK: sum(cast(Embedder, part).dim for part in trunk)}
     levels = {}
-    places = sharing.places(recipe)
+    places = sharing.routes(recipe)
     _check_names(recipe, places)
     for index, spec in enumerate(recipe.levels):
-        chosen = options(recurrent.Options, spec.options, recipe.at("levels", index))
-        levels[spec.name] = recurrent.build(chosen, sum(dims[read] for read in spec.reads))
+        chosen = validate_options(recurrent.Options, spec.options, recipe.at("levels", index))
+        levels[spec.name] = recurrent.build(chosen, sum(dims[read] for read in spec.inputs))
         dims[spec.name] = levels[spec.name].dim
     encoder = next((part for part in trunk if isinstance(part, transformer.Transformer)), None)
-    table = (0, 0) if encoder is None else (encoder.table.shape[0], encoder.table.shape[1])
+    table = (
+        (0, 0)
+        if encoder is None
+        else (encoder.piece_embeddings.shape[0], encoder.piece_embeddings.shape[1])
+    )
     if encoder is not None:
         dims[PIECES] = encoder.dim
     vectors = None
     if recipe.sharing == sharing.EMBEDDED:
-        vectors = nn.Embedding(len(recipe.tasks), recipe.task_vector)
+        vectors = nn.Embedding(len(recipe.tasks), recipe.task_embedding_dim)
     tokens = _tokens(recipe, trunk) if recipe.sharing == sharing.TOKEN else None
-    beside = 0 if vectors is None else recipe.task_vector
+    beside = 0 if vectors is None else recipe.task_embedding_dim
     heads: dict[str, nn.Module] = {}
-    grounds: dict[str, Ground] = {}
+    grounds: dict[str, HeadInputSpec] = {}
     for name, task in made.items():
         place = places[name]
         if place.level not in dims:
             raise recipe.at("tasks", name).error(f"reads {place.level}, which needs a transformer")
         if place.head not in heads:
-            grounds[place.head] = Ground(dims[place.level] + beside, *table)
-            heads[place.head] = task.head(grounds[place.head])
+            grounds[place.head] = HeadInputSpec(dims[place.level] + beside, *table)
+            heads[place.head] = task.build_head(grounds[place.head])
     return Network(
-        trunk, levels, recipe.levels, heads, places, grounds, Apart(vectors, tokens), recipe.dropout
+        trunk,
+        levels,
+        recipe.levels,
+        heads,
+        places,
+        grounds,
+        PieceInputs(vectors, tokens),
+        recipe.embedding_dropout,
     )
 
 
@@ -65,7 +78,7 @@ def _tokens(recipe: Recipe, trunk: Sequence[nn.Module]) -> list[nn.Embedding]:
     for part in trunk:
         width, spread = cast(Embedder, part).dim, 1.0
         if isinstance(part, transformer.Transformer):
-            width = part.table.shape[1]
+            width = part.piece_embeddings.shape[1]
             spread = float(getattr(part.encoder.config, "initializer_range", None) or 0.02)
         made.append(nn.Embedding(len(recipe.tasks), width))
         nn.init.normal_(made[-1].weight, std=spread)
@@ -80,9 +93,9 @@ def transformer_options(recipe: Recipe) -> transformer.Options | None:
     return found[0] if found else None
 
 
-def cutter(folder: str) -> Pieces:
+def load_tokenizer(folder: str) -> SubwordTokenizer:
     """Load the tokenizer that lies beside an encoder; raises ``ModelError`` for a slow one."""
-    from spanloom.encoders import _hub
+    from spanloom.embedders import _hub
 
     loaded = _hub.tokenizer(folder)
     inner = getattr(loaded, "backend_tokenizer", None)
@@ -92,24 +105,24 @@ def cutter(folder: str) -> Pieces:
     padding = loaded.pad_token_id if loaded.pad_token_id is not None else 0
     unknown = loaded.unk_token_id if loaded.unk_token_id is not None else padding
     mask = loaded.mask_token_id if loaded.mask_token_id is not None else unknown
-    return pieces(inner, padding=padding, unknown=unknown, mask=mask)
+    return subword_tokenizer(inner, padding=padding, unknown=unknown, mask=mask)
 
 
-def plain_cutter() -> Pieces:
+def word_level_tokenizer() -> SubwordTokenizer:
     """Make the tokenizer of a trunk that reads words alone: each word is one piece."""
     made = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "[SEP]": 2}, unk_token="[UNK]"))
     made.post_processor = processors.TemplateProcessing(
         single="[SEP] $A [SEP]", special_tokens=[("[SEP]", 2)]
     )
-    return pieces(made, padding=0, unknown=1, mask=1)
+    return subword_tokenizer(made, padding=0, unknown=1, mask=1)
 
 
-def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
+def check_window(recipe: Recipe, pieces: SubwordTokenizer, network: Network) -> None:
     """Raise ``RecipeError`` where a window has more pieces than the encoder has positions."""
     if network.transformer is None:
         return
     around = len(pieces.prefix) + len(pieces.suffix)
-    places = _shape.positions(network.transformer.encoder)
+    places = _config_check.positions(network.transformer.encoder)
     most = recipe.window if places is None else places - around
     if recipe.window > most:
         raise recipe.at("window").error(
@@ -117,7 +130,7 @@ def check_window(recipe: Recipe, pieces: Pieces, network: Network) -> None:
         )
 
 
-def _check_names(recipe: Recipe, places: Mapping[str, Place]) -> None:
+def _check_names(recipe: Recipe, places: Mapping[str, HeadRoute]) -> None:
     """Raise ``RecipeError`` for a name that torch's containers of modules use themselves."""
     named = [(level.name, recipe.at("levels", row)) for row, level in enumerate(recipe.levels)]
     named += [(place.head, recipe.at("tasks", name)) for name, place in places.items()]
@@ -126,14 +139,14 @@ def _check_names(recipe: Recipe, places: Mapping[str, Place]) -> None:
             raise where.error(f"the name {name!r} is taken (torch uses it); choose another")
 
 
-def _embedders(recipe: Recipe) -> list[tuple[Kind, object]]:
+def _embedders(recipe: Recipe) -> list[tuple[EmbedderType, object]]:
     """The kind and the options of each embedder."""
-    found: list[tuple[Kind, object]] = []
+    found: list[tuple[EmbedderType, object]] = []
     for row, spec in enumerate(recipe.trunk):
         where = recipe.at("trunk", row)
         try:
             kind = load(spec.name)
         except NameNotFound as error:
             raise where.error(str(error)) from error
-        found.append((kind, options(kind.options, spec.options, where)))
+        found.append((kind, validate_options(kind.options, spec.options, where)))
     return found

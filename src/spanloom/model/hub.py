@@ -5,9 +5,9 @@ from pathlib import Path
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
+from spanloom.atomic_io import MANIFEST, verify_folder
 from spanloom.errors import ModelError
-from spanloom.model import folder
-from spanloom.storage import MANIFEST, verify_folder
+from spanloom.model import serialization
 
 
 def push_to_hub(
@@ -21,7 +21,7 @@ def push_to_hub(
     ``ModelError`` for such a folder, and for what the hub refuses.
     """
     home = Path(place)
-    folder.load(home, device="cpu", precision="fp32")
+    serialization.load(home, device="cpu", precision="fp32")
     files = [*verify_folder(home), MANIFEST]
     api = HfApi(token=token)
     try:

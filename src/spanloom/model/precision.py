@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from spanloom.encoders._onnx import runtime
-from spanloom.encoders.transformer import Transformer
+from spanloom.embedders._onnx import runtime
+from spanloom.embedders.transformer import Transformer
 from spanloom.errors import NameNotFound
 
 CHOICES = ("auto", "fp32", "bf16", "int8", "onnx", "fastest")
@@ -25,7 +25,7 @@ _READY, _PRODUCTS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
+class ComputeConfig:
     """Where tensors live and what matrix products are computed in; weights stay fp32.
 
     With ``int8`` some products of the encoder are of whole numbers (``eight_bits``); with ``onnx``
@@ -53,7 +53,7 @@ class Compute:
         return ", ".join(said)
 
 
-def compute(precision: str = "auto", device: str | None = None) -> Compute:
+def compute(precision: str = "auto", device: str | None = None) -> ComputeConfig:
     """Choose: CUDA where present, bf16 where the processor multiplies it in hardware.
 
     On a CPU without such instructions bf16 is several times slower than fp32; ``fastest`` is int8
@@ -69,10 +69,10 @@ def compute(precision: str = "auto", device: str | None = None) -> Compute:
     fastest = precision == "fastest"
     bf16 = precision == "bf16" or (precision in ("auto", "fastest") and _has_bf16(chosen))
     int8 = precision == "int8" or (fastest and not bf16 and _has_int8(chosen))
-    return Compute(chosen, bf16, int8, precision == "onnx")
+    return ComputeConfig(chosen, bf16, int8, precision == "onnx")
 
 
-def prepare(encoder: Transformer | None, chosen: Compute) -> Compute:
+def prepare(encoder: Transformer | None, chosen: ComputeConfig) -> ComputeConfig:
     """Have an encoder in use compute as was chosen; return what came of it, fp32 without one.
 
     On a CPU the process keeps fewer products ready, unless its environment says how many. Raises

@@ -13,14 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from spanloom.config.options import options
+from spanloom.config.options import validate_options
 from spanloom.config.recipe import Recipe
-from spanloom.model.network import Place
+from spanloom.model.network import HeadRoute
 from spanloom.tasks import load
-from spanloom.tasks._base import Kind, Task
+from spanloom.tasks._base import Task, TaskType
 
-_OF_HEADS = ("size", "dropout", "crf")  # options that shape a head
-OWN, EMBEDDED, TOKEN, NONE = "heads", "task-embedding", "task-token", "none"
+_OF_HEADS = ("hidden_size", "dropout", "crf")  # options that shape a head
+OWN, EMBEDDED, TOKEN, NONE = "separate-heads", "task-embedding", "task-token", "shared-head"
 
 
 def tasks(recipe: Recipe) -> dict[str, Task]:
@@ -31,17 +31,17 @@ def tasks(recipe: Recipe) -> dict[str, Task]:
     """
     kinds = {name: load(spec.kind) for name, spec in recipe.tasks.items()}
     chosen = {
-        name: options(kind.options, recipe.tasks[name].options, recipe.at("tasks", name))
+        name: validate_options(kind.options, recipe.tasks[name].options, recipe.at("tasks", name))
         for name, kind in kinds.items()
     }
     united = _united(recipe, kinds, chosen)
     made, numbers = {}, {name: row for row, name in enumerate(recipe.tasks)}
-    for name in recipe.kept:
+    for name in recipe.kept_tasks:
         kind, layer = kinds[name], recipe.tasks[name].layer
-        own: dict[str, Any] = recipe.collected[name]
-        made[name] = kind.make(name, layer, chosen[name], own, united.get(kind.family, own))
+        own: dict[str, Any] = recipe.vocabulary[name]
+        made[name] = kind.build(name, layer, chosen[name], own, united.get(kind.family, own))
         if recipe.sharing == TOKEN:
-            made[name] = made[name].led_by(numbers[name])
+            made[name] = made[name].with_task_token(numbers[name])
     return made
 
 
@@ -58,26 +58,26 @@ def _agree(recipe: Recipe, names: Sequence[str], chosen: Mapping[str, BaseModel]
                 )
 
 
-def places(recipe: Recipe) -> dict[str, Place]:
+def routes(recipe: Recipe) -> dict[str, HeadRoute]:
     """Say for each task what it reads, by which head, and which task vector is its own."""
     found = {}
     for row, (name, spec) in enumerate(recipe.tasks.items()):
         kind = load(spec.kind)
         head = name if recipe.sharing == OWN else kind.family
         mine = row if recipe.sharing == EMBEDDED else None
-        found[name] = Place(kind.level or spec.level, head, mine)
-    return {name: found[name] for name in recipe.kept}
+        found[name] = HeadRoute(kind.level or spec.level, head, mine)
+    return {name: found[name] for name in recipe.kept_tasks}
 
 
 def _united(
-    recipe: Recipe, kinds: Mapping[str, Kind], chosen: Mapping[str, BaseModel]
+    recipe: Recipe, kinds: Mapping[str, TaskType], chosen: Mapping[str, BaseModel]
 ) -> dict[str, dict[str, Any]]:
     """What was collected for the tasks of each family, as one; nothing where none share a head."""
     if recipe.sharing == OWN:
         return {}
     families: dict[str, list[str]] = {}
     for name, kind in kinds.items():
-        if kind.unite is None:
+        if kind.merge_vocabularies is None:
             where = recipe.at("tasks", name, "kind")
             raise where.error(
                 f"{recipe.tasks[name].kind!r} cannot share its head, as sharing: "
@@ -86,12 +86,12 @@ def _united(
         families.setdefault(kind.family, []).append(name)
     joined = {}
     for family, names in families.items():
-        unite = kinds[names[0]].unite
+        unite = kinds[names[0]].merge_vocabularies
         _agree(recipe, names, chosen)
         levels = {recipe.tasks[name].level for name in names}
         if len(levels) > 1:
             where = recipe.at("tasks", names[-1], "level")
             raise where.error(f"tasks that share a head read one level, got {sorted(levels)}")
         assert unite is not None, "checked above"
-        joined[family] = unite([recipe.collected[name] for name in names])
+        joined[family] = unite([recipe.vocabulary[name] for name in names])
     return joined

@@ -1,6 +1,7 @@
-"""Attributes beside labels: one softmax over {absent, values} for each of them.
+"""Attributes of spans and pairs: one softmax over {absent, values} per attribute.
 
-Their scores are further columns of a label scorer's, so an attribute costs a row of a matrix.
+Their scores are further columns of a label scorer's output, so that an attribute adds only rows to
+the matrix of its last layer.
 """
 
 from collections.abc import Iterator
@@ -13,23 +14,23 @@ from torch.nn import functional as F
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
-    """How many columns each attribute has, "absent" counted."""
+class AttributeSizes:
+    """Number of score columns of each attribute, "absent" included."""
 
     sizes: tuple[int, ...] = ()
 
     @property
     def columns(self) -> int:
-        """All of them."""
+        """Return the total number of columns."""
         return sum(self.sizes)
 
     def loss(
         self, scores: Float[Tensor, "n column"], target: Int[Tensor, "n attribute"]
     ) -> Float[Tensor, ""]:
-        """Return the summed cross-entropy; -1 is a value that is not known, and no loss."""
+        """Return the cross-entropy summed over all attributes; target -1 (unknown) has no loss."""
         total = scores.sum() * 0
-        for part, column in zip(self._parts(scores), target.unbind(-1), strict=True):
-            total = total + F.cross_entropy(part, column, reduction="sum", ignore_index=-1)
+        for value_scores, values in zip(self._split(scores), target.unbind(-1), strict=True):
+            total = total + F.cross_entropy(value_scores, values, reduction="sum", ignore_index=-1)
         return total
 
     def best(
@@ -37,11 +38,11 @@ class Slots:
     ) -> tuple[Int[Tensor, "n attribute"], Float[Tensor, "n attribute"]]:
         """Return the best value of each attribute, 0 for absent, and its probability."""
         if not self.sizes:
-            none = scores.new_zeros(len(scores), 0)
-            return none.long(), none
-        best = [part.softmax(-1).max(-1) for part in self._parts(scores)]
-        values = torch.stack([each.indices for each in best], dim=1)
-        return values, torch.stack([each.values for each in best], dim=1)
+            empty = scores.new_zeros(len(scores), 0)
+            return empty.long(), empty
+        best = [value_scores.softmax(-1).max(-1) for value_scores in self._split(scores)]
+        values = torch.stack([maximum.indices for maximum in best], dim=1)
+        return values, torch.stack([maximum.values for maximum in best], dim=1)
 
-    def _parts(self, scores: Float[Tensor, "n column"]) -> Iterator[Float[Tensor, "n _"]]:
+    def _split(self, scores: Float[Tensor, "n column"]) -> Iterator[Float[Tensor, "n _"]]:
         yield from scores.float().split(self.sizes, dim=-1)

@@ -1,119 +1,142 @@
-"""Guessing masked pieces: from their own vectors, and from those around their span (SpanBERT)."""
+"""Masked language modelling: BERT's head and SpanBERT's span boundary objective."""
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.rows import take
+from spanloom.nn.gather import gather_rows
 from spanloom.tensors import Loss
 
-_POSITION = 200  # units of a position's vector (section 4.2)
+_POSITION_DIM = 200  # of position embeddings (SpanBERT, section 4.2)
 _EPSILON = 1e-12  # as in BERT and SpanBERT
 
 
 class Transform(nn.Module):
     """A linear layer, GELU, layer normalisation."""
 
-    def __init__(self, dim: int, size: int) -> None:
-        """``dim`` units come in, ``size`` go out."""
+    def __init__(self, dim: int, out_dim: int) -> None:
+        """``dim`` and ``out_dim`` are the sizes of input and output vectors."""
         super().__init__()
-        self.dense = nn.Linear(dim, size)
-        self.norm = nn.LayerNorm(size, eps=_EPSILON)
+        self.dense = nn.Linear(dim, out_dim)
+        self.norm = nn.LayerNorm(out_dim, eps=_EPSILON)
 
-    def forward(self, x: Float[Tensor, "n dim"]) -> Float[Tensor, "n size"]:
-        """Transform each row."""
-        out: Tensor = self.norm(F.gelu(self.dense(x)))
-        return out
+    def forward(self, x: Float[Tensor, "n dim"]) -> Float[Tensor, "n out_dim"]:
+        """Return the transformed vectors."""
+        hidden: Tensor = self.norm(F.gelu(self.dense(x)))
+        return hidden
 
 
-class Guess(nn.Module):
-    """Vectors to scores of all pieces, by the encoder's own table of piece vectors.
+class MLMDecoder(nn.Module):
+    """Score all pieces of the vocabulary with the encoder's own piece embeddings (tied weights).
 
-    The table is handed in with each call: it belongs to the encoder, and is saved with it.
+    The embeddings are an argument of each call: they belong to the encoder and are saved with it.
     """
 
-    def __init__(self, vocabulary: int) -> None:
-        """``vocabulary`` is the number of the table's rows."""
+    def __init__(self, vocab_size: int) -> None:
+        """``vocab_size`` is the number of piece embeddings."""
         super().__init__()
-        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
 
     def forward(
-        self, guess: Float[Tensor, "n width"], table: Float[Tensor, "vocabulary width"]
-    ) -> Float[Tensor, "n vocabulary"]:
+        self,
+        hidden: Float[Tensor, "n piece_dim"],
+        piece_embeddings: Float[Tensor, "vocab piece_dim"],
+    ) -> Float[Tensor, "n vocab"]:
         """Return unnormalised scores."""
-        return F.linear(guess, table, self.bias).float()
+        return F.linear(hidden, piece_embeddings, self.bias).float()
 
 
-class Boundary(nn.Module):
-    """The span boundary objective (section 3.2): pieces guessed from those around their span.
+class SpanBoundaryObjective(nn.Module):
+    """SpanBERT's span boundary objective (section 3.2): predict pieces from the span's neighbours.
 
     ``h0 = [x_left; x_right; p]``, ``h1 = LayerNorm(GELU(W1 h0))``, ``y = LayerNorm(GELU(W2 h1))``.
     """
 
-    def __init__(self, dim: int, width: int, vocabulary: int, positions: int) -> None:
-        """Pieces beyond ``positions`` in their span share the last one's vector."""
+    def __init__(self, dim: int, piece_dim: int, vocab_size: int, num_positions: int) -> None:
+        """Pieces beyond ``num_positions`` in their span share the last position's embedding."""
         super().__init__()
-        self.position = nn.Embedding(positions, _POSITION)
+        self.position = nn.Embedding(num_positions, _POSITION_DIM)
         nn.init.normal_(self.position.weight, std=0.02)
-        self.first = Transform(2 * dim + _POSITION, dim)
-        self.second = Transform(dim, width)
-        self.guess = Guess(vocabulary)
+        self.first = Transform(2 * dim + _POSITION_DIM, dim)
+        self.second = Transform(dim, piece_dim)
+        self.guess = MLMDecoder(vocab_size)
 
     def forward(
         self,
         left: Float[Tensor, "n dim"],
         right: Float[Tensor, "n dim"],
-        place: Int[Tensor, " n"],
-        table: Float[Tensor, "vocabulary width"],
-    ) -> Float[Tensor, "n vocabulary"]:
-        """``left`` and ``right`` are the states around a piece's span, ``place`` its own in it."""
-        position = self.position(place.clamp(max=self.position.num_embeddings - 1))
+        span_position: Int[Tensor, " n"],
+        piece_embeddings: Float[Tensor, "vocab piece_dim"],
+    ) -> Float[Tensor, "n vocab"]:
+        """Return unnormalised scores of all pieces for each masked one.
+
+        ``left`` and ``right`` are the hidden states before and after the span of each masked piece,
+        ``span_position`` is its position in the span.
+        """
+        position = self.position(span_position.clamp(max=self.position.num_embeddings - 1))
         y = self.second(self.first(torch.cat([left, right, position], dim=-1)))
-        scores: Tensor = self.guess(y, table)
+        scores: Tensor = self.guess(y, piece_embeddings)
         return scores
 
 
-class MaskedLanguage(nn.Module):
-    """The masked language head of BERT, and the span boundary objective beside it if asked for."""
+class MaskedLMHead(nn.Module):
+    """BERT's masked language head, with the span boundary objective as an option."""
 
     def __init__(
-        self, dim: int, *, width: int, vocabulary: int, boundary: bool, positions: int = 64
+        self,
+        dim: int,
+        *,
+        piece_dim: int,
+        vocab_size: int,
+        use_boundary: bool,
+        num_positions: int = 64,
     ) -> None:
-        """``dim`` is the size of the encoder's states, ``width`` of its piece vectors."""
+        """``dim`` is the size of the encoder's hidden states, ``piece_dim`` of its embeddings."""
         super().__init__()
-        self.transform = Transform(dim, width)
-        self.guess = Guess(vocabulary)
-        self.boundary = Boundary(dim, width, vocabulary, positions) if boundary else None
+        self.transform = Transform(dim, piece_dim)
+        self.guess = MLMDecoder(vocab_size)
+        self.boundary = (
+            SpanBoundaryObjective(dim, piece_dim, vocab_size, num_positions)
+            if use_boundary
+            else None
+        )
 
     def forward(
-        self, hidden: Float[Tensor, "n dim"], table: Float[Tensor, "vocabulary width"]
-    ) -> Float[Tensor, "n vocabulary"]:
-        """Score all pieces for each of some states, those of masked pieces."""
-        scores: Tensor = self.guess(self.transform(hidden), table)
+        self, hidden: Float[Tensor, "n dim"], piece_embeddings: Float[Tensor, "vocab piece_dim"]
+    ) -> Float[Tensor, "n vocab"]:
+        """Return unnormalised scores of all pieces for each hidden state."""
+        scores: Tensor = self.guess(self.transform(hidden), piece_embeddings)
         return scores
 
     def loss(
         self,
-        hidden: Float[Tensor, "row dim"],
-        table: Float[Tensor, "vocabulary width"],
-        rows: Int[Tensor, " masked"],
+        hidden: Float[Tensor, "position dim"],
+        piece_embeddings: Float[Tensor, "vocab piece_dim"],
+        masked: Int[Tensor, " masked"],
         labels: Int[Tensor, " masked"],
         left: Int[Tensor, " masked"],
         right: Int[Tensor, " masked"],
-        place: Int[Tensor, " masked"],
+        span_position: Int[Tensor, " masked"],
     ) -> dict[str, Loss]:
-        """Return the summed cross-entropies of each objective over the masked pieces.
+        """Return the cross-entropy of each objective, summed over the masked pieces.
 
-        ``hidden`` are an encoder's last states, row by row of ``ids.flatten()``, which ``rows``,
-        ``left`` and ``right`` index; only rows so named are scored.
+        ``hidden`` are the encoder's last hidden states, one per position of
+        ``input_ids.flatten()``. ``masked``, ``left`` and ``right`` are indices of it: of the masked
+        pieces, and of the pieces before and after their spans. ``labels`` are the pieces' true ids.
         """
-        losses = {"masked": _summed(self(take(hidden, rows), table), labels)}
+        losses = {
+            "masked": _sum_cross_entropy(
+                self(gather_rows(hidden, masked), piece_embeddings), labels
+            )
+        }
         if self.boundary is not None:
-            around = take(hidden, left), take(hidden, right)
-            losses["boundary"] = _summed(self.boundary(*around, place, table), labels)
+            boundary = gather_rows(hidden, left), gather_rows(hidden, right)
+            losses["boundary"] = _sum_cross_entropy(
+                self.boundary(*boundary, span_position, piece_embeddings), labels
+            )
         return losses
 
 
-def _summed(scores: Float[Tensor, "n vocabulary"], labels: Int[Tensor, " n"]) -> Loss:
+def _sum_cross_entropy(scores: Float[Tensor, "n vocab"], labels: Int[Tensor, " n"]) -> Loss:
     return Loss(F.cross_entropy(scores, labels, reduction="sum"), len(labels))

@@ -1,4 +1,4 @@
-"""Runs of flat words side by side, for what works on whole sentences at once."""
+"""Pad or pack runs of the flat word list, for layers that read whole sentences."""
 
 from collections.abc import Iterator
 
@@ -8,57 +8,58 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from spanloom.cancellation import checkpoint
-from spanloom.nn.rows import take
+from spanloom.nn.gather import gather_rows
 
 
-def grouped(
-    runs: Int[Tensor, "run 2"], most: int
+def padded_groups(
+    runs: Int[Tensor, "run 2"], max_words: int
 ) -> Iterator[tuple[Int[Tensor, "_ _"], Int[Tensor, " _"]]]:
-    """Yield, longest runs first, the words of a few by row and column, and their lengths.
+    """Yield groups of runs, longest first: word indices (run, width) and the runs' lengths.
 
-    A group is one run or at most ``most`` words. Padding is its run's first word.
+    A group is one run, or several that have at most ``max_words`` words, padding included. The
+    padding repeats a run's first word.
     """
-    sizes = runs[:, 1] - runs[:, 0]
-    order = sizes.argsort(descending=True, stable=True)[: int((sizes > 0).sum())]
+    lengths = runs[:, 1] - runs[:, 0]
+    order = lengths.argsort(descending=True, stable=True)[: int((lengths > 0).sum())]
     while len(order):
         checkpoint()
-        widest = int(sizes[order[0]])
-        group, order = order.tensor_split([max(1, most // widest)])
-        steps = torch.arange(widest, device=sizes.device)
-        inside = steps < sizes[group, None]
-        yield runs[group, :1] + torch.where(inside, steps, 0), sizes[group]
+        width = int(lengths[order[0]])
+        group, order = order.tensor_split([max(1, max_words // width)])
+        steps = torch.arange(width, device=lengths.device)
+        is_word = steps < lengths[group, None]
+        yield runs[group, :1] + torch.where(is_word, steps, 0), lengths[group]
 
 
 def pad(
-    rows: Float[Tensor, "word dim"], places: Int[Tensor, "run width"]
+    vectors: Float[Tensor, "word dim"], indices: Int[Tensor, "run width"]
 ) -> Float[Tensor, "run width dim"]:
-    """Gather rows by place; what stands in the padding is never read."""
-    return take(rows, places.flatten()).view(*places.shape, -1)
+    """Gather vectors by ``padded_groups`` indices; values in the padding have no meaning."""
+    return gather_rows(vectors, indices.flatten()).view(*indices.shape, -1)
 
 
-def pack(rows: Float[Tensor, "row dim"], lengths: Int[Tensor, " run"]) -> PackedSequence:
-    """Return runs as a recurrent layer reads them: all first rows, all second ones, …
+def pack(vectors: Float[Tensor, "row dim"], lengths: Int[Tensor, " run"]) -> PackedSequence:
+    """Return runs as a recurrent layer reads them: all first vectors, all second ones, …
 
-    ``lengths`` are on the CPU, at least one each. Nothing is padded on the way: a run as long as a
-    book may stand beside many short ones.
+    ``vectors`` are those of all runs, one run after another. ``lengths`` are on the CPU, at least 1
+    each. No padding is built on the way, so one run may be as long as a book among short ones.
     """
     order = lengths.argsort(descending=True, stable=True)
-    at, step = _packed(lengths, order)
-    device = rows.device
-    data = take(rows, at.to(device))
+    index, step = _packed_order(lengths, order)
+    device = vectors.device
+    data = gather_rows(vectors, index.to(device))
     return PackedSequence(data, torch.bincount(step), order.to(device), order.argsort().to(device))
 
 
 def unpack(packed: PackedSequence, lengths: Int[Tensor, " run"]) -> Float[Tensor, "row dim"]:
-    """Return the rows that ``pack`` was given, one run after another."""
-    at, _ = _packed(lengths, lengths.argsort(descending=True, stable=True))
-    return take(packed.data, at.argsort().to(packed.data.device))
+    """Invert ``pack``: return the vectors of all runs, one run after another."""
+    index, _ = _packed_order(lengths, lengths.argsort(descending=True, stable=True))
+    return gather_rows(packed.data, index.argsort().to(packed.data.device))
 
 
-def _packed(
+def _packed_order(
     lengths: Int[Tensor, " run"], order: Int[Tensor, " run"]
 ) -> tuple[Int[Tensor, " row"], Int[Tensor, " row"]]:
-    """Rows in the order in which they are packed, and the place in its run of each row."""
+    """Return the indices in the order of packing, and the position in its run of each index."""
     step = torch.arange(int(lengths.sum()))
     step -= (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
     rank = order.argsort().repeat_interleave(lengths)

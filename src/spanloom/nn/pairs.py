@@ -10,134 +10,150 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.cancellation import checkpoint
-from spanloom.nn.attributes import Slots
-from spanloom.nn.mlp import Readout
-from spanloom.nn.rows import take
-from spanloom.nn.spans import SpanLinear, means, sums
-from spanloom.tensors import Told
+from spanloom.nn.attributes import AttributeSizes
+from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.gather import gather_rows
+from spanloom.nn.spans import SpanProjection, prefix_sums, segment_means
+from spanloom.tensors import CorefFeatures
 
-_EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # words between two spans: where a new bucket begins
+_EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # first distance (words between spans) of each bucket
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What pairs read beside their two ends.
+class PairFeatures:
+    """Features of pairs beyond their two spans.
 
-    ``between``: the words between them, of little use where spans are far apart. ``voices``:
-    whether one speaker says both. ``genres``: how many there are, an unknown one counted; 0: none.
+    ``context_between``: the mean of the words between the spans, of little use where spans are far
+    apart. ``same_speaker``: whether one speaker says both. ``num_genres``: number of genres, the
+    unknown one included; 0 for no genre feature.
     """
 
-    between: bool = True
-    voices: bool = False
-    genres: int = 0
+    context_between: bool = True
+    same_speaker: bool = False
+    num_genres: int = 0
 
 
-_VOICES = 3  # nobody knows, the same speaker, two
+_SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
 
 
 class PairScorer(nn.Module):
-    """Label scores of ordered pairs of spans; column 0 is NEG_REL.
+    """Label scores of ordered pairs of spans; column 0 is "none".
 
-    ``types`` are span label probabilities, which say what the two ends are. The distance is signed:
-    words between the spans, negative where the head stands right of the tail. ``between`` is the
-    mean of the words from one span to the other.
+    A pair reads both spans, their label probabilities (``types``), the mean of the words between
+    them, and a signed distance: the number of words between them, negative where the head is right
+    of the tail.
     """
 
     def __init__(
         self,
         dim: int,
         *,
-        types: int,
-        labels: int,
-        widths: int,
-        size: int,
+        num_types: int,
+        num_labels: int,
+        num_width_embeddings: int,
+        hidden_size: int,
         dropout: float,
-        slots: Slots = Slots(),
-        beside: Beside = Beside(),
+        attribute_sizes: AttributeSizes = AttributeSizes(),
+        features: PairFeatures = PairFeatures(),
     ) -> None:
-        """``types`` is the number of span labels, ``labels`` of pair labels, "none" counted.
+        """``num_types`` counts span labels, ``num_labels`` pair labels, both with "none".
 
-        ``slots`` are attributes of pairs, whose scores stand behind those of labels.
+        ``attribute_sizes`` are attributes of pairs, whose scores follow those of labels.
         """
         super().__init__()
-        self.labels, self.slots = labels, slots
-        self.head = SpanLinear(dim, size, widths)
-        self.tail = SpanLinear(dim, size, widths)
-        self.head_type = nn.Linear(types, size, bias=False)
-        self.tail_type = nn.Linear(types, size, bias=False)
-        self.product = nn.Linear(size, size, bias=False)
-        self.between = nn.Linear(dim, size, bias=False) if beside.between else None
-        self.voices = nn.Embedding(_VOICES, size) if beside.voices else None
-        self.genres = nn.Embedding(beside.genres, size) if beside.genres else None
-        self.distance = nn.Embedding(2 * len(_EDGES) + 3, size)
+        self.labels, self.attribute_sizes = num_labels, attribute_sizes
+        self.head = SpanProjection(dim, hidden_size, num_width_embeddings)
+        self.tail = SpanProjection(dim, hidden_size, num_width_embeddings)
+        self.head_type = nn.Linear(num_types, hidden_size, bias=False)
+        self.tail_type = nn.Linear(num_types, hidden_size, bias=False)
+        self.product = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.between = nn.Linear(dim, hidden_size, bias=False) if features.context_between else None
+        self.voices = nn.Embedding(_SPEAKER_CASES, hidden_size) if features.same_speaker else None
+        self.genres = (
+            nn.Embedding(features.num_genres, hidden_size) if features.num_genres else None
+        )
+        self.distance = nn.Embedding(2 * len(_EDGES) + 3, hidden_size)
         nn.init.normal_(self.distance.weight, std=0.02)
-        self.readout = Readout(size, labels + slots.columns, dropout)
+        self.readout = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
 
-    def ends(
+    def project_ends(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
         types: Float[Tensor, "span type"],
-    ) -> tuple[Float[Tensor, "span size"], Float[Tensor, "span size"]]:
-        """Return each span's vector as a head and as a tail: computed once a span, not a pair."""
+    ) -> tuple[Float[Tensor, "span hidden"], Float[Tensor, "span hidden"]]:
+        """Project spans to head and tail vectors. Done once per span, not per pair."""
         head = self.head(words, weights, bounds) + self.head_type(types).float()
         tail = self.tail(words, weights, bounds) + self.tail_type(types).float()
         return head, tail
 
     def forward(
         self,
-        heads: Float[Tensor, "span size"],
-        tails: Float[Tensor, "span size"],
-        between: Float[Tensor, "place more"] | None,
+        heads: Float[Tensor, "span hidden"],
+        tails: Float[Tensor, "span hidden"],
+        context_sums: Float[Tensor, "offset column"] | None,
         bounds: Int[Tensor, "span 2"],
         pairs: Int[Tensor, "pair 2"],
-        told: Told | None = None,
+        features: CorefFeatures | None = None,
     ) -> Float[Tensor, "pair label"]:
-        """``pairs`` are rows ``(head, tail)`` of ``bounds``; ``between`` is ``context(words)``."""
-        head, tail = take(heads, pairs[:, 0]), take(tails, pairs[:, 1])
-        gap, distance = self._gap(bounds, pairs)
+        """Return unnormalised scores of ``pairs``, which are ``(head, tail)`` of ``bounds``.
+
+        ``heads`` and ``tails`` are from ``project_ends``, ``context_sums`` from the method.
+        """
+        head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
+        gap, distance = self._bucket_gap(bounds, pairs)
         first = head + tail + self.product(head * tail).float() + self.distance(distance)
-        if between is not None:
-            first = first + means(between, gap)
-        if told is not None:
-            first = first + self._known(told, bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0])
+        if context_sums is not None:
+            first = first + segment_means(context_sums, gap)
+        if features is not None:
+            first = first + self._embed_features(
+                features, bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
+            )
         scores: Tensor = self.readout(first).float()
         return scores
 
-    def _known(
-        self, told: Told, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
-    ) -> Float[Tensor, "pair size"] | float:
-        """What voices and genre say of pairs whose ends begin with these words."""
-        known: Float[Tensor, "pair size"] | float = 0.0
+    def _embed_features(
+        self, features: CorefFeatures, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
+    ) -> Float[Tensor, "pair hidden"] | float:
+        """Return the speaker and genre embeddings of pairs; head and tail are their first words."""
+        hidden: Float[Tensor, "pair hidden"] | float = 0.0
         if self.voices is not None:
-            one, two = told.voices[head], told.voices[tail]
-            kind = torch.where(one == two, 1, 2).masked_fill((one == 0) | (two == 0), 0)
-            known = known + self.voices(kind)
-        return known if self.genres is None else known + self.genres(told.genres[head])
+            head_speaker, tail_speaker = features.speaker_ids[head], features.speaker_ids[tail]
+            is_unknown = (head_speaker == 0) | (tail_speaker == 0)
+            case = torch.where(head_speaker == tail_speaker, 1, 2).masked_fill(is_unknown, 0)
+            hidden = hidden + self.voices(case)
+        return hidden if self.genres is None else hidden + self.genres(features.genre_ids[head])
 
-    def context(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "place more"] | None:
-        """Return sums of what words say that stand between two spans, if they may say anything.
+    def context_sums(
+        self, words: Float[Tensor, "word dim"]
+    ) -> Float[Tensor, "offset column"] | None:
+        """Return prefix sums of the words' context vectors; None without ``context_between``.
 
-        Made once a text, whatever the number of pairs.
+        Computed once per batch, whatever the number of pairs.
         """
         if self.between is None:
             return None
-        said = self.between(words).float()
-        return sums(said, said.new_ones(len(said), 1))
+        context = self.between(words).float()
+        return prefix_sums(context, context.new_ones(len(context), 1))
 
-    def _gap(
+    def _bucket_gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]
     ) -> tuple[Int[Tensor, "pair 2"], Int[Tensor, " pair"]]:
-        """Return the words between the two spans (empty where they touch) and a signed bucket."""
-        (a, b), (c, d) = bounds[pairs[:, 0]].unbind(-1), bounds[pairs[:, 1]].unbind(-1)
-        right = c >= b
-        left = a >= d
-        start = torch.where(right, b, torch.where(left, d, a))
-        end = torch.where(right, c, torch.where(left, a, a))
+        """Return the bounds of the words between the two spans and a bucket of their number.
+
+        The bounds are empty where the spans touch or overlap. Buckets are signed by the direction
+        and shifted to indices of the distance embedding.
+        """
+        head_start, head_end = bounds[pairs[:, 0]].unbind(-1)
+        tail_start, tail_end = bounds[pairs[:, 1]].unbind(-1)
+        head_first = tail_start >= head_end
+        tail_first = head_start >= tail_end
+        start = torch.where(head_first, head_end, torch.where(tail_first, tail_end, head_start))
+        end = torch.where(head_first, tail_start, head_start)
         edges = torch.tensor(_EDGES, device=bounds.device)
         bucket = 1 + torch.bucketize(end - start, edges, right=True)
-        signed = torch.where(right, bucket, torch.where(left, -bucket, 0))
+        signed = torch.where(head_first, bucket, torch.where(tail_first, -bucket, 0))
         return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
 
 
@@ -149,96 +165,115 @@ class PairLoss(Protocol):
         self,
         scores: Float[Tensor, "pair label"],
         target: Int[Tensor, " pair"],
-        owner: Int[Tensor, " pair"],
+        group: Int[Tensor, " pair"],
     ) -> Float[Tensor, ""]:
-        """``owner`` is what chooses a pair, if anything; ``target`` is 0 for what is none."""
+        """``target`` is 0 for "none"; ``group`` is the softmax group of each pair."""
 
 
 def label_loss(
     scores: Float[Tensor, "pair label"],
     target: Int[Tensor, " pair"],
-    owner: Int[Tensor, " pair"],
+    group: Int[Tensor, " pair"],
 ) -> Float[Tensor, ""]:
-    """Return the cross-entropy of every pair's label, "none" counted (SpanRel, pairwise loss)."""
+    """Return the cross-entropy of each pair's label, "none" included (SpanRel, pairwise loss)."""
     return F.cross_entropy(scores, target, reduction="sum")
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
-    """Which ordered pairs ``(head, tail)`` of the spans of a group are scored.
+class PairGenerator:
+    """Generate the ordered pairs ``(head, tail)`` of the spans of a group that are scored.
 
-    ``left`` asks for heads that stand before the tail, at most ``nearest`` spans before it: what an
-    antecedent is. ``itself`` pairs each span with itself too: a root is its own head. With
-    ``mentions`` a pair's scores count how likely both ends are spans at all. A pair is chosen by
-    its tail, with ``one`` by its group: a sentence that has exactly one relation.
+    ``antecedents_only``: only heads before the tail, the nearest ``max_antecedents`` of them
+    (None: all). ``self_pairs``: each span is paired with itself too, as a root is its own head.
+    ``add_mention_scores``: log-odds of both ends being spans are added to the scores of a pair.
+    ``single_relation``: a group (a sentence) has exactly one relation, so the softmax is over all
+    its pairs, not over those of one tail.
     """
 
-    left: bool = False
-    nearest: int | None = None
-    itself: bool = False
-    mentions: bool = False
-    one: bool = False
+    antecedents_only: bool = False
+    max_antecedents: int | None = None
+    self_pairs: bool = False
+    add_mention_scores: bool = False
+    single_relation: bool = False
     loss: PairLoss = label_loss
 
-    def owner(
+    def softmax_group(
         self, pairs: Int[Tensor, "pair 2"], group: Int[Tensor, " span"]
     ) -> Int[Tensor, " pair"]:
-        """Return what chooses each pair: its tail, or the group of its ends."""
-        return group[pairs[:, 0]] if self.one else pairs[:, 1]
+        """Return the softmax group of each pair: its tail, or its group if ``single_relation``."""
+        return group[pairs[:, 0]] if self.single_relation else pairs[:, 1]
 
-    def square(
-        self, group: Int[Tensor, " span"], able: Bool[Tensor, " span"] | None = None
+    def all_pairs(
+        self, group: Int[Tensor, " span"], head_mask: Bool[Tensor, " span"] | None = None
     ) -> Int[Tensor, "pair 2"]:
-        """List all pairs, by head; ``group`` is sorted, ``able`` says which spans may be heads."""
-        parts = list(self.squares(group, len(group) ** 2, able))
-        return torch.cat(parts) if parts else group.new_zeros(0, 2)
+        """Return all pairs, ordered by head.
 
-    def squares(
-        self, group: Int[Tensor, " span"], most: int, able: Bool[Tensor, " span"] | None = None
+        ``group`` is sorted; ``head_mask`` tells which spans may be heads (None: all).
+        """
+        chunks = list(self.iter_by_head(group, len(group) ** 2, head_mask))
+        return torch.cat(chunks) if chunks else group.new_zeros(0, 2)
+
+    def iter_by_head(
+        self,
+        group: Int[Tensor, " span"],
+        chunk_size: int,
+        head_mask: Bool[Tensor, " span"] | None = None,
     ) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield the pairs of ``square`` in order, at most about ``most`` at a time: whole heads."""
-        row = torch.arange(len(group), device=group.device)
-        start, end = _ends(group)
-        if self.left:
-            start = row + 1
-            end = end if self.nearest is None else torch.minimum(end, start + self.nearest)
-        if able is not None:
-            end = torch.where(able, end, start)
-        for pairs in _rows(start, end - start, most):
-            yield pairs if self.left or self.itself else pairs[pairs[:, 0] != pairs[:, 1]]
+        """Yield ``all_pairs`` in chunks of about ``chunk_size``, no head's pairs divided."""
+        head = torch.arange(len(group), device=group.device)
+        start, end = _group_bounds(group)
+        if self.antecedents_only:
+            start = head + 1
+            if self.max_antecedents is not None:
+                end = torch.minimum(end, start + self.max_antecedents)
+        if head_mask is not None:
+            end = torch.where(head_mask, end, start)
+        for pairs in _iter_pairs(start, end - start, chunk_size):
+            yield (
+                pairs
+                if self.antecedents_only or self.self_pairs
+                else pairs[pairs[:, 0] != pairs[:, 1]]
+            )
 
-    def by_tail(self, group: Int[Tensor, " span"], most: int) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield the pairs of ``square`` with whole tails together."""
-        row = torch.arange(len(group), device=group.device)
-        start, end = _ends(group)
-        if self.left:
-            start = start if self.nearest is None else torch.maximum(start, row - self.nearest)
-            end = row
-        for pairs in _rows(start, end - start, most):
-            kept = pairs if self.left or self.itself else pairs[pairs[:, 0] != pairs[:, 1]]
+    def iter_by_tail(
+        self, group: Int[Tensor, " span"], chunk_size: int
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield all pairs by tail, in chunks of about ``chunk_size``, no tail's pairs divided."""
+        tail = torch.arange(len(group), device=group.device)
+        start, end = _group_bounds(group)
+        if self.antecedents_only:
+            if self.max_antecedents is not None:
+                start = torch.maximum(start, tail - self.max_antecedents)
+            end = tail
+        for pairs in _iter_pairs(start, end - start, chunk_size):
+            kept = (
+                pairs
+                if self.antecedents_only or self.self_pairs
+                else pairs[pairs[:, 0] != pairs[:, 1]]
+            )
             yield kept.flip(1)
 
 
-def _ends(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
-    """The first row of each row's group, and one past its last."""
+def _group_bounds(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
+    """Return the first span of each span's group, and one past its last."""
     _, counts = torch.unique_consecutive(group, return_counts=True)
-    last = counts.cumsum(0)
-    return (last - counts).repeat_interleave(counts), last.repeat_interleave(counts)
+    ends = counts.cumsum(0)
+    return (ends - counts).repeat_interleave(counts), ends.repeat_interleave(counts)
 
 
-def _rows(
-    start: Int[Tensor, " row"], size: Int[Tensor, " row"], most: int
+def _iter_pairs(
+    start: Int[Tensor, " span"], count: Int[Tensor, " span"], chunk_size: int
 ) -> Iterator[Int[Tensor, "_ 2"]]:
-    """Yield each row with the ``size`` rows from ``start``, about ``most`` pairs at a time."""
-    ends = size.cumsum(0)
+    """Yield each span with the ``count`` spans from ``start``, about ``chunk_size`` at a time."""
+    ends = count.cumsum(0)
     first = 0
-    while first < len(size):
+    while first < len(count):
         checkpoint()
-        limit = int(ends[first] - size[first]) + most
+        limit = int(ends[first] - count[first]) + chunk_size
         stop = max(first + 1, int(torch.searchsorted(ends, limit, right=True)))
-        sizes = size[first:stop]
-        row = torch.arange(first, stop, device=size.device).repeat_interleave(sizes)
-        begin = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
-        step = torch.arange(len(row), device=size.device) - begin
-        yield torch.stack([row, start[first:stop].repeat_interleave(sizes) + step], dim=1)
+        counts = count[first:stop]
+        span = torch.arange(first, stop, device=count.device).repeat_interleave(counts)
+        begin = (counts.cumsum(0) - counts).repeat_interleave(counts)
+        step = torch.arange(len(span), device=count.device) - begin
+        yield torch.stack([span, start[first:stop].repeat_interleave(counts) + step], dim=1)
         first = stop

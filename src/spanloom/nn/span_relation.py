@@ -1,4 +1,4 @@
-"""The span-relation head (SpanRel, section 3): label spans, keep some, label pairs of the kept."""
+"""The span-relation head (SpanRel, section 3): label spans, prune them, label pairs of the rest."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,31 +8,34 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.candidates import candidates, neighbours, rows, starts
+from spanloom.nn.candidates import candidates, neighbors, rows, starts
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.pairs import Pairing, PairScorer
-from spanloom.nn.spans import Gate, SpanAttention, SpanScorer
-from spanloom.tensors import Loss, SpanTargets, Told
+from spanloom.nn.pairs import PairGenerator, PairScorer
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+from spanloom.tensors import CorefFeatures, Loss, SpanTargets
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
-_UNSURE = -1  # the target of a span that is something, nobody knows what: it is not learnt
-_NEVER = -1e4  # the score of labels of a span that was not worth scoring: none is certain
-_SURE = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
+_UNKNOWN = -1  # the target of a span that has a label which nobody knows: it is not learnt
+_PRUNED_SCORE = -1e4  # the labels' score of a span that the coarse scorer pruned: it has none
+_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
 @dataclass(frozen=True, slots=True)
-class Prune:
-    """How many spans of a sentence take part in pairs: ``ratio`` times its words, or ``fixed``."""
+class Pruner:
+    """Number of spans kept per sentence for pair scoring, as a rate per word or a fixed K.
 
-    ratio: float = 0.5
-    fixed: int | None = None
+    ``spans_per_sentence``, if set, takes precedence over ``spans_per_word``.
+    """
+
+    spans_per_word: float = 0.5
+    spans_per_sentence: int | None = None
 
     def budget(self, runs: Int[Tensor, "run 2"]) -> Int[Tensor, " run"]:
         """Return K for each run of words, at least 1."""
         lengths = runs[:, 1] - runs[:, 0]
-        if self.fixed is not None:
-            return torch.full_like(lengths, self.fixed)
-        return (lengths * self.ratio).ceil().long().clamp(min=1)
+        if self.spans_per_sentence is not None:
+            return torch.full_like(lengths, self.spans_per_sentence)
+        return (lengths * self.spans_per_word).ceil().long().clamp(min=1)
 
     def keep(
         self,
@@ -40,72 +43,81 @@ class Prune:
         bounds: Int[Tensor, "span 2"],
         runs: Int[Tensor, "run 2"],
     ) -> Bool[Tensor, " span"]:
-        """Keep the K spans of each run that are least probably "none"."""
-        return least_none(scores, run_of(bounds, runs), self.budget(runs))
+        """Return the mask of the K spans per run with the lowest probability of "none"."""
+        return top_k_non_null(scores, group_of(bounds, runs), self.budget(runs))
 
 
 @dataclass(frozen=True, slots=True)
-class Leads:
-    """Which spans lead relations, of tasks where few do: those labelled with one of ``columns``.
+class PredicateSelector:
+    """Select predicate spans, the only allowed relation heads of some tasks.
 
-    In training as many lead as ``prune`` says, the likeliest, and those of the gold. ``alone`` has
-    for each label the one that says no more than that a span leads: what is known of it if given.
+    A span is a predicate if its label is one of ``label_ids``. A span may be a predicate and an
+    argument at once, with one label for both: ``bare_label_ids`` maps each label to that of the
+    predicate alone, 0 for other labels. This is the label of a gold predicate given as input.
+    ``pruner`` limits the predicted predicates that are heads in training.
     """
 
-    columns: tuple[int, ...]
-    alone: tuple[int, ...]
-    prune: Prune = Prune(0.4)
+    label_ids: tuple[int, ...]
+    bare_label_ids: tuple[int, ...]
+    pruner: Pruner = Pruner(0.4)
 
-    def told(
+    def force_gold(
         self,
         scores: Float[Tensor, "span label"],
-        given: Int[Tensor, " span"],
+        gold_labels: Int[Tensor, " span"],
     ) -> Float[Tensor, "span label"]:
-        """Return scores by which spans lead where ``given`` is a label that does, and no others."""
-        alone = torch.tensor(self.alone, device=scores.device)
-        known = alone[given] * torch.isin(given, alone.new_tensor(self.columns))
-        others = scores.index_fill(1, alone.new_tensor(self.columns), -torch.inf)
-        sure = torch.full_like(scores, -torch.inf).scatter(1, known[:, None], 0.0)
-        return torch.where((known > 0)[:, None], sure, others)
+        """Force the label of gold predicates and mask predicate labels of all other spans.
 
-    def odds(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span 2"]:
-        """Return how likely each span leads nothing, and that it leads something."""
-        leads = torch.zeros(scores.shape[1], dtype=torch.bool, device=scores.device)
-        leads[list(self.columns)] = True
-        both = scores[:, ~leads].logsumexp(-1), scores[:, leads].logsumexp(-1)
-        return torch.stack(both, dim=1)
+        A gold predicate's bare label scores 0 and its other labels -inf.
+        """
+        bare_labels = torch.tensor(self.bare_label_ids, device=scores.device)
+        predicate_labels = bare_labels.new_tensor(self.label_ids)
+        forced_labels = bare_labels[gold_labels] * torch.isin(gold_labels, predicate_labels)
+        not_predicates = scores.index_fill(1, predicate_labels, -torch.inf)
+        forced = torch.full_like(scores, -torch.inf).scatter(1, forced_labels[:, None], 0.0)
+        return torch.where((forced_labels > 0)[:, None], forced, not_predicates)
 
-    def able(
+    def predicate_scores(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span 2"]:
+        """Return log-scores (span, 2): not a predicate, predicate (logsumexp over labels)."""
+        is_predicate = torch.zeros(scores.shape[1], dtype=torch.bool, device=scores.device)
+        is_predicate[list(self.label_ids)] = True
+        columns = scores[:, ~is_predicate].logsumexp(-1), scores[:, is_predicate].logsumexp(-1)
+        return torch.stack(columns, dim=1)
+
+    def head_mask(
         self,
         scores: Float[Tensor, "span label"],
         target: Int[Tensor, " span"],
         bounds: Int[Tensor, "span 2"],
         runs: Int[Tensor, "run 2"],
         *,
-        given: bool,
+        gold_only: bool,
     ) -> Bool[Tensor, " span"]:
-        """Say which spans learn what they lead to: with ``given`` those of the gold alone."""
-        gold = torch.isin(target, target.new_tensor(self.columns))
-        if given:
-            return gold
-        return gold | self.prune.keep(self.odds(scores), bounds, runs)
+        """Return the mask of spans used as relation heads in training.
+
+        These are the gold predicates and, unless ``gold_only``, the top K predicted ones.
+        """
+        is_gold = torch.isin(target, target.new_tensor(self.label_ids))
+        if gold_only:
+            return is_gold
+        return is_gold | self.pruner.keep(self.predicate_scores(scores), bounds, runs)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What the head reads of a batch: word vectors, attention weights, sentences.
+class SpanInputs:
+    """Inputs of the head for one batch, shared by span and pair scores.
 
-    Spans stand inside ``sentences``; those of one run of ``reach`` form pairs. ``beside`` has the
-    rows of the words before and after each in its sentence, -1 for none. ``told`` is what is known
-    beside words, if anything is.
+    ``weights`` are attention weights of words. Spans lie inside ``sentences``; spans in the same
+    run of ``pair_groups`` form pairs. ``neighbors`` are the words before and after each word in its
+    sentence, -1 for none. ``features`` are the speakers and genres, if the task uses them.
     """
 
     words: Float[Tensor, "word dim"]
     weights: Float[Tensor, "word 1"]
     sentences: Int[Tensor, "sentence 2"]
-    reach: Int[Tensor, "run 2"]
-    beside: Int[Tensor, "word 2"]
-    told: Told | None = None
+    pair_groups: Int[Tensor, "run 2"]
+    neighbors: Int[Tensor, "word 2"]
+    features: CorefFeatures | None = None
 
 
 class SpanRelation(nn.Module):
@@ -117,160 +129,189 @@ class SpanRelation(nn.Module):
         spans: SpanScorer,
         pairs: PairScorer | None,
         *,
-        width: int,
-        prune: Prune,
-        confusing: float | None,
+        max_span_width: int,
+        pruner: Pruner,
+        hard_negatives_per_word: float | None,
         dropout: float,
-        pairing: Pairing = Pairing(),
+        pair_generator: PairGenerator = PairGenerator(),
     ) -> None:
-        """``confusing`` keeps that many times n of the hardest negatives in the span loss.
+        """Assemble the head; ``pairs`` is None where the task has no relations.
 
-        With 0 each candidate has a label: "none" is not learnt, and a candidate without a label in
-        the gold is unknown. Any span may be a head of pairs, unless ``leads`` is set; all spans are
-        scored in full, unless there is a ``gate``.
+        The span loss is over gold spans and the hardest negatives, ``hard_negatives_per_word`` of
+        them; None takes all candidates. With 0, "none" is not learnt: each candidate has a label,
+        and one without a label in the gold is unknown. Any span may be the head of a pair unless
+        ``predicate_selector`` is set; all spans are scored in full unless ``gate`` is.
         """
         super().__init__()
-        self.leads: Leads | None = None
-        self.gate: Gate | None = None
+        self.predicate_selector: PredicateSelector | None = None
+        self.gate: CoarseSpanScorer | None = None
         self.attention, self.spans, self.pairs = attention, spans, pairs
-        self.width, self.prune, self.confusing = width, prune, confusing
-        self.pairing = pairing
+        self.max_span_width, self.pruner = max_span_width, pruner
+        self.hard_negatives_per_word = hard_negatives_per_word
+        self.pair_generator = pair_generator
         self.dropout = Dropout(dropout)
 
-    def view(
+    def span_inputs(
         self,
         words: Float[Tensor, "word dim"],
         sentences: Int[Tensor, "sentence 2"],
-        reach: Int[Tensor, "run 2"] | None = None,
-    ) -> View:
-        """Compute what span and pair scores share; pairs reach as far as sentences by default."""
+        pair_groups: Int[Tensor, "run 2"] | None = None,
+    ) -> SpanInputs:
+        """Compute what span and pair scores share; by default pairs stay inside sentences."""
         words = self.dropout(words)
-        runs = sentences if reach is None else reach
-        return View(words, self.attention(words), sentences, runs, neighbours(sentences))
+        runs = sentences if pair_groups is None else pair_groups
+        return SpanInputs(words, self.attention(words), sentences, runs, neighbors(sentences))
 
     def candidates(self, sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "span 2"]:
-        """List the spans that can be predicted."""
-        return candidates(sentences, self.width)
+        """Return the bounds of all spans up to ``max_span_width`` words."""
+        return candidates(sentences, self.max_span_width)
 
     def score_spans(
         self,
-        view: View,
-        looks: Float[Tensor, " span"] | None = None,
+        inputs: SpanInputs,
+        coarse_scores: Float[Tensor, " span"] | None = None,
         gold: Int[Tensor, " gold"] | None = None,
     ) -> Float[Tensor, "span label"]:
-        """Score all ``candidates`` of the view's sentences, in their order.
+        """Return the scores of all ``candidates`` of the inputs' sentences, in their order.
 
-        Behind a gate those are scored that its ``looks`` (made here, if not handed in) find
-        likeliest, the rows of ``gold``, and whole sentences if it says so; the others surely have
-        no label.
+        With a coarse scorer, only its best spans are scored in full, with the candidates at the
+        indices ``gold``, and with whole sentences if it keeps those; all others get "none".
+        ``coarse_scores`` are computed here unless they are handed in.
         """
         if self.gate is not None:
-            looks = self.look(view) if looks is None else looks
-            return self._behind(self.gate, view, looks, gold)
-        every = starts(view.sentences, self.width)
-        scores: Tensor = self.spans(view.words, view.weights, every, view.beside)
-        if self.confusing != 0:
+            coarse_scores = self.score_coarse(inputs) if coarse_scores is None else coarse_scores
+            return self._score_survivors(self.gate, inputs, coarse_scores, gold)
+        span_starts = starts(inputs.sentences, self.max_span_width)
+        scores: Tensor = self.spans(inputs.words, inputs.weights, span_starts, inputs.neighbors)
+        if self.hard_negatives_per_word != 0:
             return scores
         return scores.index_fill(
             1, torch.zeros(1, dtype=torch.long, device=scores.device), -torch.inf
         )
 
-    def look(self, view: View) -> Float[Tensor, " span"]:
-        """Return the gate's log odds of all ``candidates``."""
+    def score_coarse(self, inputs: SpanInputs) -> Float[Tensor, " span"]:
+        """Return the coarse scorer's log-odds of all ``candidates``."""
         assert self.gate is not None, "a head without a gate was asked for its looks"
-        looks: Tensor = self.gate(view.words, view.weights, starts(view.sentences, self.width))
-        return looks
+        coarse_scores: Tensor = self.gate(
+            inputs.words, inputs.weights, starts(inputs.sentences, self.max_span_width)
+        )
+        return coarse_scores
 
-    def _behind(
+    def _score_survivors(
         self,
-        gate: Gate,
-        view: View,
-        looks: Float[Tensor, " span"],
+        coarse_scorer: CoarseSpanScorer,
+        inputs: SpanInputs,
+        coarse_scores: Float[Tensor, " span"],
         gold: Int[Tensor, " gold"] | None,
     ) -> Float[Tensor, "span label"]:
-        bounds = self.candidates(view.sentences)
-        budget = Prune(gate.ratio).budget(view.sentences)
-        worth = highest(looks.detach(), run_of(bounds, view.sentences), budget)
+        """Score in full the spans that coarse pruning keeps; the others get "none"."""
+        bounds = self.candidates(inputs.sentences)
+        budget = Pruner(coarse_scorer.spans_per_word).budget(inputs.sentences)
+        keep_mask = top_k_mask(coarse_scores.detach(), group_of(bounds, inputs.sentences), budget)
         if gold is not None:
-            worth[gold] = True
-        if gate.whole:
-            whole = rows(view.sentences, view.sentences, self.width)
-            worth[whole[whole >= 0]] = True
-        kept = worth.nonzero()[:, 0]
-        found = self.spans.some(view.words, view.weights, bounds[kept], view.beside)
-        never = found.new_full((found.shape[1],), _NEVER)
-        never[0] = 0.0
-        return never.expand(len(bounds), -1).index_copy(0, kept, found)
+            keep_mask[gold] = True
+        if coarse_scorer.keep_sentences:
+            sentence_spans = rows(inputs.sentences, inputs.sentences, self.max_span_width)
+            keep_mask[sentence_spans[sentence_spans >= 0]] = True
+        kept = keep_mask.nonzero()[:, 0]
+        kept_scores = self.spans.score_bounds(
+            inputs.words, inputs.weights, bounds[kept], inputs.neighbors
+        )
+        pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
+        pruned_scores[0] = 0.0
+        return pruned_scores.expand(len(bounds), -1).index_copy(0, kept, kept_scores)
 
     def pair_scorer(
-        self, view: View, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]
+        self, inputs: SpanInputs, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]
     ) -> Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]:
-        """Return what scores ordered pairs of ``bounds``; what all pairs share is computed now.
+        """Return a function that scores ordered pairs (pair, 2) of the spans ``bounds``.
 
-        Pairs are scored in chunks where no gradient is kept.
+        ``types`` are the spans' label probabilities. What all pairs share is computed once, in this
+        call. The function scores pairs in chunks where no gradient is kept.
         """
         assert self.pairs is not None, "a head without pairs was asked for pairs"
         scorer = self.pairs
-        heads, tails = scorer.ends(view.words, view.weights, bounds, types)
-        between = scorer.context(view.words)
-        odds = torch.logit(1 - types[:, 0], eps=_SURE) if self.pairing.mentions else None
+        heads, tails = scorer.project_ends(inputs.words, inputs.weights, bounds, types)
+        context_sums = scorer.context_sums(inputs.words)
+        mention_scores = (
+            torch.logit(1 - types[:, 0], eps=_PROB_EPS)
+            if self.pair_generator.add_mention_scores
+            else None
+        )
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
-            parts = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-            told = view.told
+            chunks = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
             scores = torch.cat(
-                [scorer(heads, tails, between, bounds, each, told) for each in parts]
+                [
+                    scorer(heads, tails, context_sums, bounds, chunk, inputs.features)
+                    for chunk in chunks
+                ]
             )
-            if odds is None:
+            if mention_scores is None:
                 return scores
-            return scores + (odds[pairs[:, 0]] + odds[pairs[:, 1]])[:, None]
+            return scores + (mention_scores[pairs[:, 0]] + mention_scores[pairs[:, 1]])[:, None]
 
         return score
 
-    def loss(self, view: View, gold: SpanTargets, *, given: bool) -> dict[str, Loss]:
+    def loss(
+        self, inputs: SpanInputs, gold: SpanTargets, *, use_gold_spans: bool
+    ) -> dict[str, Loss]:
         """Return the summed cross-entropies of spans and of pairs, over all sentences.
 
-        With ``given`` the spans are gold input: they are not learnt, and only they form pairs.
-        Where some lead, these are the gold input, and what they lead to is learnt.
+        With ``use_gold_spans`` the gold spans are input: they are not learnt, and only they form
+        pairs. In a task with predicates these alone are input, and their arguments are learnt.
         """
-        if given and self.leads is None:
+        if use_gold_spans and self.predicate_selector is None:
             assert self.pairs is not None, "a head without pairs and spans learns nothing"
             types = F.one_hot(gold.labels, self.pairs.head_type.in_features).float()
-            ends = torch.arange(len(gold.bounds), device=gold.bounds.device)
-            return self._pair_losses(view, gold, gold.bounds, types, ends)
-        bounds = self.candidates(view.sentences)
-        row = rows(gold.bounds, view.sentences, self.width)
-        looks = None if self.gate is None else self.look(view)
-        scores = self.score_spans(view, looks, row[row >= 0])
-        scores, marks = scores.tensor_split([self.spans.labels], dim=-1)
+            gold_to_kept = torch.arange(len(gold.bounds), device=gold.bounds.device)
+            return self._pair_losses(inputs, gold, gold.bounds, types, gold_to_kept)
+        bounds = self.candidates(inputs.sentences)
+        gold_index = rows(gold.bounds, inputs.sentences, self.max_span_width)
+        is_candidate = gold_index >= 0
+        coarse_scores = None if self.gate is None else self.score_coarse(inputs)
+        scores = self.score_spans(inputs, coarse_scores, gold_index[is_candidate])
+        scores, attribute_scores = scores.tensor_split([self.spans.labels], dim=-1)
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
-        target[row[row >= 0]] = torch.where(gold.labels > 0, gold.labels, _UNSURE)[row >= 0]
-        learnt = scores
-        if gold.looked is not None:
-            learnt = scores.masked_fill(~gold.looked[bounds[:, 0]], -torch.inf)
-        losses = {"spans": self._span_loss(learnt, target, view.sentences, bounds)}
-        if looks is not None:
-            there, known = (target > 0).float(), (target != _UNSURE).float()
-            if gold.looked is not None:  # where some label was not looked for, something may stand
-                known = known * (gold.looked.all(1)[bounds[:, 0]] | (target > 0))
-            total = F.binary_cross_entropy_with_logits(looks, there, known, reduction="sum")
-            losses["gate"] = Loss(total, len(view.sentences))
-        if gold.values is not None:
-            there = row >= 0
-            total = self.spans.slots.loss(marks[row[there]], gold.values[there])
-            losses["attributes"] = Loss(total, len(view.sentences))
+        target[gold_index[is_candidate]] = torch.where(gold.labels > 0, gold.labels, _UNKNOWN)[
+            is_candidate
+        ]
+        annotated_scores = scores
+        if gold.label_mask is not None:
+            annotated_scores = scores.masked_fill(~gold.label_mask[bounds[:, 0]], -torch.inf)
+        losses = {"spans": self._span_loss(annotated_scores, target, inputs.sentences, bounds)}
+        if coarse_scores is not None:
+            has_label, weight = (target > 0).float(), (target != _UNKNOWN).float()
+            if gold.label_mask is not None:
+                # a candidate without gold label may have one that was not annotated there
+                weight = weight * (gold.label_mask.all(1)[bounds[:, 0]] | (target > 0))
+            total = F.binary_cross_entropy_with_logits(
+                coarse_scores, has_label, weight, reduction="sum"
+            )
+            losses["gate"] = Loss(total, len(inputs.sentences))
+        if gold.attribute_values is not None:
+            total = self.spans.attribute_sizes.loss(
+                attribute_scores[gold_index[is_candidate]], gold.attribute_values[is_candidate]
+            )
+            losses["attributes"] = Loss(total, len(inputs.sentences))
         if self.pairs is not None:
-            kept = in_order(bounds, self.keep(scores, bounds, view.reach) | (target > 0))
-            place = torch.full_like(target, -1)
-            place[kept] = torch.arange(len(kept), device=kept.device)
-            ends = torch.where(row >= 0, place[row], -1)
-            scores, able = scores[kept], None
-            if self.leads is not None and given:
-                scores = self.leads.told(scores, target[kept])
-            if self.leads is not None:
-                able = self.leads.able(scores, target[kept], bounds[kept], view.reach, given=given)
+            kept = text_order(bounds, self.keep(scores, bounds, inputs.pair_groups) | (target > 0))
+            candidate_to_kept = torch.full_like(target, -1)
+            candidate_to_kept[kept] = torch.arange(len(kept), device=kept.device)
+            gold_to_kept = torch.where(is_candidate, candidate_to_kept[gold_index], -1)
+            scores, head_mask = scores[kept], None
+            if self.predicate_selector is not None and use_gold_spans:
+                scores = self.predicate_selector.force_gold(scores, target[kept])
+            if self.predicate_selector is not None:
+                head_mask = self.predicate_selector.head_mask(
+                    scores,
+                    target[kept],
+                    bounds[kept],
+                    inputs.pair_groups,
+                    gold_only=use_gold_spans,
+                )
             types = scores.softmax(-1)
-            losses |= self._pair_losses(view, gold, bounds[kept], types, ends, able)
+            losses |= self._pair_losses(inputs, gold, bounds[kept], types, gold_to_kept, head_mask)
         return losses
 
     def keep(
@@ -278,11 +319,14 @@ class SpanRelation(nn.Module):
         scores: Float[Tensor, "span label"],
         bounds: Int[Tensor, "span 2"],
         runs: Int[Tensor, "run 2"],
-        ratio: float | None = None,
+        spans_per_word: float | None = None,
     ) -> Bool[Tensor, " span"]:
-        """Keep the K spans of each run that are least probably "none"."""
-        prune = self.prune if ratio is None else Prune(ratio)
-        return prune.keep(scores, bounds, runs)
+        """Return the mask of the K spans per run with the lowest probability of "none".
+
+        K is the head's own, or ``spans_per_word`` times the words of the run.
+        """
+        pruner = self.pruner if spans_per_word is None else Pruner(spans_per_word)
+        return pruner.keep(scores, bounds, runs)
 
     def _span_loss(
         self,
@@ -291,95 +335,105 @@ class SpanRelation(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         bounds: Int[Tensor, "span 2"],
     ) -> Loss:
-        known = target != _UNSURE
-        if self.confusing is not None and not bool(known.all()):
-            scores, target, bounds = scores[known], target[known], bounds[known]
-        if self.confusing == 0:
+        is_known = target != _UNKNOWN
+        if self.hard_negatives_per_word is not None and not bool(is_known.all()):
+            scores, target, bounds = scores[is_known], target[is_known], bounds[is_known]
+        if self.hard_negatives_per_word == 0:
             scores, target = scores[target > 0], target[target > 0]
-        elif self.confusing is not None:
-            hard = self.keep(scores, bounds, sentences, self.confusing) | (target > 0)
+        elif self.hard_negatives_per_word is not None:
+            hard = self.keep(scores, bounds, sentences, self.hard_negatives_per_word) | (target > 0)
             scores, target = scores[hard], target[hard]
-        total = F.cross_entropy(scores, target, reduction="sum", ignore_index=_UNSURE)
+        total = F.cross_entropy(scores, target, reduction="sum", ignore_index=_UNKNOWN)
         return Loss(total, len(sentences))
 
     def _pair_losses(
         self,
-        view: View,
+        inputs: SpanInputs,
         gold: SpanTargets,
         bounds: Int[Tensor, "kept 2"],
         types: Float[Tensor, "kept type"],
-        ends: Int[Tensor, " gold"],
-        able: Bool[Tensor, " kept"] | None = None,
+        gold_to_kept: Int[Tensor, " gold"],
+        head_mask: Bool[Tensor, " kept"] | None = None,
     ) -> dict[str, Loss]:
-        """``ends`` says which kept span each gold span is, -1 for one that was not kept."""
+        """Return the summed losses of pairs and of their attributes.
+
+        ``gold_to_kept`` is the index in ``bounds`` of each gold span, -1 for one that was pruned.
+        """
         assert self.pairs is not None, "a head without pairs was asked to learn them"
-        run = run_of(bounds, view.reach)
-        pairs = self.pairing.square(run, able)
-        total = marked = view.words.sum() * 0
+        group = group_of(bounds, inputs.pair_groups)
+        pairs = self.pair_generator.all_pairs(group, head_mask)
+        total = attribute_total = inputs.words.sum() * 0
         if len(pairs):
-            scores = self.pair_scorer(view, bounds, types)(pairs)
-            scores, marks = scores.tensor_split([self.pairs.labels], dim=-1)
-            place, hit = _places(pairs, gold.pairs, ends, len(bounds))
+            scores = self.pair_scorer(inputs, bounds, types)(pairs)
+            scores, attribute_scores = scores.tensor_split([self.pairs.labels], dim=-1)
+            pair_index, relation_index = _match_pairs(pairs, gold.pairs, gold_to_kept, len(bounds))
             target = torch.zeros(len(pairs), dtype=torch.long, device=pairs.device)
-            target[place] = gold.pairs[:, 2][hit]
-            total = self.pairing.loss(scores, target, self.pairing.owner(pairs, run))
-            if gold.pair_values is not None:
-                marked = self.pairs.slots.loss(marks[place], gold.pair_values[hit])
-        losses = {"pairs": Loss(total, len(view.sentences))}
-        if gold.pair_values is not None:
-            losses["pair_attributes"] = Loss(marked, len(view.sentences))
+            target[pair_index] = gold.pairs[:, 2][relation_index]
+            total = self.pair_generator.loss(
+                scores, target, self.pair_generator.softmax_group(pairs, group)
+            )
+            if gold.pair_attribute_values is not None:
+                attribute_total = self.pairs.attribute_sizes.loss(
+                    attribute_scores[pair_index], gold.pair_attribute_values[relation_index]
+                )
+        losses = {"pairs": Loss(total, len(inputs.sentences))}
+        if gold.pair_attribute_values is not None:
+            losses["pair_attributes"] = Loss(attribute_total, len(inputs.sentences))
         return losses
 
 
-def run_of(bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]) -> Int[Tensor, " span"]:
-    """Return the row of the run (a sentence, a unit) each span starts in."""
+def group_of(bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]) -> Int[Tensor, " span"]:
+    """Return the index of the run (a sentence, an instance) that each span starts in."""
     return torch.searchsorted(runs[:, 1].contiguous(), bounds[:, 0].contiguous(), right=True)
 
 
-def in_order(bounds: Int[Tensor, "span 2"], kept: Bool[Tensor, " span"]) -> Int[Tensor, " kept"]:
-    """Return the rows that are kept, in the order of the text: pairs need a sentence's together."""
-    rows = kept.nonzero()[:, 0]
-    start, end = bounds[rows].unbind(-1)
-    return rows[(start * (int(end.max()) + 1 if len(rows) else 1) + end).argsort()]
+def text_order(
+    bounds: Int[Tensor, "span 2"], keep_mask: Bool[Tensor, " span"]
+) -> Int[Tensor, " kept"]:
+    """Return the indices of the kept spans by start, then end, as pair generation needs them."""
+    kept = keep_mask.nonzero()[:, 0]
+    start, end = bounds[kept].unbind(-1)
+    return kept[(start * (int(end.max()) + 1 if len(kept) else 1) + end).argsort()]
 
 
-def least_none(
+def top_k_non_null(
     scores: Float[Tensor, "span label"],
     group: Int[Tensor, " span"],
     budget: Int[Tensor, " sentence"],
 ) -> Bool[Tensor, " span"]:
-    """Keep, in each group, the ``budget`` rows of the lowest probability of label 0."""
-    return highest(-scores.detach().float().log_softmax(-1)[:, 0], group, budget)
+    """Return the mask of the ``budget`` spans per group with the lowest probability of label 0."""
+    return top_k_mask(-scores.detach().float().log_softmax(-1)[:, 0], group, budget)
 
 
-def highest(
+def top_k_mask(
     values: Float[Tensor, " span"], group: Int[Tensor, " span"], budget: Int[Tensor, " sentence"]
 ) -> Bool[Tensor, " span"]:
-    """Keep, in each group, the ``budget`` rows of the highest values, of equal ones the first."""
+    """Return the mask of the ``budget`` highest values per group; of equal ones the first."""
     order = values.argsort(stable=True, descending=True)
     order = order[group[order].argsort(stable=True)]
     sizes = torch.bincount(group, minlength=len(budget))
-    first = (sizes.cumsum(0) - sizes)[group[order]]
-    rank = torch.arange(len(order), device=order.device) - first
-    kept = torch.zeros(len(group), dtype=torch.bool, device=group.device)
-    kept[order] = rank < budget[group[order]]
-    return kept
+    group_start = (sizes.cumsum(0) - sizes)[group[order]]
+    rank = torch.arange(len(order), device=order.device) - group_start
+    mask = torch.zeros(len(group), dtype=torch.bool, device=group.device)
+    mask[order] = rank < budget[group[order]]
+    return mask
 
 
-def _places(
+def _match_pairs(
     pairs: Int[Tensor, "pair 2"],
-    gold: Int[Tensor, "relation 3"],
-    ends: Int[Tensor, " gold"],
-    size: int,
-) -> tuple[Int[Tensor, " hit"], Int[Tensor, " hit"]]:
-    """Rows of the pairs that are relations, and rows of those relations.
+    relations: Int[Tensor, "relation 3"],
+    gold_to_kept: Int[Tensor, " gold"],
+    num_spans: int,
+) -> tuple[Int[Tensor, " match"], Int[Tensor, " match"]]:
+    """Return indices of the pairs that are gold relations, and of those relations.
 
-    ``pairs`` are in ascending order, so each relation is found by search. ``size`` is the number of
-    kept spans, those that form no pair counted.
+    ``pairs`` ascend, so each relation is found by binary search. ``num_spans`` is the number of
+    kept spans, including those that form no pair.
     """
-    head, tail = ends[gold[:, 0]], ends[gold[:, 1]]
-    known = pairs[:, 0] * size + pairs[:, 1]
-    code = head * size + tail
-    place = torch.searchsorted(known, code).clamp(max=len(known) - 1)
-    hit = ((head >= 0) & (tail >= 0) & (known[place] == code)).nonzero()[:, 0]
-    return place[hit], hit
+    head, tail = gold_to_kept[relations[:, 0]], gold_to_kept[relations[:, 1]]
+    pair_codes = pairs[:, 0] * num_spans + pairs[:, 1]
+    relation_codes = head * num_spans + tail
+    pair_index = torch.searchsorted(pair_codes, relation_codes).clamp(max=len(pair_codes) - 1)
+    is_match = (head >= 0) & (tail >= 0) & (pair_codes[pair_index] == relation_codes)
+    relation_index = is_match.nonzero()[:, 0]
+    return pair_index[relation_index], relation_index

@@ -1,10 +1,10 @@
 """Span representations and scores (SpanRel, section 3, equations 3 and 4), factorised.
 
 A span is ``z = [content; u_start; u_end; width]``, content being a self-attention average over its
-words; where asked for, the words outside both ends stand in it too, as in parsers that score spans
-between fenceposts (Stern et al. 2017, section 3). The first layer of every perceptron over ``z`` is
-linear, so it is applied to words once, and a span only adds four rows: its start's, its end's, a
-difference of prefix sums, its width's.
+words; with ``boundary_context`` the words before and after the span are added, as in parsers that
+score spans between fenceposts (Stern et al. 2017, section 3). The first layer of every perceptron
+over ``z`` is linear, so it is applied to words once, and a span only adds four vectors, for its
+start, its end, its content (a difference of prefix sums) and its width.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,17 +15,17 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
-from spanloom.nn.attributes import Slots
-from spanloom.nn.mlp import Readout
-from spanloom.nn.rows import take
+from spanloom.nn.attributes import AttributeSizes
+from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.gather import gather_rows
 
 _CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
-_SPARSE = 8  # where fewer than one word in so many starts a span of a width, gathering is cheaper
-_CLAMP = 10.0  # attention scores; e^-20 is still exact in the prefix sums' double precision
+_SPARSE = 8  # a width whose spans start at fewer than one word in so many is cheaper to gather
+_CLAMP = 10.0  # of attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
 class SpanAttention(nn.Module):
-    """One unnormalised attention weight a word, shared by all that reads spans."""
+    """One unnormalised attention weight per word, shared by span and pair scores."""
 
     def __init__(self, dim: int) -> None:
         """``dim`` is the words' vector size."""
@@ -33,215 +33,239 @@ class SpanAttention(nn.Module):
         self.score = nn.Linear(dim, 1)
 
     def forward(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word 1"]:
-        """Return positive weights."""
+        """Return positive weights, one per word."""
         weights: Tensor = self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
         return weights
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """What each word says as the first, as the last and as one of a span, and how much it weighs.
+class SpanFeatures:
+    """Hidden vectors of each word as the first, the last and any word of a span, and its weight.
 
-    Made once a text, whatever the number of spans.
+    Computed once per batch, whatever the number of spans.
     """
 
-    first: Float[Tensor, "word size"]
-    last: Float[Tensor, "word size"]
-    contents: Float[Tensor, "word size"]
+    first: Float[Tensor, "word hidden"]
+    last: Float[Tensor, "word hidden"]
+    contents: Float[Tensor, "word hidden"]
     weights: Float[Tensor, "word 1"]
 
 
-class SpanLinear(nn.Module):
+class SpanProjection(nn.Module):
     """A linear layer over ``z``, computed without ever building ``z``."""
 
-    def __init__(self, dim: int, size: int, widths: int, *, outside: bool = False) -> None:
-        """``widths`` is the widest span with a width vector of its own; wider ones share it.
+    def __init__(
+        self,
+        dim: int,
+        hidden_size: int,
+        num_width_embeddings: int,
+        *,
+        boundary_context: bool = False,
+    ) -> None:
+        """Spans of ``num_width_embeddings`` words and more share the last width embedding.
 
-        With ``outside`` the words before and after are read, at the edge of a sentence a vector
-        that says so.
+        With ``boundary_context`` the words before and after a span are read; at the edge of a
+        sentence a learnt vector takes their place.
         """
         super().__init__()
-        self.words = nn.Linear(dim, 3 * size)
-        self.width = nn.Embedding(widths, size)
+        self.words = nn.Linear(dim, 3 * hidden_size)
+        self.width = nn.Embedding(num_width_embeddings, hidden_size)
         nn.init.normal_(self.width.weight, std=0.02)
-        self.around = nn.Linear(dim, 2 * size, bias=False) if outside else None
-        self.edges = nn.Parameter(torch.zeros(2, size)) if outside else None
+        self.around = nn.Linear(dim, 2 * hidden_size, bias=False) if boundary_context else None
+        self.edges = nn.Parameter(torch.zeros(2, hidden_size)) if boundary_context else None
 
     def forward(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
-        beside: Int[Tensor, "word 2"] | None = None,
-    ) -> Float[Tensor, "span size"]:
-        """``bounds`` are ``[start, end)`` rows of ``words``, never empty.
+        neighbors: Int[Tensor, "word 2"] | None = None,
+    ) -> Float[Tensor, "span hidden"]:
+        """Return the layer's output for each span.
 
-        ``beside`` has the rows of the words before and after each, -1 at a sentence's edge.
+        ``bounds`` are ``[start, end)`` in ``words``, never empty. ``neighbors``, which only
+        ``boundary_context`` needs, are the words before and after each word, -1 for none.
         """
-        return self.gatherer(self.tables(words, weights, beside))(bounds)
+        return self.gatherer(self.features(words, weights, neighbors))(bounds)
 
-    def tables(
+    def features(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
-        beside: Int[Tensor, "word 2"] | None = None,
-    ) -> Tables:
-        """Return what spans are made of; ``beside`` as in ``forward``."""
+        neighbors: Int[Tensor, "word 2"] | None = None,
+    ) -> SpanFeatures:
+        """Project each word to what it adds to spans; ``neighbors`` are as in ``forward``."""
         first, last, contents = self.words(words).float().chunk(3, dim=-1)
         if self.around is not None and self.edges is not None:
-            assert beside is not None, "a layer that reads outside was not told what is there"
+            assert neighbors is not None, "a layer that reads outside was not told what is there"
             before, after = self.around(words).float().chunk(2, dim=-1)
             edge_before, edge_after = self.edges[:, None]
-            first = first + take(torch.cat([edge_before, before]), beside[:, 0] + 1)
-            last = last + take(torch.cat([edge_after, after]), beside[:, 1] + 1)
-        return Tables(first, last, contents, weights)
+            first = first + gather_rows(torch.cat([edge_before, before]), neighbors[:, 0] + 1)
+            last = last + gather_rows(torch.cat([edge_after, after]), neighbors[:, 1] + 1)
+        return SpanFeatures(first, last, contents, weights)
 
     def gatherer(
-        self, tables: Tables
-    ) -> Callable[[Int[Tensor, "span 2"]], Float[Tensor, "span size"]]:
-        """Return what makes of bounds what ``forward`` does; sums of contents are made now."""
-        inside = sums(tables.contents, tables.weights)
+        self, features: SpanFeatures
+    ) -> Callable[[Int[Tensor, "span 2"]], Float[Tensor, "span hidden"]]:
+        """Compute prefix sums; return a function from bounds to what ``forward`` returns."""
+        content_sums = prefix_sums(features.contents, features.weights)
 
-        def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span size"]:
+        def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
             start, end = bounds.unbind(-1)
             width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
-            ends = take(tables.first, start) + take(tables.last, end - 1)
-            joined: Tensor = ends + means(inside, bounds) + self.width(width)
-            return joined
+            ends = gather_rows(features.first, start) + gather_rows(features.last, end - 1)
+            hidden: Tensor = ends + segment_means(content_sums, bounds) + self.width(width)
+            return hidden
 
         return gather
 
-    def every(
-        self, tables: Tables, starts: Sequence[Int[Tensor, " _"]]
-    ) -> Iterator[Float[Tensor, "_ size"]]:
-        """Yield what ``forward`` makes of all spans of one width, for widths 1, 2, … in turn.
+    def iter_by_width(
+        self, features: SpanFeatures, starts: Sequence[Int[Tensor, " _"]]
+    ) -> Iterator[Float[Tensor, "_ hidden"]]:
+        """Yield the output of ``forward`` for all spans of one width, for widths 1, 2, … in turn.
 
-        ``starts`` holds, for each width, where such spans start. Sums of contents grow by one word
-        a width, so nothing is gathered but the rows that are kept.
+        ``starts`` holds, for each width, the first words of its spans. Sums of contents grow by one
+        word per width, so only the spans that are yielded are gathered.
         """
-        first, last = tables.first, tables.last
-        weighted = inside = tables.contents * tables.weights
-        totals = tables.weights
-        for extra, start in enumerate(starts):
-            if extra:
-                inside = inside[:-1] + weighted[extra:]
-                totals = totals[:-1] + tables.weights[extra:]
-            here = first[: len(first) - extra] + last[extra:] + inside / totals
-            width = self.width.weight[min(extra, len(self.width.weight) - 1)]
-            yield take(here + width, start)
+        first, last = features.first, features.last
+        weighted = content_sums = features.contents * features.weights
+        weight_sums = features.weights
+        for extra_words, start in enumerate(starts):
+            if extra_words:
+                content_sums = content_sums[:-1] + weighted[extra_words:]
+                weight_sums = weight_sums[:-1] + features.weights[extra_words:]
+            ends = first[: len(first) - extra_words] + last[extra_words:]
+            hidden = ends + content_sums / weight_sums
+            width = self.width.weight[min(extra_words, len(self.width.weight) - 1)]
+            yield gather_rows(hidden + width, start)
 
     def blocks(
-        self, tables: Tables, starts: Sequence[Int[Tensor, " _"]]
-    ) -> Iterator[Float[Tensor, "_ size"]]:
-        """Yield all spans in pieces: width after width, those of rare widths gathered."""
-        dense = next(
-            (row for row, each in enumerate(starts) if _SPARSE * len(each) < len(tables.first)),
+        self, features: SpanFeatures, starts: Sequence[Int[Tensor, " _"]]
+    ) -> Iterator[Float[Tensor, "_ hidden"]]:
+        """Yield the output for all spans, width after width; spans of rare widths are gathered."""
+        num_dense = next(
+            (
+                extra_words
+                for extra_words, start in enumerate(starts)
+                if _SPARSE * len(start) < len(features.first)
+            ),
             len(starts),
         )
-        yield from self.every(tables, starts[:dense])
-        if dense < len(starts):
-            start = torch.cat(list(starts[dense:]))
-            sizes = torch.tensor([len(each) for each in starts[dense:]], device=start.device)
-            wide = torch.arange(dense + 1, len(starts) + 1, device=start.device)
-            bounds = torch.stack([start, start + wide.repeat_interleave(sizes)], dim=1)
-            yield from map(self.gatherer(tables), _chunks(bounds))
+        yield from self.iter_by_width(features, starts[:num_dense])
+        if num_dense < len(starts):
+            start = torch.cat(list(starts[num_dense:]))
+            counts = torch.tensor([len(start) for start in starts[num_dense:]], device=start.device)
+            widths = torch.arange(num_dense + 1, len(starts) + 1, device=start.device)
+            bounds = torch.stack([start, start + widths.repeat_interleave(counts)], dim=1)
+            yield from map(self.gatherer(features), _chunks(bounds))
 
 
 def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
-    """All bounds where gradients are kept, else as many at a time as a cache holds."""
+    """Return all bounds at once where gradients are kept, else in chunks that fit in a cache."""
     return (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
 
 
-def sums(
+def prefix_sums(
     values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
-) -> Float[Tensor, "place more"]:
-    """Return prefix sums of weighted values and of weights.
+) -> Float[Tensor, "offset column"]:
+    """Return prefix sums (word + 1, dim + 1) of weighted values and, last column, of weights.
 
-    Double precision, because a difference of prefix sums cancels.
+    They are in double precision, because a difference of prefix sums cancels.
     """
-    rows = torch.cat([values * weights, weights], dim=-1).double()
-    return torch.cat([rows.new_zeros(1, rows.shape[1]), rows.cumsum(0)])
+    columns = torch.cat([values * weights, weights], dim=-1).double()
+    return torch.cat([columns.new_zeros(1, columns.shape[1]), columns.cumsum(0)])
 
 
-def means(table: Float[Tensor, "place more"], bounds: Int[Tensor, "n 2"]) -> Float[Tensor, "n dim"]:
-    """Return the mean over each ``[start, end)`` from prefix sums; zero where that is empty."""
-    inside = take(table, bounds[:, 1]) - take(table, bounds[:, 0])
-    total = inside[:, -1:]
-    return (inside[:, :-1] / total.masked_fill(total == 0, 1.0)).float()
+def segment_means(
+    sums: Float[Tensor, "offset column"], bounds: Int[Tensor, "n 2"]
+) -> Float[Tensor, "n dim"]:
+    """Return the weighted mean over each ``[start, end)`` from prefix sums; 0 if it is empty."""
+    segment_sums = gather_rows(sums, bounds[:, 1]) - gather_rows(sums, bounds[:, 0])
+    weight = segment_sums[:, -1:]
+    return (segment_sums[:, :-1] / weight.masked_fill(weight == 0, 1.0)).float()
 
 
 class SpanScorer(nn.Module):
-    """Label scores of candidate spans; column 0 is NEG_SPAN. Attributes' columns follow."""
+    """Label scores of candidate spans; column 0 is "none", columns of attributes follow labels."""
 
     def __init__(
         self,
         dim: int,
         *,
-        labels: int,
-        widths: int,
-        size: int,
+        num_labels: int,
+        num_width_embeddings: int,
+        hidden_size: int,
         dropout: float,
-        slots: Slots = Slots(),
-        outside: bool = False,
+        attribute_sizes: AttributeSizes = AttributeSizes(),
+        boundary_context: bool = False,
     ) -> None:
-        """``labels`` counts NEG_SPAN too; ``slots`` are attributes, whose scores stand behind.
+        """``num_labels`` includes "none"; scores of ``attribute_sizes`` follow those of labels.
 
-        With ``outside`` the words before and after a span are read.
+        With ``boundary_context`` the words before and after a span are read.
         """
         super().__init__()
-        self.labels, self.slots = labels, slots
-        self.first = SpanLinear(dim, size, widths, outside=outside)
-        self.readout = Readout(size, labels + slots.columns, dropout)
+        self.labels, self.attribute_sizes = num_labels, attribute_sizes
+        self.first = SpanProjection(
+            dim, hidden_size, num_width_embeddings, boundary_context=boundary_context
+        )
+        self.readout = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
 
     def forward(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
-        beside: Int[Tensor, "word 2"] | None = None,
+        neighbors: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
-        """Return unnormalised scores of the spans of width 1, then 2, …: see ``SpanLinear.every``.
+        """Return unnormalised scores of the spans of width 1, then 2, … (``starts`` per width).
 
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
-        scores, held, rows = [], [], 0
-        for block in self.first.blocks(self.first.tables(words, weights, beside), starts):
+        scores, pending, num_pending = [], [], 0
+        for block in self.first.blocks(self.first.features(words, weights, neighbors), starts):
             checkpoint()
-            held.append(block)
-            rows += len(block)
-            if rows >= _CHUNK and not torch.is_grad_enabled():
-                scores.append(self.readout(torch.cat(held)))
-                held, rows = [], 0
-        if held:
-            scores.append(self.readout(torch.cat(held)))
+            pending.append(block)
+            num_pending += len(block)
+            if num_pending >= _CHUNK and not torch.is_grad_enabled():
+                scores.append(self.readout(torch.cat(pending)))
+                pending, num_pending = [], 0
+        if pending:
+            scores.append(self.readout(torch.cat(pending)))
         return torch.cat(scores).float()
 
-    def some(
+    def score_bounds(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
-        beside: Int[Tensor, "word 2"] | None = None,
+        neighbors: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
-        """Score spans of any bounds, a chunk at a time where no gradient is kept."""
-        gather = self.first.gatherer(self.first.tables(words, weights, beside))
-        scores = [self.readout(gather(each)) for each in _chunks(bounds)]
+        """Return scores of the spans ``bounds``; in chunks where no gradient is kept."""
+        gather = self.first.gatherer(self.first.features(words, weights, neighbors))
+        scores = [self.readout(gather(chunk)) for chunk in _chunks(bounds)]
         return torch.cat(scores).float()
 
 
-class Gate(nn.Module):
-    """How likely anything stands at a span, by a linear layer over ``z`` alone: a cheap look.
+class CoarseSpanScorer(nn.Module):
+    """Coarse span scorer: log-odds that a candidate has any label, from one linear layer.
 
-    The ``ratio`` times n likeliest spans of a sentence are worth scoring in full (as mentions are
-    pruned by ends alone in Kirstain et al. 2021, section 3); with ``whole`` the sentence itself is,
-    however it looks.
+    The ``spans_per_word`` times n best spans of a sentence of n words are scored in full, as Lee et
+    al. (2018) prune mentions coarse-to-fine and Kirstain et al. (2021, section 3) by their ends
+    alone; with ``keep_sentences`` the span of the whole sentence always is.
     """
 
-    def __init__(self, dim: int, *, widths: int, ratio: float, whole: bool = False) -> None:
-        """``widths`` is the widest span with a bias of its own."""
+    def __init__(
+        self,
+        dim: int,
+        *,
+        num_width_embeddings: int,
+        spans_per_word: float,
+        keep_sentences: bool = False,
+    ) -> None:
+        """Spans of ``num_width_embeddings`` words and more share the last width bias."""
         super().__init__()
-        self.linear = SpanLinear(dim, 1, widths)
-        self.ratio, self.whole = ratio, whole
+        self.linear = SpanProjection(dim, 1, num_width_embeddings)
+        self.spans_per_word, self.keep_sentences = spans_per_word, keep_sentences
 
     def forward(
         self,
@@ -249,6 +273,6 @@ class Gate(nn.Module):
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
     ) -> Float[Tensor, " span"]:
-        """Return the log odds of the spans of width 1, then 2, …"""
-        every = self.linear.blocks(self.linear.tables(words, weights), starts)
-        return torch.cat(list(every))[:, 0]
+        """Return the log-odds of the spans of width 1, then 2, … (``starts`` per width)."""
+        blocks = self.linear.blocks(self.linear.features(words, weights), starts)
+        return torch.cat(list(blocks))[:, 0]

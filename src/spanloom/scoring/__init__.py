@@ -1,1 +1,4 @@
-"""Official scorers: their files in, their numbers out. A file here is a metric's name."""
+"""Official scorers: they read the official file formats and return the official numbers.
+
+Each module is named after its metric.
+"""

@@ -1,4 +1,4 @@
-"""What every official scorer can do, so that ``spanloom score`` need not know which it is."""
+"""Interface of all official scorers, and their lookup by name for ``spanloom score``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from spanloom import scoring
-from spanloom.config import kinds
+from spanloom.config import registry
 from spanloom.errors import NameNotFound
 
-Scores = dict[str, Any]  # as the official program's results are laid out in JSON
+Scores = dict[str, Any]  # JSON with the layout of the official program's results
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """One official program.
 
-    ``name`` is what users type; the file is called so too, with ``_`` for ``-`` and ``.``.
-    ``options`` are the program's own flags as they are typed, each with whether a value follows
-    (``{"-r": False, "--depth": True}``); ``score`` gets those that were given (a flag without a
-    value maps to ""). ``score`` raises ``FormatError`` where the official program refuses the
-    files, and ``DataError`` for a value that an option cannot have. ``table`` is for people.
+    ``name`` is what users type; the module has the same name, with ``_`` for ``-`` and ``.``.
+    ``options`` are the program's own flags as they are typed; each is mapped to whether a value
+    follows (``{"-r": False, "--depth": True}``). ``score`` gets the given options (a flag without a
+    value maps to ""); it raises ``FormatError`` where the official program refuses the files, and
+    ``DataError`` for an invalid option value. ``table`` formats the scores for people.
     """
 
     name: str
@@ -30,18 +30,18 @@ class Scorer:
 
 
 def names() -> list[str]:
-    """List the metrics as users type them."""
-    return sorted(_load(file).name for file in kinds.names(scoring.__path__))
+    """Return the names of all metrics as users type them."""
+    return sorted(_load(module).name for module in registry.names(scoring.__path__))
 
 
 def find(name: str) -> Scorer:
     """Return the scorer of that name; raises ``NameNotFound``."""
-    file = name.replace("-", "_").replace(".", "_")
-    if file not in kinds.names(scoring.__path__) or _load(file).name != name:
+    module = name.replace("-", "_").replace(".", "_")
+    if module not in registry.names(scoring.__path__) or _load(module).name != name:
         raise NameNotFound("metric", name, names())
-    return _load(file)
+    return _load(module)
 
 
-def _load(file: str) -> Scorer:
-    found: Scorer = kinds.load(scoring.__name__, (file,), file, "metric")
-    return found
+def _load(module: str) -> Scorer:
+    scorer: Scorer = registry.load(scoring.__name__, (module,), module, "metric")
+    return scorer

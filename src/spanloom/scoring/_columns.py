@@ -1,4 +1,4 @@
-"""Two columns of tags out of the files that conlleval is given."""
+"""Read gold and predicted tags from the column files of conlleval."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,71 +12,81 @@ from spanloom.metrics.chunks import Pair
 Row = list[str]
 Split = Callable[[str], Row]
 
-_BOUNDARY = "-X-"  # as a first column: the end of a sentence, as an empty line is
+_BOUNDARY = "-X-"  # in the first column: end of a sentence, like an empty line
 _SPECIAL = frozenset(r".^$*+?{}[]\|()")
 
 
 def tag_pairs(gold: Path, predicted: Path, options: Mapping[str, str]) -> list[Pair | None]:
-    """Return the gold and the predicted tag of each word; None is the end of a sentence.
+    """Return the gold and predicted tag of each word; None marks the end of a sentence.
 
-    One path twice is the program's own input: words, gold tags, predicted tags. Else each file has
-    its tags in its last column, and the words of both stand in the same lines. Columns are parted
-    by ``-d`` (a regular expression), else by a blank; in two files by a tab where the first line
-    has one. Raises ``FormatError`` for lines of too few or uneven columns, and for files that do
-    not match.
+    If both paths are equal, the file is the program's own input: words, gold tags, predicted tags.
+    Otherwise each file has its tags in the last column, and both have the same words on the same
+    lines. Columns are separated by ``-d`` (a regular expression), by default a blank; in two
+    files a tab if the first line has one. Raises ``FormatError`` for too few columns, for uneven
+    ones, and for files that do not match.
     """
     if gold.resolve() == predicted.resolve():
         split = _splitter(options.get("-d", " "))
-        rows = _rows(text_of(gold).removesuffix("\n").split("\n"), split, gold, least=2)
+        rows = _split_rows(text_of(gold).removesuffix("\n").split("\n"), split, gold, min_columns=2)
         return [(row[-2], row[-1]) if row else None for row in rows]
-    return list(_joined(_lines(gold, options), _lines(predicted, options), gold, predicted))
+    return list(
+        _merge_columns(_read_side(gold, options), _read_side(predicted, options), gold, predicted)
+    )
 
 
-def _lines(path: Path, options: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the columns of a file of one side; empty lines at its end are left out."""
+def _read_side(path: Path, options: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the columns of one side's file, without the empty lines at its end."""
     lines = text_of(path).replace("\r\n", "\n").rstrip("\n").split("\n")
-    mark = "\t" if any("\t" in line for line in lines[:1]) else " "
-    return _rows(lines, _splitter(options.get("-d", mark)), path, least=1)
+    delimiter = "\t" if any("\t" in line for line in lines[:1]) else " "
+    return _split_rows(lines, _splitter(options.get("-d", delimiter)), path, min_columns=1)
 
 
-def _rows(lines: list[str], split: Split, path: Path, least: int) -> Iterator[Row]:
-    """Yield the columns of each line, none at the end of a sentence."""
-    width = 0
+def _split_rows(lines: list[str], split: Split, path: Path, min_columns: int) -> Iterator[Row]:
+    """Yield the columns of each line, an empty list at the end of a sentence."""
+    num_columns = 0
     for number, line in enumerate(lines, 1):
         row = split(line)
         while row and not row[-1]:
             row.pop()
-        if len(row) != width and row:
-            if width:
-                problem = f"expected {width} columns as in the lines before, got {line!r:.60}"
+        if len(row) != num_columns and row:
+            if num_columns:
+                problem = f"expected {num_columns} columns as in the lines before, got {line!r:.60}"
                 raise FormatError(str(path), number, problem)
-            width = len(row)
+            num_columns = len(row)
         if row and row[0] == _BOUNDARY:
             row = []
-        if row and width < least:
-            raise FormatError(str(path), number, f"expected {least} columns, got {line!r:.60}")
+        if row and num_columns < min_columns:
+            raise FormatError(
+                str(path), number, f"expected {min_columns} columns, got {line!r:.60}"
+            )
         yield row
 
 
-def _joined(
-    gold: Iterator[Row], predicted: Iterator[Row], path: Path, other: Path
+def _merge_columns(
+    gold: Iterator[Row], predicted: Iterator[Row], gold_path: Path, predicted_path: Path
 ) -> Iterator[Pair | None]:
-    """Yield the last columns of lines that speak of the same word."""
+    """Yield the last columns of the lines with the same word."""
     empty: Row = []
-    for number, (one, two) in enumerate(zip_longest(gold, predicted, fillvalue=empty), 1):
-        if one and two and (one[0] == two[0] or 1 in (len(one), len(two))):
-            yield one[-1], two[-1]
-        elif one or two:
-            wanted = f"{one[0]!r:.40}" if one else "the end of a sentence"
-            came = f"{two[0]!r:.40}" if two else "the end of a sentence"
-            problem = f"expected {wanted} as in {path.name}, got {came}"
-            raise FormatError(str(other), number, problem)
+    for number, (gold_row, predicted_row) in enumerate(
+        zip_longest(gold, predicted, fillvalue=empty), 1
+    ):
+        if (
+            gold_row
+            and predicted_row
+            and (gold_row[0] == predicted_row[0] or 1 in (len(gold_row), len(predicted_row)))
+        ):
+            yield gold_row[-1], predicted_row[-1]
+        elif gold_row or predicted_row:
+            expected = f"{gold_row[0]!r:.40}" if gold_row else "the end of a sentence"
+            got = f"{predicted_row[0]!r:.40}" if predicted_row else "the end of a sentence"
+            problem = f"expected {expected} as in {gold_path.name}, got {got}"
+            raise FormatError(str(predicted_path), number, problem)
         else:
             yield None
 
 
 def _splitter(delimiter: str) -> Split:
-    """Return what cuts a line into columns; a lone blank parts two columns, two blanks three."""
+    """Return the function that splits a line into columns; every single blank is a delimiter."""
     try:
         pattern = re.compile(delimiter)
     except re.error as error:

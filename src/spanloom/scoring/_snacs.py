@@ -1,4 +1,4 @@
-"""The tree of adposition supersenses, SNACS 2.6 (Schneider et al., arXiv 1704.02134)."""
+"""Hierarchy of adposition supersenses, SNACS 2.6 (Schneider et al., arXiv 1704.02134)."""
 
 _TREE = """
 Circumstance
@@ -59,24 +59,24 @@ PREFIX = "p."
 
 
 def _paths() -> dict[str, tuple[str, ...]]:
-    """Return the path from the top to each supersense."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the path from the root to each supersense."""
+    paths: dict[str, tuple[str, ...]] = {}
     path: list[str] = []
     for line in _TREE.split("\n"):
         name = line.lstrip()
         if name:
             path[len(line) - len(name) :] = [PREFIX + name]
-            found[PREFIX + name] = tuple(path)
-    return found
+            paths[PREFIX + name] = tuple(path)
+    return paths
 
 
 _PATHS = _paths()
 
 
 def coarse(sense: str, depth: int) -> str | None:
-    """Return a supersense, or the one above it at that depth (1: the top); None if unknown.
+    """Return a supersense, or its ancestor at that depth (1: the root); None if unknown.
 
-    What is no adposition's, or none, stays as it is.
+    Supersenses that are not an adposition's, and "", are returned unchanged.
     """
     if not sense.startswith(PREFIX):
         return sense

@@ -1,4 +1,4 @@
-"""SQuAD's files: questions with the texts that answer them, and what was predicted for each."""
+"""Read SQuAD's files: questions with gold answers, and predictions by question."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,41 +13,41 @@ from spanloom.scoring._base import Scores
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question's id and the texts of its gold answers, of which there may be none."""
+    """A question's id and the texts of its gold answers, if there are any."""
 
     name: str
     answers: tuple[str, ...]
 
 
-def questions(path: Path, *needed: str) -> list[Question]:
+def questions(path: Path, *required: str) -> list[Question]:
     """Return the questions of a dataset, in its order.
 
-    ``needed`` are keys of the dataset that must be there. Raises ``FormatError``; so it does where
-    there is no question, as no mean is.
+    ``required`` are keys that the dataset must have. Raises ``FormatError``, also for a dataset
+    without questions, which has no mean.
     """
-    said = parsed(text_of(path), str(path))
+    data = parsed(text_of(path), str(path))
     try:
-        for key in needed:
-            value_of(an_object(said), key)
-        found = list(_questions(said))
+        for key in required:
+            value_of(an_object(data), key)
+        questions = list(_questions(data))
     except ValueError as error:
         raise FormatError(str(path), None, str(error)) from error
-    if not found:
+    if not questions:
         raise FormatError(str(path), None, "expected a question, got none")
-    return found
+    return questions
 
 
-def by_question(path: Path) -> Mapping[str, Any]:
-    """Return what a JSON object says of each question; raises ``FormatError``."""
-    said = parsed(text_of(path), str(path))
+def read_predictions(path: Path) -> Mapping[str, Any]:
+    """Return the value of each question in a JSON object; raises ``FormatError``."""
+    data = parsed(text_of(path), str(path))
     try:
-        return an_object(said)
+        return an_object(data)
     except ValueError as error:
         raise FormatError(str(path), None, str(error)) from error
 
 
-def answer(predictions: Mapping[str, Any], name: str, path: Path) -> str:
-    """Return the answer to a question; raises ``FormatError`` where there is none, or no text."""
+def predicted_answer(predictions: Mapping[str, Any], name: str, path: Path) -> str:
+    """Return the answer to a question; raises ``FormatError`` if it is missing or no text."""
     if name not in predictions:
         raise FormatError(str(path), None, f"no prediction for the question {name!r:.60}")
     try:
@@ -56,7 +56,7 @@ def answer(predictions: Mapping[str, Any], name: str, path: Path) -> str:
         raise FormatError(str(path), None, f"question {name!r:.60}: {error}") from error
 
 
-def added(values: Iterable[float]) -> float:
+def sum_in_order(values: Iterable[float]) -> float:
     """Return the sum, added from left to right: ``sum`` rounds less since Python 3.12."""
     result: float = 0
     for value in values:
@@ -64,8 +64,8 @@ def added(values: Iterable[float]) -> float:
     return result
 
 
-def lines_of(scores: Scores) -> str:
-    """Return scores with names, aligned."""
+def format_scores(scores: Scores) -> str:
+    """Return one aligned line per score."""
     width = max(map(len, scores))
     return "".join(
         f"{name:{width}}  {value:10.4f}\n"
@@ -75,16 +75,16 @@ def lines_of(scores: Scores) -> str:
     )
 
 
-def _questions(said: Any) -> Iterator[Question]:
-    """Yield the questions of a dataset; raises ``ValueError`` where it is none."""
-    for article in _under(said, "data"):
-        for paragraph in _under(article, "paragraphs"):
-            for asked in _under(paragraph, "qas"):
-                name = a_string(value_of(an_object(asked), "id"))
-                answers = _under(asked, "answers")
-                texts = (a_string(value_of(an_object(each), "text")) for each in answers)
+def _questions(data: Any) -> Iterator[Question]:
+    """Yield the questions of a dataset; raises ``ValueError`` if it is malformed."""
+    for article in _list_at(data, "data"):
+        for paragraph in _list_at(article, "paragraphs"):
+            for question in _list_at(paragraph, "qas"):
+                name = a_string(value_of(an_object(question), "id"))
+                answers = _list_at(question, "answers")
+                texts = (a_string(value_of(an_object(answer), "text")) for answer in answers)
                 yield Question(name, tuple(texts))
 
 
-def _under(said: Any, key: str) -> list[Any]:
-    return a_list(value_of(an_object(said), key))
+def _list_at(data: Any, key: str) -> list[Any]:
+    return a_list(value_of(an_object(data), key))

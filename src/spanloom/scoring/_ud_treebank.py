@@ -1,7 +1,7 @@
-"""CoNLL-U as the official program of Universal Dependencies takes it: strict and lax as it is.
+"""Read CoNLL-U as strictly, and as laxly, as the official program of Universal Dependencies.
 
-A file ends in an empty line; comments stand before a sentence alone; numbers of words inside a
-token of several are not looked at; empty nodes, and what hangs from them, are passed over.
+A file ends with an empty line; comments only stand before a sentence; word numbers inside a
+multi-word token are not checked; empty nodes and their dependents are skipped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
 from spanloom.metrics.universal_dependencies import ROOT, Edge, Treebank, universal
 from spanloom.metrics.word_alignment import Placed
-from spanloom.scoring._ud_enhancements import Place, Rule
+from spanloom.scoring._ud_enhancements import Rule, WordPosition
 
-# Unicode's category Zs: blanks that a form may hold, and that do not count
+# Unicode category Zs: blanks that a form may contain, which are ignored
 BLANKS = (
     " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -25,7 +25,7 @@ _ID, _FORM, _FEATS, _HEAD, _DEPREL, _DEPS = 0, 1, 5, 6, 7, 8
 
 @dataclass(frozen=True, slots=True)
 class Strictness:
-    """What a file may hold, and which rules its enhanced relations go through."""
+    """What a file may contain, and the rules applied to its enhanced relations."""
 
     rules: Sequence[Rule] = ()
     empty_nodes: bool = True
@@ -33,96 +33,99 @@ class Strictness:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A treebank, the characters of its tokens without blanks, and the line of each token."""
+class TreebankFile:
+    """A treebank, its tokens' characters without blanks, and the line number of each token."""
 
     treebank: Treebank
     text: str
     lines: Sequence[int]
 
 
-def read(path: Path, strictness: Strictness) -> Read:
+def read(path: Path, strictness: Strictness) -> TreebankFile:
     """Read a file; raises ``FormatError`` where the official program refuses it."""
-    reading = _Reading(str(path), strictness)
-    for first, rows in _sentences(text_of(path), str(path)):
-        reading.add(first, rows)
-    return reading.done()
+    builder = _TreebankBuilder(str(path), strictness)
+    for first_line, rows in _sentences(text_of(path), str(path)):
+        builder.add(first_line, rows)
+    return builder.build()
 
 
 def _sentences(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of each sentence and the number of the first."""
+    """Yield the line number of each sentence's first row, and its rows."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
     rows: list[str] = []
-    for number, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if line and (rows or not line.startswith("#")):
             rows.append(line)
         elif not line and not rows:
-            raise FormatError(path, number, "expected a word, got an empty line")
+            raise FormatError(path, line_number, "expected a word, got an empty line")
         elif not line:
-            yield number - len(rows), rows
+            yield line_number - len(rows), rows
             rows = []
     if rows:
         raise FormatError(path, len(lines), "expected an empty line after the last sentence")
 
 
-class _Reading:
-    """One file's words so far; every list has one entry a word, but for tokens and sentences."""
+class _TreebankBuilder:
+    """The words of one file so far; lists have one entry per word unless noted."""
 
     def __init__(self, path: str, strictness: Strictness) -> None:
-        """Begin with no word."""
+        """Start without words."""
         self.path, self.strictness = path, strictness
         self.text: list[str] = []  # of tokens
         self.lines: list[int] = []  # of tokens
         self.tokens: list[tuple[int, int]] = []
         self.sentences: list[tuple[int, int]] = []
-        self.numbers: list[int] = []  # lines of words
+        self.word_lines: list[int] = []  # lines of words
         self.columns: list[list[str]] = [[] for _ in range(5)]  # form to feats
-        self.said: list[tuple[str, str]] = []  # heads and enhanced relations as they stand
-        self.places: list[tuple[int, int]] = []
-        self.inside: list[bool] = []
+        self.head_cells: list[tuple[str, str]] = []  # cells of heads and enhanced relations
+        self.word_bounds: list[tuple[int, int]] = []
+        self.in_multiword: list[bool] = []
         self.deprels: list[str] = []
         self.heads: list[int] = []
         self.edges: list[Sequence[Edge]] = []
 
     @property
-    def size(self) -> int:
-        """How many characters the tokens have."""
+    def num_characters(self) -> int:
+        """Number of characters of all tokens."""
         return self.tokens[-1][1] if self.tokens else 0
 
-    def add(self, first: int, rows: Sequence[str]) -> None:
-        """Add a sentence whose rows begin at line ``first``."""
-        start, begin, owed = len(self.numbers), self.size, 0
-        for number, row in enumerate(rows, first):
+    def add(self, first_line: int, rows: Sequence[str]) -> None:
+        """Add a sentence whose rows begin at line ``first_line``."""
+        first_word, first_character, words_left = len(self.word_lines), self.num_characters, 0
+        for line_number, row in enumerate(rows, first_line):
             columns = row.split("\t")
             if len(columns) != 10:
-                raise self._wrong(number, "10 columns with tabs between", row)
+                raise self._format_error(line_number, "10 columns with tabs between", row)
             if "." in columns[_ID]:
-                self._empty_node(number, columns[_ID])
-            elif owed > 0:
-                owed -= 1
-                self._word(columns, number, inside=True)
+                self._skip_empty_node(line_number, columns[_ID])
+            elif words_left > 0:
+                words_left -= 1
+                self._add_word(columns, line_number, in_multiword=True)
             elif "-" in columns[_ID]:
-                self._token(columns, number)
-                owed = self._owed(columns[_ID], number)
+                self._add_token(columns, line_number)
+                words_left = self._num_token_words(columns[_ID], line_number)
             else:
-                self._token(columns, number)
-                self._check_id(columns[_ID], len(self.numbers) - start + 1, number)
-                self._word(columns, number, inside=False)
-        last = first + len(rows)
-        if owed > 0:
-            raise FormatError(self.path, last, f"expected {owed} more words of a token, got none")
-        self._end(start, begin, last)
+                self._add_token(columns, line_number)
+                self._check_id(columns[_ID], len(self.word_lines) - first_word + 1, line_number)
+                self._add_word(columns, line_number, in_multiword=False)
+        end_line = first_line + len(rows)
+        if words_left > 0:
+            raise FormatError(
+                self.path, end_line, f"expected {words_left} more words of a token, got none"
+            )
+        self._end_sentence(first_word, first_character, end_line)
 
-    def done(self) -> Read:
-        """Return all that was read."""
+    def build(self) -> TreebankFile:
+        """Return the treebank that was read."""
         forms, lemmas, upos, xpos, feats = self.columns
-        starts, ends = [start for start, _ in self.places], [end for _, end in self.places]
+        starts = [start for start, _ in self.word_bounds]
+        ends = [end for _, end in self.word_bounds]
         treebank = Treebank(
             self.tokens,
             self.sentences,
-            Placed(forms, starts, ends, self.inside),
+            Placed(forms, starts, ends, self.in_multiword),
             lemmas,
             upos,
             xpos,
@@ -131,115 +134,122 @@ class _Reading:
             self.deprels,
             self.edges,
         )
-        return Read(treebank, "".join(self.text), self.lines)
+        return TreebankFile(treebank, "".join(self.text), self.lines)
 
-    def _wrong(self, number: int, expected: str, got: str) -> FormatError:
-        return FormatError(self.path, number, f"expected {expected}, got {got!r:.60}")
+    def _format_error(self, line_number: int, expected: str, got: str) -> FormatError:
+        return FormatError(self.path, line_number, f"expected {expected}, got {got!r:.60}")
 
-    def _empty_node(self, number: int, name: str) -> None:
-        """Pass over an empty node, or refuse it."""
+    def _skip_empty_node(self, line_number: int, name: str) -> None:
+        """Skip an empty node; raises ``FormatError`` if none are allowed."""
         if not self.strictness.empty_nodes:
-            raise self._wrong(number, "no empty node", name)
+            raise self._format_error(line_number, "no empty node", name)
 
-    def _token(self, columns: list[str], number: int) -> None:
-        """Add a token; a word that is one has its form without blanks."""
+    def _add_token(self, columns: list[str], line_number: int) -> None:
+        """Add a token, and remove the blanks of its form."""
         form = columns[_FORM]
         if " " in form or not form.isascii():
             form = columns[_FORM] = form.translate(_NO_BLANKS)
         if not form:
-            raise FormatError(self.path, number, "expected a form, got none")
-        start = self.size
+            raise FormatError(self.path, line_number, "expected a form, got none")
+        start = self.num_characters
         self.text.append(form)
-        self.lines.append(number)
+        self.lines.append(line_number)
         self.tokens.append((start, start + len(form)))
 
-    def _owed(self, name: str, number: int) -> int:
-        """How many words a token ``first-last`` has."""
+    def _num_token_words(self, name: str, line_number: int) -> int:
+        """Return the number of words of a multi-word token ``first-last``."""
         first, _, last = name.partition("-")
         try:
             return int(last) - int(first) + 1
         except ValueError as error:
-            raise self._wrong(number, "the numbers of words, as in 3-4", name) from error
+            raise self._format_error(
+                line_number, "the numbers of words, as in 3-4", name
+            ) from error
 
-    def _check_id(self, name: str, expected: int, number: int) -> None:
-        """Refuse a word out of order."""
+    def _check_id(self, name: str, expected: int, line_number: int) -> None:
+        """Raise ``FormatError`` for a word out of order."""
         try:
-            right = int(name) == expected
+            is_expected = int(name) == expected
         except ValueError:
-            right = False
-        if not right:
-            raise self._wrong(number, f"the word's number {expected}", name)
+            is_expected = False
+        if not is_expected:
+            raise self._format_error(line_number, f"the word's number {expected}", name)
 
-    def _word(self, columns: list[str], number: int, *, inside: bool) -> None:
+    def _add_word(self, columns: list[str], line_number: int, *, in_multiword: bool) -> None:
         """Add a word of the latest token."""
-        self.numbers.append(number)
+        self.word_lines.append(line_number)
         columns[_FEATS] = universal(columns[_FEATS])
         for column, cell in zip(self.columns, columns[_FORM:_HEAD], strict=True):
             column.append(cell)
-        self.said.append((columns[_HEAD], columns[_DEPS]))
-        self.places.append(self.tokens[-1])
-        self.inside.append(inside)
+        self.head_cells.append((columns[_HEAD], columns[_DEPS]))
+        self.word_bounds.append(self.tokens[-1])
+        self.in_multiword.append(in_multiword)
         self.deprels.append(columns[_DEPREL].partition(":")[0])
 
-    def _end(self, start: int, begin: int, last: int) -> None:
-        """Tie the words of a sentence together."""
-        self.sentences.append((begin, self.size))
-        size = len(self.numbers) - start
-        self.heads += [self._head(row, start, size) for row in range(start, start + size)]
-        roots = self.heads[start:].count(ROOT)
+    def _end_sentence(self, first_word: int, first_character: int, end_line: int) -> None:
+        """Finish a sentence: resolve heads, check the tree, and read the enhanced relations."""
+        self.sentences.append((first_character, self.num_characters))
+        num_words = len(self.word_lines) - first_word
+        self.heads += [
+            self._head_index(word, first_word, num_words)
+            for word in range(first_word, first_word + num_words)
+        ]
+        roots = self.heads[first_word:].count(ROOT)
         if roots > 1 and not self.strictness.several_roots:
-            raise FormatError(self.path, last, f"expected one root in a sentence, got {roots}")
-        if roots == 0 or self._circles(start):
-            raise FormatError(self.path, last, "expected a tree of words, got a circle or none")
-        for row in range(start, start + size):
-            self.edges.append(self._edges(row, start, size))
+            raise FormatError(self.path, end_line, f"expected one root in a sentence, got {roots}")
+        if roots == 0 or self._has_cycle(first_word):
+            raise FormatError(self.path, end_line, "expected a tree of words, got a circle or none")
+        for word in range(first_word, first_word + num_words):
+            self.edges.append(self._enhanced_edges(word, first_word, num_words))
 
-    def _head(self, row: int, start: int, size: int) -> int:
-        """The row of a word's head."""
-        head = self._number(self.said[row][0], row, size)
-        return start + head - 1 if head else ROOT
+    def _head_index(self, word: int, first_word: int, num_words: int) -> int:
+        """Return the index of a word's head."""
+        head = self._head_number(self.head_cells[word][0], word, num_words)
+        return first_word + head - 1 if head else ROOT
 
-    def _number(self, text: str, row: int, size: int) -> int:
-        """The number of a head, 0 to ``size``."""
+    def _head_number(self, text: str, word: int, num_words: int) -> int:
+        """Return a head's number in the sentence, 0 to ``num_words``."""
         try:
             head = int(text)
         except ValueError:
             head = -1
-        if not 0 <= head <= size:
-            raise self._wrong(self.numbers[row], f"a head from 0 to {size}", text)
+        if not 0 <= head <= num_words:
+            raise self._format_error(self.word_lines[word], f"a head from 0 to {num_words}", text)
         return head
 
-    def _circles(self, start: int) -> bool:
-        """Whether some word of the sentence is above itself."""
-        safe = {ROOT}
-        for row in range(start, len(self.heads)):
-            way = set()
-            while row not in safe:
-                if row in way:
+    def _has_cycle(self, first_word: int) -> bool:
+        """Whether a word of the sentence is its own ancestor."""
+        acyclic = {ROOT}
+        for word in range(first_word, len(self.heads)):
+            path = set()
+            while word not in acyclic:
+                if word in path:
                     return True
-                way.add(row)
-                row = self.heads[row]
-            safe |= way
+                path.add(word)
+                word = self.heads[word]
+            acyclic |= path
         return False
 
-    def _edges(self, row: int, start: int, size: int) -> Sequence[Edge]:
-        """The enhanced relations of a word, through all rules."""
-        deps = self.said[row][1]
+    def _enhanced_edges(self, word: int, first_word: int, num_words: int) -> Sequence[Edge]:
+        """Return the enhanced relations of a word, after all rules."""
+        deps = self.head_cells[word][1]
         if deps in ("", "_"):
             return ()
-        edges: Sequence[Edge] = list(self._listed(deps, row, start, size))
+        edges: Sequence[Edge] = list(self._parse_edges(deps, word, first_word, num_words))
         for rule in self.strictness.rules:
-            edges = rule(edges, Place(row, start, self.heads, self.deprels))
+            edges = rule(edges, WordPosition(word, first_word, self.heads, self.deprels))
         return tuple(edges)
 
-    def _listed(self, deps: str, row: int, start: int, size: int) -> Iterator[Edge]:
-        """Yield the enhanced relations as they stand, those from empty nodes left out."""
+    def _parse_edges(self, deps: str, word: int, first_word: int, num_words: int) -> Iterator[Edge]:
+        """Yield the enhanced relations of a cell, without those from empty nodes."""
         for edge in deps.split("|"):
             head, colon, path = edge.partition(":")
             if not colon:
-                raise self._wrong(self.numbers[row], "enhanced relations, head:relation", edge)
+                raise self._format_error(
+                    self.word_lines[word], "enhanced relations, head:relation", edge
+                )
             if "." in head:
-                self._empty_node(self.numbers[row], head)
+                self._skip_empty_node(self.word_lines[word], head)
                 continue
-            number = self._number(head, row, size)
-            yield (start + number - 1 if number else ROOT), path
+            number = self._head_number(head, word, num_words)
+            yield (first_word + number - 1 if number else ROOT), path

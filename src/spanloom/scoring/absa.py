@@ -1,97 +1,112 @@
-"""Aspect-based sentiment (SemEval-2014 task 4): polarities of gold terms, and terms end to end.
+"""Score aspect-based sentiment (SemEval-2014 task 4): polarities of gold terms, and end to end.
 
-With gold terms the measure is accuracy: a term of gold is right if the prediction has one of the
-same bounds and polarity. End to end it is F1 of terms with their polarities. As is usual, terms of
-polarity ``conflict``, and predictions of the same bounds, are left out (Xu et al. 2019). Files are
-any with a layer ``aspects``.
+With gold terms the measure is accuracy: a gold term is right if the prediction has a term of the
+same bounds and polarity. End to end it is F1 of terms with their polarities. As is usual, terms
+of polarity ``conflict``, and predictions of the same bounds, are left out (Xu et al. 2019). Files
+may have any format with a layer ``aspects``.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from spanloom.annotation.aspects import ASPECTS, CONFLICT
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
-from spanloom.forms.aspects import ASPECTS, CONFLICT
 from spanloom.metrics.counts import Counts, compare, macro, total
 from spanloom.metrics.percentages import percent
-from spanloom.metrics.report import summed
+from spanloom.metrics.report import sum_counts
 from spanloom.metrics.spans import bounds, count_by_label
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._documents import annotated, measured, row, rows_of, sides
+from spanloom.scoring._documents import annotated_pairs, format_rows, sides, summarize, to_row
 
-_Sides = tuple[list[Span], list[Span]]
+_SpanPair = tuple[list[Span], list[Span]]
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the accuracy of polarities, and F1 of terms and of terms with polarities, in percent.
 
-    ``macro_f1`` is over the polarities of gold, of terms that the prediction has too. Documents
-    whose gold has no layer ``aspects`` are not scored. Raises ``FormatError``.
+    ``macro_f1`` is over the gold polarities, for terms that were also predicted. Documents whose
+    gold has no layer ``aspects`` are not scored. Raises ``FormatError``.
     """
-    couples = annotated(*sides(gold, predicted), ASPECTS)
-    if not couples:
+    document_pairs = annotated_pairs(*sides(gold, predicted), ASPECTS)
+    if not document_pairs:
         raise FormatError(str(gold), None, f"expected documents with a layer {ASPECTS!r}")
-    pairs = [_without_conflict(_terms(one), _terms(two)) for one, two in couples]
-    terms = [_placed(one, two) for one, two in pairs]
-    tables = [count_by_label(one, two) for one, two in pairs]
+    span_pairs = [
+        _without_conflict(_terms(gold_document), _terms(predicted_document))
+        for gold_document, predicted_document in document_pairs
+    ]
+    terms = [
+        _count_terms(gold_spans, predicted_spans) for gold_spans, predicted_spans in span_pairs
+    ]
+    counts_by_label = [
+        count_by_label(gold_spans, predicted_spans) for gold_spans, predicted_spans in span_pairs
+    ]
     return {
-        "documents": len(couples),
-        "with_gold_terms": _polarities(pairs),
-        "terms": row(total(terms)),
-        "terms_with_polarity": measured(summed(tables)),
+        "documents": len(document_pairs),
+        "with_gold_terms": _score_polarities(span_pairs),
+        "terms": to_row(total(terms)),
+        "terms_with_polarity": summarize(sum_counts(counts_by_label)),
     }
 
 
 def table(scores: Scores) -> str:
-    """Return the accuracy, then a row for each polarity and for terms without them."""
-    given, both = scores["with_gold_terms"], scores["terms_with_polarity"]
-    low, high = both["interval"]
+    """Format the accuracy, then a row for each polarity and for terms without them."""
+    gold_terms, end_to_end = scores["with_gold_terms"], scores["terms_with_polarity"]
+    low, high = end_to_end["interval"]
     lines = [
         f"{scores['documents']} documents",
-        f"gold terms: accuracy {given['accuracy']:.2f} ({given['right']} of {given['gold']}), "
-        f"macro F1 {given['macro_f1']:.2f}",
-        *rows_of({**both["labels"], "terms with polarity": both, "terms": scores["terms"]}),
-        f"F1 end to end {both['f1']:.2f} (95 % interval {low:.2f} to {high:.2f})",
+        f"gold terms: accuracy {gold_terms['accuracy']:.2f} "
+        f"({gold_terms['right']} of {gold_terms['gold']}), macro F1 {gold_terms['macro_f1']:.2f}",
+        *format_rows(
+            {**end_to_end["labels"], "terms with polarity": end_to_end, "terms": scores["terms"]}
+        ),
+        f"F1 end to end {end_to_end['f1']:.2f} (95 % interval {low:.2f} to {high:.2f})",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _terms(document: Document) -> list[Span]:
-    return [*document[ASPECTS].spans] if document.has(ASPECTS) else []
+    """Return the aspect terms of a document."""
+    return [*document[ASPECTS].spans] if document.has_layer(ASPECTS) else []
 
 
-def _without_conflict(gold: list[Span], predicted: list[Span]) -> _Sides:
-    """Leave out the terms that are both positive and negative."""
-    left = {bounds(each) for each in gold if each.label == CONFLICT}
-    one, two = ([each for each in side if bounds(each) not in left] for side in (gold, predicted))
-    return one, two
+def _without_conflict(gold: list[Span], predicted: list[Span]) -> _SpanPair:
+    """Remove the terms that are both positive and negative."""
+    conflicts = {bounds(span) for span in gold if span.label == CONFLICT}
+    kept_gold, kept_predicted = (
+        [span for span in side if bounds(span) not in conflicts] for side in (gold, predicted)
+    )
+    return kept_gold, kept_predicted
 
 
-def _placed(gold: list[Span], predicted: list[Span]) -> Counts:
-    """Count terms, whatever their polarity."""
-    return compare(*({("", bounds(each)) for each in side} for side in (gold, predicted)))
+def _count_terms(gold: list[Span], predicted: list[Span]) -> Counts:
+    """Count terms, regardless of their polarity."""
+    return compare(*({("", bounds(span)) for span in side} for side in (gold, predicted)))
 
 
-def _polarities(pairs: list[_Sides]) -> Scores:
-    """Score the polarity of each gold term; none is said of a term that was not found."""
-    said: list[tuple[str, str | None]] = []
-    for gold, predicted in pairs:
-        labels = {bounds(each): each.label for each in predicted}
-        said += [(each.label, labels.get(bounds(each))) for each in gold]
-    right = sum(one == two for one, two in said)
+def _score_polarities(span_pairs: list[_SpanPair]) -> Scores:
+    """Score the polarity of each gold term; terms that were not predicted have none."""
+    label_pairs: list[tuple[str, str | None]] = []
+    for gold, predicted in span_pairs:
+        labels = {bounds(span): span.label for span in predicted}
+        label_pairs += [(span.label, labels.get(bounds(span))) for span in gold]
+    num_right = sum(gold_label == predicted_label for gold_label, predicted_label in label_pairs)
     by_label = {
         label: Counts(
-            sum(one == two == label for one, two in said),
-            sum(two == label for _, two in said),
-            sum(one == label for one, _ in said),
+            sum(
+                gold_label == predicted_label == label
+                for gold_label, predicted_label in label_pairs
+            ),
+            sum(predicted_label == label for _, predicted_label in label_pairs),
+            sum(gold_label == label for gold_label, _ in label_pairs),
         )
-        for label in sorted({one for one, _ in said})
+        for label in sorted({gold_label for gold_label, _ in label_pairs})
     }
     return {
-        "accuracy": percent(right, len(said)),
+        "accuracy": percent(num_right, len(label_pairs)),
         "macro_f1": 100 * macro(by_label).f1,
-        "right": right,
-        "gold": len(said),
+        "right": num_right,
+        "gold": len(label_pairs),
     }
 
 

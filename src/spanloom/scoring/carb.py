@@ -1,12 +1,12 @@
-"""CaRB (Bhardwaj et al. 2019): tuples of open information extraction, by their words.
+"""CaRB (Bhardwaj et al. 2019): score tuples of open information extraction by their words.
 
 ::
 
     gold         sentence→relation→argument→argument…
     predictions  sentence→confidence→relation→argument…
 
-→ is a tab. The program has a matcher an option; all of them are scored, ``--strictMatch`` if it is
-asked for, as it refuses any pair without a match.
+→ is a tab. The program has one matcher per option; all are scored, but ``--strictMatch`` only on
+request, as it rejects any pair without a match.
 """
 
 import re
@@ -35,132 +35,136 @@ from spanloom.metrics.tuples import (
 from spanloom.scoring._base import Scorer, Scores
 
 _STRICT = "--strictMatch"
-_CONTEXT = "C: "  # in gold: an argument that says when the tuple holds is left out
-_MARKS = re.compile(f"[{re.escape(string.punctuation)}]")
-_BRACKETS = re.compile("-([LR])([RSC])B-")
-_OPENING = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}
+_CONTEXT = "C: "  # in gold: prefix of context arguments, which are not scored
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]")
+_BRACKET_TOKEN = re.compile("-([LR])([RSC])B-")
+_BRACKET_CHARACTER = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}
 _DIGITS = 3
 
 
 class _Variant(NamedTuple):
-    """The program with an option: what it makes of tuples first, and how it compares them."""
+    """The program with an option: how it transforms tuples first, and how it compares them."""
 
     options: tuple[str, ...]
-    made: Callable[[Extracted], Extracted]
+    transform: Callable[[Extracted], Extracted]
     match: Match
 
 
-def _same(extracted: Extracted) -> Extracted:
+def _unchanged(extracted: Extracted) -> Extracted:
     return extracted
 
 
 _VARIANTS = {
-    "default": _Variant((), _same, lenient),
+    "default": _Variant((), _unchanged, lenient),
     "binary": _Variant(("--binary",), binary, lenient),
-    "simpleMatch": _Variant(("--simpleMatch",), _same, simple),
-    "strictMatch": _Variant((_STRICT,), _same, strict),
+    "simpleMatch": _Variant(("--simpleMatch",), _unchanged, simple),
+    "strictMatch": _Variant((_STRICT,), _unchanged, strict),
 }
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return what the program prints and writes with each of its options.
 
-    Raises ``FormatError`` for a line without its columns or a confidence that is no number; a
-    matcher that refuses some pair has ``error`` instead of numbers, as the program has then.
+    Raises ``FormatError`` for missing columns or a confidence that is no number; a matcher that
+    rejects some pair has ``error`` instead of numbers, as in the program.
     """
-    right, found = _gold(gold), _predicted(predicted)
+    gold_tuples, predicted_tuples = _read_gold(gold), _read_predictions(predicted)
     return {
-        name: _scored(each, right, found)
-        for name, each in _VARIANTS.items()
-        if _STRICT not in each.options or _STRICT in options
+        name: _score_variant(variant, gold_tuples, predicted_tuples)
+        for name, variant in _VARIANTS.items()
+        if _STRICT not in variant.options or _STRICT in options
     }
 
 
 def table(scores: Scores) -> str:
-    """Return a line a matcher: area under the curve, then the point of the best F1."""
+    """Format one line per matcher: area under the curve, then the point of the best F1."""
     width = max(map(len, scores))
     lines = [f"{'':{width}}    AUC      P      R     F1"]
-    for name, each in scores.items():
-        if "error" in each:
-            lines.append(f"{name:{width}}  {each['error']}")
+    for name, result in scores.items():
+        if "error" in result:
+            lines.append(f"{name:{width}}  {result['error']}")
         else:
-            numbers = (each["auc"], *each["optimal"])
+            numbers = (result["auc"], *result["optimal"])
             lines.append(f"{name:{width}}{''.join(f'{100 * number:7.1f}' for number in numbers)}")
     return "\n".join(lines) + "\n"
 
 
-def _scored(variant: _Variant, gold: Extracted, found: Extracted) -> Scores:
+def _score_variant(variant: _Variant, gold: Extracted, predicted: Extracted) -> Scores:
+    """Return the program's results with one of its options."""
     try:
-        points = curve(variant.made(gold), variant.made(found), variant.match)
+        points = curve(variant.transform(gold), variant.transform(predicted), variant.match)
     except NoMatchError as error:
         return {"options": [*variant.options], "exit_code": 1, "error": str(error)}
-    auc, optimal, printed = _printed(points)
+    auc, optimal, printed = _format_point(points)
     return {
         "options": [*variant.options],
         "exit_code": 0,
         "auc": auc,
         "optimal": optimal,
         "curve_columns": ["precision", "recall", "confidence"],
-        "curve": [list(point) for point in sorted(points, key=lambda each: each.recall)],
+        "curve": [list(point) for point in sorted(points, key=lambda point: point.recall)],
         "printed": printed,
     }
 
 
-def _printed(points: Sequence[Point]) -> tuple[float, list[float], str]:
-    """Return the area, the point of the best F1 and the line that the program prints of both."""
-    form = "AUC: {}\t Optimal (precision, recall, F1): {}"
+def _format_point(points: Sequence[Point]) -> tuple[float, list[float], str]:
+    """Return the area, the point of the best F1 and the line that the program prints for both."""
+    template = "AUC: {}\t Optimal (precision, recall, F1): {}"
     if not points:
-        return 0, [0, 0, 0], form.format(0, (0, 0, 0))
-    auc = np.round(_area(points), _DIGITS)
-    optimal = np.round(_best(points), _DIGITS)
-    return float(auc), optimal.tolist(), form.format(auc, optimal)
+        return 0, [0, 0, 0], template.format(0, (0, 0, 0))
+    auc = np.round(_area_under_curve(points), _DIGITS)
+    optimal = np.round(_best_f1_point(points), _DIGITS)
+    return float(auc), optimal.tolist(), template.format(auc, optimal)
 
 
-def _area(points: Sequence[Point]) -> np.float64:
+def _area_under_curve(points: Sequence[Point]) -> np.float64:
     """Return the area by trapezoids, from the lowest confidence to precision 1 and recall 0."""
-    recall = np.array([*(each.recall for each in points), 0.0])
-    precision = np.array([*(each.precision for each in points), 1.0])
+    recall = np.array([*(point.recall for point in points), 0.0])
+    precision = np.array([*(point.precision for point in points), 1.0])
     return np.float64(-(np.diff(recall) * (precision[1:] + precision[:-1]) / 2.0).sum() + 0.0)
 
 
-def _best(points: Sequence[Point]) -> tuple[float, float, float]:
-    """Return the first point of the best F1; zeros where there is none but 0/0."""
-    rated = [
-        (each.precision, each.recall, 2 * each.precision * each.recall / both)
-        for each in points
-        if (both := each.precision + each.recall)
+def _best_f1_point(points: Sequence[Point]) -> tuple[float, float, float]:
+    """Return the first point of the best F1; zeros if all points are 0/0."""
+    points_with_f1 = [
+        (point.precision, point.recall, 2 * point.precision * point.recall / total)
+        for point in points
+        if (total := point.precision + point.recall)
     ]
-    return max(rated, key=lambda each: each[2]) if rated else (0, 0, 0)
+    return max(points_with_f1, key=lambda point: point[2]) if points_with_f1 else (0, 0, 0)
 
 
-def _gold(path: Path) -> dict[str, list[Tuple]]:
-    found: dict[str, list[Tuple]] = {}
-    for _, (sentence, relation, *arguments) in _lines(path, ("sentence", "relation")):
-        kept = tuple(each for each in arguments if _CONTEXT not in each)
-        found.setdefault(sentence.strip(), []).append(Tuple(relation, kept))
-    return _by_letters(found)
+def _read_gold(path: Path) -> dict[str, list[Tuple]]:
+    """Return the gold tuples of each sentence."""
+    by_sentence: dict[str, list[Tuple]] = {}
+    for _, (sentence, relation, *arguments) in _read_rows(path, ("sentence", "relation")):
+        kept_arguments = tuple(argument for argument in arguments if _CONTEXT not in argument)
+        by_sentence.setdefault(sentence.strip(), []).append(Tuple(relation, kept_arguments))
+    return _by_sentence_key(by_sentence)
 
 
-def _predicted(path: Path) -> dict[str, list[Tuple]]:
-    found: dict[str, list[Tuple]] = {}
+def _read_predictions(path: Path) -> dict[str, list[Tuple]]:
+    """Return the predicted tuples of each sentence; raises ``FormatError`` for a bad confidence."""
+    by_sentence: dict[str, list[Tuple]] = {}
     columns = ("sentence", "confidence", "relation")
-    for number, (sentence, sure, relation, *arguments) in _lines(path, columns):
-        confidence = _number(sure)
+    for number, (sentence, confidence_cell, relation, *arguments) in _read_rows(path, columns):
+        confidence = _to_float(confidence_cell)
         if isnan(confidence):
-            raise FormatError(str(path), number, f"expected a number, got {sure!r:.60}")
-        found.setdefault(sentence, []).append(Tuple(relation, (*arguments,), confidence))
-    return _by_letters(found)
+            raise FormatError(str(path), number, f"expected a number, got {confidence_cell!r:.60}")
+        by_sentence.setdefault(sentence, []).append(Tuple(relation, (*arguments,), confidence))
+    return _by_sentence_key(by_sentence)
 
 
-def _number(text: str) -> float:
+def _to_float(text: str) -> float:
+    """Return the number of a cell, nan for any other text."""
     try:
         return float(text)
     except ValueError:
         return float("nan")
 
 
-def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line; raises ``FormatError`` where it lacks some columns."""
+def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and cells of each line; raises ``FormatError`` if it lacks columns."""
     lines = text_of(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(lines if lines[-1] else lines[:-1], 1):
         cells = line.strip().split("\t")
@@ -170,14 +174,18 @@ def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]
         yield number, cells
 
 
-def _by_letters(found: Mapping[str, list[Tuple]]) -> dict[str, list[Tuple]]:
-    """Return tuples by what blanks and marks leave of a sentence; of two alike the last counts."""
-    return {_letters(sentence): each for sentence, each in found.items()}
+def _by_sentence_key(by_sentence: Mapping[str, list[Tuple]]) -> dict[str, list[Tuple]]:
+    """Return tuples by sentence without blanks and punctuation; the last of equal ones counts."""
+    return {_sentence_key(sentence): tuples for sentence, tuples in by_sentence.items()}
 
 
-def _letters(sentence: str) -> str:
-    bare = sentence.replace(" ", "")
-    return _MARKS.sub("", _BRACKETS.sub(lambda each: _OPENING[each[1] + each[2]], bare))
+def _sentence_key(sentence: str) -> str:
+    """Return a sentence without blanks, brackets and punctuation."""
+    without_blanks = sentence.replace(" ", "")
+    return _PUNCTUATION.sub(
+        "",
+        _BRACKET_TOKEN.sub(lambda match: _BRACKET_CHARACTER[match[1] + match[2]], without_blanks),
+    )
 
 
 KIND = Scorer("carb", score, table, {"--binary": False, "--simpleMatch": False, _STRICT: False})

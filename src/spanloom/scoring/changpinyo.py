@@ -1,4 +1,4 @@
-"""Span F1 as Changpinyo et al. 2018 report it for tagging tasks: no prefix, a span of one word."""
+"""Span F1 of tagging tasks as in Changpinyo et al. 2018: tags without prefix, one word per span."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,20 +8,20 @@ from spanloom.metrics.percentages import percentages, printed
 from spanloom.metrics.tag_spans import count_tag_spans
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._columns import tag_pairs
-from spanloom.scoring.conlleval import by_type_rows, phrases, table
+from spanloom.scoring.conlleval import by_type_rows, phrase_counts, table
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return counts, micro-averaged ratios in percent and those of each label.
+    """Return counts, micro-averaged ratios in percent, and the ratios of each label.
 
-    Files and ``-d`` are conlleval's, and so are the keys, but there is no accuracy.
+    Files, ``-d`` and keys are those of conlleval, but there is no accuracy.
     """
     pairs = tag_pairs(gold, predicted, options)
     by_label = count_tag_spans(pairs)
     overall = total(by_label.values())
-    words = len(pairs) - pairs.count(None)
+    num_words = len(pairs) - pairs.count(None)
     return {
-        **phrases(words, overall),
+        **phrase_counts(num_words, overall),
         **printed(percentages(overall)),
         "per_type": by_type_rows(by_label),
     }

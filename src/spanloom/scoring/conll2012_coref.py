@@ -1,12 +1,12 @@
 """The reference scorer of CoNLL-2012, version 8.01 (Pradhan et al., 2014).
 
-Each of its five measures by itself, over all documents; where there are several, by document too.
-Percentages are cut off after two digits, not rounded; what they are computed from has fifteen.
+It scores each of its five measures over all documents, and by document if there are several.
+Percentages are truncated after two digits, not rounded; their inputs have fifteen digits.
 
-It departs from the definitions where a mention is in several clusters: in the key its home is the
-last; in the response it stays in the first, if the key has it, and more than ten that are repeated
-so are refused. MUC's links and B³'s shares are counted by mentions of the response, in their order,
-so that sums of fractions end in the same digits.
+It departs from the definitions for mentions in several clusters: in the key the last cluster
+counts; in the response the first, if the key has the mention, and more than ten such repetitions
+are an error. MUC's links and B³'s fractions are summed by mentions of the response, in their
+order, so that sums of fractions have the same last digits.
 """
 
 from collections import Counter
@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spanloom.annotation.coreference_column import Mention
 from spanloom.errors import FormatError
-from spanloom.forms.coreference_column import Mention
-from spanloom.metrics.assignment import best
+from spanloom.metrics.assignment import best_assignment
 from spanloom.metrics.blanc import Blanc, blanc
-from spanloom.metrics.coreference import Shares, ceaf_m, homes, likeness, mentions, muc
+from spanloom.metrics.coreference import PartialCounts, ceaf_m, cluster_of, mentions, muc, phi4
 from spanloom.metrics.counts import Counts
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._coreference import Part, pairs, table
 
-REPEATED = 10  # mentions of the response that may stand there once more
+REPEATED = 10  # repeated mentions of the response that are tolerated
 
 _Clusters = list[list[Mention]]
 _AVERAGED = ("muc", "bcub", "ceafe")
@@ -31,13 +31,13 @@ _AVERAGED = ("muc", "bcub", "ceafe")
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What the program counts, in some documents."""
+    """The program's counts over some documents."""
 
-    mentions: Shares = Shares()
-    muc: Shares = Shares()
-    bcub: Shares = Shares()
-    ceafm: Shares = Shares()
-    ceafe: Shares = Shares()
+    mentions: PartialCounts = PartialCounts()
+    muc: PartialCounts = PartialCounts()
+    bcub: PartialCounts = PartialCounts()
+    ceafm: PartialCounts = PartialCounts()
+    ceafe: PartialCounts = PartialCounts()
     blanc: Blanc = Blanc()
 
     def __add__(self, other: "Measures") -> "Measures":
@@ -53,53 +53,60 @@ class Measures:
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return every measure's numbers, laid out as the fixtures have them."""
+    """Return every measure's numbers, with the layout of the golden files."""
     documents = pairs(gold, predicted)
-    spare = REPEATED
-    found: dict[str, Measures] = {}
+    repetitions_left = REPEATED
+    by_document: dict[str, Measures] = {}
     for name, (key, response) in documents.items():
         clusters = key.clusters()
-        kept, dropped = _once(clusters, response.clusters())
-        if len(dropped) > spare:
-            _refuse(response, dropped[spare])
-        spare -= len(dropped)
-        found[name] = _measures(clusters, kept)
-    whole = sum(found.values(), Measures())
-    totals = _layout(whole)
-    scores: Scores = {"muc": totals["muc"]}
-    if len(found) > 1:
-        scores["per_document"] = {name: _layout(each) for name, each in found.items()}
-    return scores | totals | {"conll_average": _average(whole, totals)}
+        kept, dropped = _drop_repeated(clusters, response.clusters())
+        if len(dropped) > repetitions_left:
+            _raise_too_many(response, dropped[repetitions_left])
+        repetitions_left -= len(dropped)
+        by_document[name] = _measure_document(clusters, kept)
+    all_documents = sum(by_document.values(), Measures())
+    scores_of_all = _to_json(all_documents)
+    scores: Scores = {"muc": scores_of_all["muc"]}
+    if len(by_document) > 1:
+        scores["per_document"] = {
+            name: _to_json(measures) for name, measures in by_document.items()
+        }
+    return scores | scores_of_all | {"conll_average": _conll_average(all_documents, scores_of_all)}
 
 
-def _once(key: _Clusters, response: _Clusters) -> tuple[_Clusters, list[Mention]]:
-    """The response without repetitions of the key's mentions, and those."""
-    wanted, seen = homes(key).keys(), set()
+def _drop_repeated(key: _Clusters, response: _Clusters) -> tuple[_Clusters, list[Mention]]:
+    """Return the response without repeated mentions of the key, and these repetitions."""
+    key_mentions, used_mentions = cluster_of(key).keys(), set()
     kept: _Clusters = []
     dropped: list[Mention] = []
     for cluster in response:
         kept.append([])
         for mention in cluster:
-            if mention in seen:
+            if mention in used_mentions:
                 dropped.append(mention)
                 continue
             kept[-1].append(mention)
-            if mention in wanted:
-                seen.add(mention)
-    return [each for each in kept if each], dropped
+            if mention in key_mentions:
+                used_mentions.add(mention)
+    return [cluster for cluster in kept if cluster], dropped
 
 
-def _refuse(part: Part, mention: Mention) -> None:
+def _raise_too_many(part: Part, mention: Mention) -> None:
     problem = f"expected at most {REPEATED} mentions that repeat one of the key, got one more"
     raise FormatError(part.path, part.lines[mention.start], problem)
 
 
-def _measures(key: _Clusters, response: _Clusters) -> Measures:
-    """All measures of one document."""
-    links = muc(key, response)
+def _measure_document(key: _Clusters, response: _Clusters) -> Measures:
+    """Return all measures of one document."""
+    muc_counts = muc(key, response)
     return Measures(
         mentions(key, response),
-        Shares(links.precision_num, links.recall_den, links.precision_num, links.precision_den),
+        PartialCounts(
+            muc_counts.precision_num,
+            muc_counts.recall_den,
+            muc_counts.precision_num,
+            muc_counts.precision_den,
+        ),
         _b_cubed(key, response),
         ceaf_m(key, response),
         _ceaf_e(key, response),
@@ -107,76 +114,79 @@ def _measures(key: _Clusters, response: _Clusters) -> Measures:
     )
 
 
-def _b_cubed(key: _Clusters, response: _Clusters) -> Shares:
-    """Both sides mention by mention of the response."""
-    home = homes(key)
+def _b_cubed(key: _Clusters, response: _Clusters) -> PartialCounts:
+    """Return B³, both sides summed over the mentions of the response."""
+    key_cluster_of = cluster_of(key)
     recall = precision = 0.0
     for cluster in response:
-        common = Counter(home[mention] for mention in cluster if mention in home)
+        overlaps = Counter(
+            key_cluster_of[mention] for mention in cluster if mention in key_cluster_of
+        )
         for mention in cluster:
-            if mention in home:
-                size = common[home[mention]]
-                recall += size / len(key[home[mention]])
-                precision += size / len(cluster)
-    return Shares(recall, sum(map(len, key)), precision, sum(map(len, response)))
+            if mention in key_cluster_of:
+                overlap = overlaps[key_cluster_of[mention]]
+                recall += overlap / len(key[key_cluster_of[mention]])
+                precision += overlap / len(cluster)
+    return PartialCounts(recall, sum(map(len, key)), precision, sum(map(len, response)))
 
 
-def _ceaf_e(key: _Clusters, response: _Clusters) -> Shares:
-    """The sum of what is left of 1 without what two clusters lack, and so rounded."""
-    alike = likeness(key, response)
-    found = sum(1 - (1 - alike[pair]) for pair in best(alike).items())
-    return Shares(found, len(key), found, len(response))
+def _ceaf_e(key: _Clusters, response: _Clusters) -> PartialCounts:
+    """Return CEAFe; similarities are rounded as in the program, which sums 1 - (1 - similarity)."""
+    similarity = phi4(key, response)
+    similarity_sum = sum(1 - (1 - similarity[pair]) for pair in best_assignment(similarity).items())
+    return PartialCounts(similarity_sum, len(key), similarity_sum, len(response))
 
 
-def _layout(measures: Measures) -> Scores:
-    """The numbers of every measure as they are printed."""
-    shares = {name: getattr(measures, name) for name in ("muc", "bcub", "ceafm", "ceafe")}
-    found = _shown(measures.mentions)
+def _to_json(measures: Measures) -> Scores:
+    """Return the numbers of every measure as they are printed."""
+    counts = {name: getattr(measures, name) for name in ("muc", "bcub", "ceafm", "ceafe")}
+    mention_ratios = _ratio_json(measures.mentions)
     scores: Scores = {
-        name: {"mentions": found, "coreference": _shown(each)} for name, each in shares.items()
+        name: {"mentions": mention_ratios, "coreference": _ratio_json(partial_counts)}
+        for name, partial_counts in counts.items()
     }
-    means = measures.blanc.prf
-    both = Shares(means.recall, 1, means.precision, 1)
+    blanc_ratios = measures.blanc.prf
+    blanc_counts = PartialCounts(blanc_ratios.recall, 1, blanc_ratios.precision, 1)
     scores["blanc"] = {
-        "mentions": found,
-        "coreference_links": _shown(_shares(measures.blanc.coreference)),
-        "non_coreference_links": _shown(_shares(measures.blanc.non_coreference)),
-        "blanc": _shown(both) | {"f1": _percent(means.f1)},
+        "mentions": mention_ratios,
+        "coreference_links": _ratio_json(_to_partial(measures.blanc.coreference)),
+        "non_coreference_links": _ratio_json(_to_partial(measures.blanc.non_coreference)),
+        "blanc": _ratio_json(blanc_counts) | {"f1": _percent(blanc_ratios.f1)},
     }
     return scores
 
 
-def _shares(counts: Counts) -> Shares:
-    return Shares(counts.hits, counts.gold, counts.hits, counts.predicted)
+def _to_partial(counts: Counts) -> PartialCounts:
+    return PartialCounts(counts.hits, counts.gold, counts.hits, counts.predicted)
 
 
-def _shown(shares: Shares) -> dict[str, float]:
-    """What recall and precision are computed from, and the percentages."""
+def _ratio_json(counts: PartialCounts) -> dict[str, float]:
+    """Return numerators and denominators of recall and precision, and the percentages."""
     return {
-        "recall_num": _printed(shares.recall_num),
-        "recall_den": _printed(shares.recall_den),
-        "recall": _percent(shares.recall),
-        "precision_num": _printed(shares.precision_num),
-        "precision_den": _printed(shares.precision_den),
-        "precision": _percent(shares.precision),
-        "f1": _percent(shares.f1),
+        "recall_num": _round_digits(counts.recall_num),
+        "recall_den": _round_digits(counts.recall_den),
+        "recall": _percent(counts.recall),
+        "precision_num": _round_digits(counts.precision_num),
+        "precision_den": _round_digits(counts.precision_den),
+        "precision": _percent(counts.precision),
+        "f1": _percent(counts.f1),
     }
 
 
 def _percent(ratio: float) -> float:
-    """A ratio in percent, cut off after two digits."""
-    return _printed(int(ratio * 10000) / 100)
+    """Return a ratio in percent, truncated after two digits."""
+    return _round_digits(int(ratio * 10000) / 100)
 
 
-def _printed(number: float) -> float:
-    """The number as fifteen digits show it, without a fraction where that is zero."""
-    shown = float(f"{number:.15g}")
-    return int(shown) if shown.is_integer() else shown
+def _round_digits(number: float) -> float:
+    """Return a number rounded to fifteen digits, as an integer if it has no fraction."""
+    rounded_number = float(f"{number:.15g}")
+    return int(rounded_number) if rounded_number.is_integer() else rounded_number
 
 
-def _average(whole: Measures, scores: Scores) -> Scores:
-    """The mean F1 of MUC, B³ and CEAFe: of those printed, and of those computed."""
-    computed = {name: _f1(getattr(whole, name)) for name in _AVERAGED}
+def _conll_average(measures: Measures, scores: Scores) -> Scores:
+    """Return the mean F1 of MUC, B³ and CEAFe: of the printed and of the computed values."""
+    computed = {name: _f1_percent(getattr(measures, name)) for name in _AVERAGED}
     return {
         "from_printed_f1": _mean(scores[name]["coreference"]["f1"] for name in _AVERAGED),
         "from_fractions": _mean(computed.values()),
@@ -184,19 +194,21 @@ def _average(whole: Measures, scores: Scores) -> Scores:
     }
 
 
-def _f1(shares: Shares) -> float:
-    """F1 in percent, of the fractions as they are printed."""
-    ends = (shares.recall_num, shares.recall_den, shares.precision_num, shares.precision_den)
-    printed = Shares(*map(_printed, ends))
-    both = printed.precision + printed.recall
-    return 200 * printed.precision * printed.recall / both if both else 0.0
+def _f1_percent(counts: PartialCounts) -> float:
+    """Return F1 in percent, computed from the fractions as they are printed."""
+    fractions = (counts.recall_num, counts.recall_den, counts.precision_num, counts.precision_den)
+    rounded_counts = PartialCounts(*map(_round_digits, fractions))
+    total = rounded_counts.precision + rounded_counts.recall
+    return 200 * rounded_counts.precision * rounded_counts.recall / total if total else 0.0
 
 
 def _mean(numbers: Iterable[float]) -> float:
+    """Return the mean over the averaged measures."""
     return sum(numbers) / len(_AVERAGED)
 
 
 def _table(scores: Scores) -> str:
+    """Format recall, precision and F1 of all measures."""
     rows = {"mentions": scores["muc"]["mentions"]}
     rows |= {name: scores[name]["coreference"] for name in ("muc", "bcub", "ceafm", "ceafe")}
     rows["blanc"] = scores["blanc"]["blanc"]

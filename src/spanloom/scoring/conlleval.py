@@ -1,4 +1,4 @@
-"""conlleval (Tjong Kim Sang, version of 2004-01-26): chunks in columns of tags."""
+"""conlleval (Tjong Kim Sang, version of 2004-01-26): score chunks in columns of tags."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,13 +15,16 @@ _OUTSIDE = "O"
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return what the program prints; with ``-l`` the rows of its LaTeX table.
 
-    ``-r`` takes each tag for a type, a word for a chunk, and ``-o`` for the tag that is none.
-    Of no words it prints counts alone. Raises as ``tag_pairs`` does.
+    With ``-r`` each tag is a type and each word a chunk, except for the outside tag, which ``-o``
+    names. Without words only counts are returned. Raises the errors of ``tag_pairs``.
     """
     pairs = tag_pairs(gold, predicted, options)
     if "-r" in options:
         outside = {_OUTSIDE, options.get("-o", _OUTSIDE)}
-        pairs = [pair and (_raw(pair[0], outside), _raw(pair[1], outside)) for pair in pairs]
+        pairs = [
+            pair and (_to_chunk_tag(pair[0], outside), _to_chunk_tag(pair[1], outside))
+            for pair in pairs
+        ]
     by_type = count_chunks(pairs)
     if "-l" in options:
         rows = [*by_type.items(), ("Overall", total(by_type.values()))]
@@ -30,13 +33,13 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
                 {"label": label, **printed(percentages(counts))} for label, counts in rows
             ]
         }
-    return _printed(count_right(pairs), by_type)
+    return _to_json(count_right(pairs), by_type)
 
 
-def phrases(words: int, counts: Counts) -> dict[str, int]:
-    """Return how many words and phrases there are."""
+def phrase_counts(num_words: int, counts: Counts) -> dict[str, int]:
+    """Return the number of words and phrases."""
     return {
-        "tokens": words,
+        "tokens": num_words,
         "gold_phrases": counts.gold,
         "found_phrases": counts.predicted,
         "correct_phrases": counts.hits,
@@ -44,10 +47,10 @@ def phrases(words: int, counts: Counts) -> dict[str, int]:
 
 
 def by_type_rows(by_type: Mapping[str, Counts]) -> dict[str, dict[str, float]]:
-    """Return the ratios of each type, and how many phrases of it were found."""
+    """Return the ratios of each type, and its number of predicted phrases."""
     return {
-        label: {**printed(percentages(each)), "found": each.predicted}
-        for label, each in by_type.items()
+        label: {**printed(percentages(counts)), "found": counts.predicted}
+        for label, counts in by_type.items()
     }
 
 
@@ -55,32 +58,35 @@ def table(scores: Scores) -> str:
     """Return the lines that the program prints."""
     if "latex_rows" in scores:
         rows = [(row["label"], row) for row in scores["latex_rows"]]
-        return "\n".join(f"{label:17}  {_line(row)}" for label, row in rows) + "\n"
-    found = "{tokens} tokens with {gold_phrases} phrases; found: {found_phrases} phrases; "
-    lines = [(found + "correct: {correct_phrases}.").format(**scores)]
+        return "\n".join(f"{label:17}  {_format_ratios(row)}" for label, row in rows) + "\n"
+    template = "{tokens} tokens with {gold_phrases} phrases; found: {found_phrases} phrases; "
+    lines = [(template + "correct: {correct_phrases}.").format(**scores)]
     if "precision" in scores:
         accuracy = f"accuracy: {scores['accuracy']:6.2f}%; " if "accuracy" in scores else ""
-        lines.append(accuracy + _line(scores))
+        lines.append(accuracy + _format_ratios(scores))
     types = scores["per_type"].items()
-    lines += [f"{label:>17}: {_line(row)}  {row['found']}" for label, row in types]
+    lines += [f"{label:>17}: {_format_ratios(row)}  {row['found']}" for label, row in types]
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Mapping[str, float]) -> str:
+def _format_ratios(row: Mapping[str, float]) -> str:
+    """Return precision, recall and F1 on one line."""
     ratios = (f"{name}: {row[name]:6.2f}%; " for name in ("precision", "recall"))
     return f"{''.join(ratios)}FB1: {row['f1']:6.2f}"
 
 
-def _printed(right: Counts, by_type: Mapping[str, Counts]) -> Scores:
+def _to_json(tag_counts: Counts, by_type: Mapping[str, Counts]) -> Scores:
+    """Return accuracy, ratios and counts, with the program's rounding."""
     overall = total(by_type.values())
-    scores: Scores = dict(phrases(right.gold, overall))
-    if right.gold:
-        scores["accuracy"] = rounded(percent(right.hits, right.gold))
+    scores: Scores = dict(phrase_counts(tag_counts.gold, overall))
+    if tag_counts.gold:
+        scores["accuracy"] = rounded(percent(tag_counts.hits, tag_counts.gold))
         scores |= printed(percentages(overall))
     return scores | {"per_type": by_type_rows(by_type)}
 
 
-def _raw(tag: str, outside: set[str]) -> str:
+def _to_chunk_tag(tag: str, outside: set[str]) -> str:
+    """Return a tag of ``-r`` as a chunk of one word."""
     return _OUTSIDE if tag in outside else f"B-{tag}"
 
 

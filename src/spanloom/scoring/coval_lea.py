@@ -1,7 +1,7 @@
-"""LEA beside MUC, B³ and CEAFe, as coval counts them (Moosavi and Strube, 2016).
+"""Score LEA, MUC, B³ and CEAFe as coval does (Moosavi and Strube, 2016).
 
-With clusters of one mention on both sides and without. ``printed`` are percentages of two digits,
-``full_precision`` what they are computed from. A mention in several clusters counts in each.
+Each is computed with and without singleton clusters. ``printed`` has percentages of two digits,
+``full_precision`` the numbers behind them. A mention in several clusters counts in each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,24 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from spanloom.metrics.assignment import full
+from spanloom.metrics.assignment import full_assignment
 from spanloom.metrics.coreference import (
     Clusters,
     Coreference,
-    Shares,
+    PartialCounts,
     b_cubed,
     ceaf_e,
     lea,
-    likeness,
     mentions,
     muc,
+    phi4,
     without_singletons,
 )
 from spanloom.metrics.percentages import rounded
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._coreference import pairs, table
 
-CELLS = 1 << 24  # of a table of clusters that is held in memory, 128 MiB
+CELLS = 1 << 24  # maximum size of a similarity table in memory: 128 MiB
 
 
 _MEASURES = {
@@ -40,23 +40,26 @@ _MEASURES = {
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the numbers with and without singletons."""
-    read = pairs(gold, predicted).values()
-    documents = [(key.closed(), response.closed()) for key, response in read]
+    parts = pairs(gold, predicted).values()
+    documents = [(key.closed(), response.closed()) for key, response in parts]
     return {
-        "with_singletons": _layout(_total(documents)),
-        "without_singletons": _layout(
-            _total((without_singletons(one), without_singletons(two)) for one, two in documents)
+        "with_singletons": _to_json(_sum_measures(documents)),
+        "without_singletons": _to_json(
+            _sum_measures(
+                (without_singletons(gold_clusters), without_singletons(predicted_clusters))
+                for gold_clusters, predicted_clusters in documents
+            )
         ),
     }
 
 
-def _total(documents: Iterable[tuple[Clusters, Clusters]]) -> Coreference:
-    """The measures of all documents, added up in their order."""
-    return sum((_measures(*sides) for sides in documents), Coreference())
+def _sum_measures(documents: Iterable[tuple[Clusters, Clusters]]) -> Coreference:
+    """Return the measures of all documents, added up in their order."""
+    return sum((_measure_document(*clusters) for clusters in documents), Coreference())
 
 
-def _measures(gold: Clusters, predicted: Clusters) -> Coreference:
-    """The measures of one document."""
+def _measure_document(gold: Clusters, predicted: Clusters) -> Coreference:
+    """Return the measures of one document."""
     return Coreference(
         mentions(gold, predicted),
         muc(gold, predicted),
@@ -66,32 +69,38 @@ def _measures(gold: Clusters, predicted: Clusters) -> Coreference:
     )
 
 
-def _ceaf_e(gold: Clusters, predicted: Clusters) -> Shares:
-    """CEAFe, added up over a full assignment by numpy, so that it is rounded as it is there.
+def _ceaf_e(gold: Clusters, predicted: Clusters) -> PartialCounts:
+    """Return CEAFe, summed by numpy over a full assignment, so that it is rounded as in coval.
 
-    A table too large for memory is not made: the last digits of so long a sum may differ.
+    A table too large for memory is avoided; the last digits of so long a sum may then differ.
     """
     if len(gold) * len(predicted) > CELLS:
         return ceaf_e(gold, predicted)
-    alike = np.zeros((len(gold), len(predicted)))
-    for pair, each in likeness(gold, predicted).items():
-        alike[pair] = each
-    found = float(np.array([alike[pair] for pair in full(alike)]).sum())
-    return Shares(found, len(gold), found, len(predicted))
+    similarity = np.zeros((len(gold), len(predicted)))
+    for pair, value in phi4(gold, predicted).items():
+        similarity[pair] = value
+    similarity_sum = float(
+        np.array([similarity[pair] for pair in full_assignment(similarity)]).sum()
+    )
+    return PartialCounts(similarity_sum, len(gold), similarity_sum, len(predicted))
 
 
-def _layout(measures: Coreference) -> Scores:
-    """The numbers as they are printed, and as they are computed."""
-    shares: dict[str, Shares] = {name: getattr(measures, key) for name, key in _MEASURES.items()}
+def _to_json(measures: Coreference) -> Scores:
+    """Return the numbers as they are printed, and as they are computed."""
+    counts: dict[str, PartialCounts] = {
+        name: getattr(measures, key) for name, key in _MEASURES.items()
+    }
     printed: Scores = {
         name: {
-            "recall": _percent(each.recall),
-            "precision": _percent(each.precision),
-            "f1": _percent(each.f1),
+            "recall": _percent(partial_counts.recall),
+            "precision": _percent(partial_counts.precision),
+            "f1": _percent(partial_counts.f1),
         }
-        for name, each in shares.items()
+        for name, partial_counts in counts.items()
     }
-    computed: Scores = {name: _numbers(each) for name, each in shares.items()}
+    computed: Scores = {
+        name: _full_precision(partial_counts) for name, partial_counts in counts.items()
+    }
     return {
         "exit_code": 0,
         "printed": printed | {"conll_score": _percent(measures.average)},
@@ -99,27 +108,30 @@ def _layout(measures: Coreference) -> Scores:
     }
 
 
-def _numbers(shares: Shares) -> dict[str, float]:
+def _full_precision(counts: PartialCounts) -> dict[str, float]:
+    """Return the fractions and ratios of one measure."""
     return {
-        "recall_num": shares.recall_num,
-        "recall_den": shares.recall_den,
-        "precision_num": shares.precision_num,
-        "precision_den": shares.precision_den,
-        "recall": shares.recall,
-        "precision": shares.precision,
-        "f1": shares.f1,
+        "recall_num": counts.recall_num,
+        "recall_den": counts.recall_den,
+        "precision_num": counts.precision_num,
+        "precision_den": counts.precision_den,
+        "recall": counts.recall,
+        "precision": counts.precision,
+        "f1": counts.f1,
     }
 
 
 def _percent(ratio: float) -> float:
+    """Return a ratio in percent, rounded to two digits."""
     return rounded(100 * ratio)
 
 
 def _table(scores: Scores) -> str:
+    """Format the scores with and without singletons."""
     blocks = []
-    for title, part in scores.items():
-        rows = {name: part["printed"][name] for name in _MEASURES}
-        average = f"CoNLL average: {part['printed']['conll_score']:.2f}"
+    for title, results in scores.items():
+        rows = {name: results["printed"][name] for name in _MEASURES}
+        average = f"CoNLL average: {results['printed']['conll_score']:.2f}"
         blocks.append(f"{title.replace('_', ' ')}\n{table(rows, average)}")
     return "\n\n".join(blocks)
 

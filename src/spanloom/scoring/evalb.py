@@ -1,4 +1,4 @@
-"""evalb (Sekine and Collins, as of 2008) with Collins' settings: brackets of trees, one a line."""
+"""evalb (Sekine and Collins, as of 2008), Collins' settings: brackets of trees, one per line."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import percent, percentages, rounded
 from spanloom.scoring._base import Scorer, Scores
 
-_FATAL = 12  # the error at which the program gives up
-_CUTOFF = 40  # words of the sentences that are also summed apart
+_MAX_ERRORS = 12  # the error at which the program stops
+_MAX_SHORT = 40  # words; sentences up to this length are also summed separately
 _VALID, _ERROR, _SKIP = range(3)
-_NOTHING = Compared(Counts(), 0, Counts())
+_NOTHING_COMPARED = Compared(Counts(), 0, Counts())
 _NO_RATIO = "-nan"  # as the program prints 0/0
 
-# "(tag word)", of which either may be empty; "(label" before anything else; ")"; what is no part
+# "(tag word)", where either may be empty; "(label" before anything else; ")"; any other text
 _TOKEN = re.compile(r"\(([^\s()]*)(?:\s++([^\s()]*)(\)))?|(\))|([^\s()]+)", re.ASCII)
 
 
-class _Line(NamedTuple):
-    """A tree as it was read, the words that make its length, and how often brackets are wrong."""
+class _ParsedLine(NamedTuple):
+    """A parsed tree, its length in words as evalb counts it, and its number of bracket errors."""
 
     sentence: Sentence
     length: int
@@ -32,7 +32,7 @@ class _Line(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """What is said of one sentence."""
+    """Result of one sentence."""
 
     length: int
     status: int
@@ -42,61 +42,72 @@ class _Row(NamedTuple):
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the rows and both summaries that the program prints.
 
-    A sentence is left out of all sums, and counted as an error, where its words differ or brackets
-    do not close. Raises ``FormatError`` at the 12th of these, and for what is no tree.
+    A sentence whose words differ or whose brackets do not close is an error, and left out of all
+    sums. Raises ``FormatError`` at the 12th error, and for text that is no tree.
     """
-    rows = list(_rows(gold, predicted))
+    rows = list(_compare_files(gold, predicted))
     scores: Scores = {
-        "sentences": [_printed(number, row) for number, row in enumerate(rows, 1)],
+        "sentences": [_sentence_json(number, row) for number, row in enumerate(rows, 1)],
         "All": _summary(rows),
-        "len<=40": _summary([row for row in rows if row.length <= _CUTOFF]),
+        "len<=40": _summary([row for row in rows if row.length <= _MAX_SHORT]),
     }
-    brackets, crossing, tags = _sum(rows)
+    brackets, crossing, tags = _sum_valid(rows)
     if brackets.gold and brackets.predicted:
         recall, precision, *counts = _ratios(brackets).values()
-        line = [recall, precision, *counts, crossing, tags.gold, tags.hits, _accuracy(tags)]
-        scores["total_line"] = line
+        total_line = [recall, precision, *counts, crossing, tags.gold, tags.hits, _accuracy(tags)]
+        scores["total_line"] = total_line
     return scores
 
 
 def table(scores: Scores) -> str:
-    """Return both summaries side by side."""
-    whole, short = scores["All"], scores["len<=40"]
-    rows = [("", "All", "len<=40"), *((name, whole[name], short[name]) for name in whole)]
-    lines = (f"{name:26}{_shown(one):>8}{_shown(two):>9}".rstrip() for name, one, two in rows)
+    """Format both summaries side by side."""
+    all_sentences, short_sentences = scores["All"], scores["len<=40"]
+    rows = [
+        ("", "All", "len<=40"),
+        *((name, all_sentences[name], short_sentences[name]) for name in all_sentences),
+    ]
+    lines = (
+        f"{name:26}{_format_value(value_of_all):>8}{_format_value(value_of_short):>9}".rstrip()
+        for name, value_of_all, value_of_short in rows
+    )
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
+    """Return a ratio with two digits, any other value unchanged."""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _rows(gold: Path, predicted: Path) -> Iterator[_Row]:
-    """Yield a row for each pair of lines; that one file is longer counts as one error."""
+def _compare_files(gold: Path, predicted: Path) -> Iterator[_Row]:
+    """Yield a row for each pair of lines; a longer file counts as one error."""
     errors = 0
-    for number, (one, two) in enumerate(zip_longest(_lines(gold), _lines(predicted)), 1):
-        mine = _read(one or "", gold, number)
-        theirs = _read(two or "", predicted, number)
-        row = _row(mine, theirs)
-        missing = one is None or two is None
-        wrong = missing or (row.status == _ERROR and row.compared is _NOTHING)
-        errors += mine.errors + theirs.errors + wrong
-        if errors >= _FATAL:
-            problem = f"expected the words of {gold.name} and closed brackets, got error {_FATAL}"
+    for number, (gold_line, predicted_line) in enumerate(
+        zip_longest(_read_lines(gold), _read_lines(predicted)), 1
+    ):
+        gold_tree = _parse_tree(gold_line or "", gold, number)
+        predicted_tree = _parse_tree(predicted_line or "", predicted, number)
+        row = _compare_trees(gold_tree, predicted_tree)
+        is_missing = gold_line is None or predicted_line is None
+        is_error = is_missing or (row.status == _ERROR and row.compared is _NOTHING_COMPARED)
+        errors += gold_tree.errors + predicted_tree.errors + is_error
+        if errors >= _MAX_ERRORS:
+            problem = (
+                f"expected the words of {gold.name} and closed brackets, got error {_MAX_ERRORS}"
+            )
             raise FormatError(str(predicted), number, problem)
-        if missing:
+        if is_missing:
             break
         yield row
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a file; blank ones are trees of nothing."""
+def _read_lines(path: Path) -> list[str]:
+    """Return the lines of a file; blank lines are empty trees."""
     lines = text_of(path).split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def _read(text: str, path: Path, number: int) -> _Line:
-    """Read a tree; what is not closed ends nowhere (-1)."""
+def _parse_tree(text: str, path: Path, number: int) -> _ParsedLine:
+    """Parse a tree; brackets that are not closed end at -1."""
     words: list[str] = []
     tags: list[str] = []
     starts: list[int] = []
@@ -104,19 +115,19 @@ def _read(text: str, path: Path, number: int) -> _Line:
     labels: list[str] = []
     stack: list[int] = []
     length = depth = errors = 0
-    for label, word, leaf, close, other in _TOKEN.findall(text):
+    for label, word, leaf, is_closing, outside in _TOKEN.findall(text):
         if leaf:
             length += label not in COLLINS.no_length
             if label not in COLLINS.deleted:
                 words.append(word)
                 tags.append(label)
-        elif close:
+        elif is_closing:
             errors += depth < 0
             depth -= 1
             if stack:
                 ends[stack.pop()] = len(words)
-        elif other:
-            raise FormatError(str(path), number, f"expected '(' or ')', got {other!r:.60}")
+        elif outside:
+            raise FormatError(str(path), number, f"expected '(' or ')', got {outside!r:.60}")
         else:
             depth += 1
             stack.append(len(ends))
@@ -124,20 +135,21 @@ def _read(text: str, path: Path, number: int) -> _Line:
             ends.append(-1)
             labels.append(label)
     brackets = list(zip(starts, ends, labels, strict=True))
-    return _Line(Sentence(words, tags, brackets), length, errors + (depth != 0))
+    return _ParsedLine(Sentence(words, tags, brackets), length, errors + (depth != 0))
 
 
-def _row(gold: _Line, predicted: _Line) -> _Row:
+def _compare_trees(gold: _ParsedLine, predicted: _ParsedLine) -> _Row:
     """Compare two trees, unless their words differ or nothing was predicted."""
     if not predicted.sentence.words:
-        return _Row(gold.length, _SKIP, _NOTHING)
+        return _Row(gold.length, _SKIP, _NOTHING_COMPARED)
     if gold.sentence.words != predicted.sentence.words:
-        return _Row(gold.length, _ERROR, _NOTHING)
+        return _Row(gold.length, _ERROR, _NOTHING_COMPARED)
     status = _ERROR if gold.errors or predicted.errors else _VALID
     return _Row(gold.length, status, compare(gold.sentence, predicted.sentence))
 
 
-def _printed(number: int, row: _Row) -> dict[str, float]:
+def _sentence_json(number: int, row: _Row) -> dict[str, float]:
+    """Return the numbers that the program prints for one sentence."""
     brackets, crossing, tags = row.compared
     return {
         "id": number,
@@ -152,10 +164,11 @@ def _printed(number: int, row: _Row) -> dict[str, float]:
 
 
 def _ratios(brackets: Counts) -> dict[str, float]:
-    each = percentages(brackets)
+    """Return recall, precision and bracket counts."""
+    ratios = percentages(brackets)
     return {
-        "recall": rounded(each.recall),
-        "precision": rounded(each.precision),
+        "recall": rounded(ratios.recall),
+        "precision": rounded(ratios.precision),
         "matched": brackets.hits,
         "gold_brackets": brackets.gold,
         "test_brackets": brackets.predicted,
@@ -163,37 +176,44 @@ def _ratios(brackets: Counts) -> dict[str, float]:
 
 
 def _accuracy(tags: Counts) -> float:
+    """Return the accuracy of tags, in percent."""
     return rounded(percent(tags.hits, tags.gold))
 
 
-def _sum(rows: Sequence[_Row]) -> Compared:
+def _sum_valid(rows: Sequence[_Row]) -> Compared:
+    """Return the sums over all valid sentences."""
     valid = [row.compared for row in rows if row.status == _VALID]
-    crossing = sum(each.crossing for each in valid)
-    tags = total(each.tags for each in valid)
-    return Compared(total(each.brackets for each in valid), crossing, tags)
+    crossing = sum(compared.crossing for compared in valid)
+    tags = total(compared.tags for compared in valid)
+    return Compared(total(compared.brackets for compared in valid), crossing, tags)
 
 
 def _summary(rows: Sequence[_Row]) -> dict[str, float | str]:
+    """Return one of the program's summaries."""
     valid = [row.compared for row in rows if row.status == _VALID]
-    brackets, crossing, tags = _sum(rows)
-    each, sentences = percentages(brackets), len(valid)
-    whole = sum(
-        1 for one in valid if one.brackets.gold == one.brackets.predicted == one.brackets.hits
+    brackets, crossing, tags = _sum_valid(rows)
+    ratios, sentences = percentages(brackets), len(valid)
+    num_exact = sum(
+        1
+        for compared in valid
+        if compared.brackets.gold == compared.brackets.predicted == compared.brackets.hits
     )
-    free = sum(1 for one in valid if not one.crossing)
-    nearly = sum(1 for one in valid if one.crossing <= 2)
+    num_without_crossing = sum(1 for compared in valid if not compared.crossing)
+    num_few_crossing = sum(1 for compared in valid if compared.crossing <= 2)
     return {
         "Number of sentence": len(rows),
         "Number of Error sentence": sum(1 for row in rows if row.status == _ERROR),
         "Number of Skip  sentence": sum(1 for row in rows if row.status == _SKIP),
         "Number of Valid sentence": sentences,
-        "Bracketing Recall": rounded(each.recall),
-        "Bracketing Precision": rounded(each.precision),
-        "Bracketing FMeasure": rounded(each.f1) if each.recall + each.precision else _NO_RATIO,
-        "Complete match": rounded(percent(whole, sentences)),
+        "Bracketing Recall": rounded(ratios.recall),
+        "Bracketing Precision": rounded(ratios.precision),
+        "Bracketing FMeasure": rounded(ratios.f1)
+        if ratios.recall + ratios.precision
+        else _NO_RATIO,
+        "Complete match": rounded(percent(num_exact, sentences)),
         "Average crossing": rounded(crossing / sentences if sentences else 0.0),
-        "No crossing": rounded(percent(free, sentences)),
-        "2 or less crossing": rounded(percent(nearly, sentences)),
+        "No crossing": rounded(percent(num_without_crossing, sentences)),
+        "2 or less crossing": rounded(percent(num_few_crossing, sentences)),
         "Tagging accuracy": _accuracy(tags),
     }
 

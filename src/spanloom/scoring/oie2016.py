@@ -1,45 +1,53 @@
-"""Open IE by spans and relations, as SpanRel reports it for OIE2016 (Jiang et al. 2020, table 5).
+"""Score Open IE by spans and relations, as SpanRel does for OIE2016 (Jiang et al. 2020, table 5).
 
-Files are blocks of words, a block an extraction (``formats.oie``). In each sentence predicates and
-arguments are spans, of several fragments where they have gaps, and an argument's role is a relation
-to its predicate: it is right when both have the right words and the role is right. SpanRel itself
-drops all but the first fragment of a span.
+Files have one block of word lines per extraction (``formats.oie``). Predicates and arguments of a
+sentence are spans, with several fragments if they have gaps, and an argument's role is a relation
+to its predicate: it is right if the words of both and the role are. SpanRel itself drops all but
+the first fragment of a span.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from spanloom.annotation.openie_tuples import PREDICATE
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
 from spanloom.formats import _files, oie
-from spanloom.forms.tuples import PREDICATE
 from spanloom.metrics import report
 from spanloom.metrics.counts import Counts
 from spanloom.metrics.spans import bounds
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._documents import Couple, matched, measured, row, rows_of
+from spanloom.scoring._documents import (
+    DocumentPair,
+    format_rows,
+    match_documents,
+    summarize,
+    to_row,
+)
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return ratios in percent of roles, of spans, and of whole extractions.
 
-    ``relations`` is what SpanRel reports. A sentence of one file alone has no extraction in the
-    other. Raises ``FormatError``.
+    ``relations`` is the measure of SpanRel. A sentence that only one of the files has is one
+    without extractions in the other. Raises ``FormatError``.
     """
-    mine, theirs = _sides(gold, predicted)
-    found = report.score(mine, theirs, oie.LAYER)
-    whole = sum(map(_whole, zip(mine, theirs, strict=True)), Counts())
+    gold_documents, predicted_documents = _sides(gold, predicted)
+    report_of_layer = report.score(gold_documents, predicted_documents, oie.LAYER)
+    extractions = sum(
+        map(_count_extractions, zip(gold_documents, predicted_documents, strict=True)), Counts()
+    )
     return {
-        "sentences": len(mine),
-        "relations": measured(found.relations),
-        "spans": measured(found.spans),
-        "extractions": row(whole),
+        "sentences": len(gold_documents),
+        "relations": summarize(report_of_layer.relations),
+        "spans": summarize(report_of_layer.spans),
+        "extractions": to_row(extractions),
     }
 
 
 def table(scores: Scores) -> str:
-    """Return a row for each role, for each label of spans, and for whole extractions."""
+    """Format a row for each role, for each label of spans, and for whole extractions."""
     relations, spans = scores["relations"], scores["spans"]
     rows = {
         **relations["labels"],
@@ -50,41 +58,54 @@ def table(scores: Scores) -> str:
     }
     low, high = relations["interval"]
     f1 = f"F1 of relations {relations['f1']:.2f} (95 % interval {low:.2f} to {high:.2f})"
-    return "\n".join([f"{scores['sentences']} sentences", *rows_of(rows), f1]) + "\n"
+    return "\n".join([f"{scores['sentences']} sentences", *format_rows(rows), f1]) + "\n"
 
 
 def _sides(gold: Path, predicted: Path) -> tuple[list[Document], list[Document]]:
-    """Return both sides, each with the sentences of the other too."""
-    mine, theirs = _read(gold), _read(predicted)
-    return matched(mine + _lacking(mine, theirs), theirs + _lacking(theirs, mine), predicted)
+    """Return gold and predicted documents, where both have the sentences of either."""
+    gold_documents, predicted_documents = _read(gold), _read(predicted)
+    return match_documents(
+        gold_documents + _missing_sentences(gold_documents, predicted_documents),
+        predicted_documents + _missing_sentences(predicted_documents, gold_documents),
+        predicted,
+    )
 
 
 def _read(path: Path) -> list[Document]:
+    """Return the sentences of a file as documents."""
     return list(_files.read(path, oie.KIND, Options()))
 
 
-def _lacking(side: Iterable[Document], other: Iterable[Document]) -> list[Document]:
-    """Return the documents of the other side that this one has not, without extractions."""
-    names = {each.name for each in side}
-    bare = (each.bare() for each in other if each.name not in names)
-    return [replace(each, layers=(*each.layers, Layer(oie.LAYER))) for each in bare]
+def _missing_sentences(
+    documents: Iterable[Document], other_side: Iterable[Document]
+) -> list[Document]:
+    """Return the documents that only ``other_side`` has, without extractions."""
+    names = {document.name for document in documents}
+    unannotated = (document.unannotated() for document in other_side if document.name not in names)
+    return [
+        replace(document, layers=(*document.layers, Layer(oie.LAYER))) for document in unannotated
+    ]
 
 
-def _whole(couple: Couple) -> Counts:
+def _count_extractions(pair: DocumentPair) -> Counts:
     """Count the extractions of a sentence whose predicate and arguments are all right."""
-    mine, theirs = (_extractions(each) for each in couple)
-    return Counts(len(mine & theirs), len(theirs), len(mine))
+    gold_extractions, predicted_extractions = (_extractions(document) for document in pair)
+    return Counts(
+        len(gold_extractions & predicted_extractions),
+        len(predicted_extractions),
+        len(gold_extractions),
+    )
 
 
 def _extractions(document: Document) -> set[object]:
     """Return the bounds of each predicate, and the roles and bounds of its arguments."""
     layer = document[oie.LAYER]
-    places = {span.id: bounds(span) for span in layer.spans}
-    arguments: dict[str, set[object]] = {each.head: set() for each in layer.relations}
-    for each in layer.relations:
-        arguments[each.head].add((each.label, places[each.tail]))
+    bounds_of = {span.id: bounds(span) for span in layer.spans}
+    arguments: dict[str, set[object]] = {relation.head: set() for relation in layer.relations}
+    for relation in layer.relations:
+        arguments[relation.head].add((relation.label, bounds_of[relation.tail]))
     return {
-        (places[span.id], frozenset(arguments.get(span.id, ())))
+        (bounds_of[span.id], frozenset(arguments.get(span.id, ())))
         for span in layer.spans
         if span.label == PREDICATE
     }

@@ -28,26 +28,31 @@ _LABELS = {"Other": _OTHER, **{label: label for label in _DIRECTED}}
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the three evaluations, the official score and the warnings.
 
-    A line is a number, a tab and one of 19 labels. Raises ``FormatError`` for any other, for a
-    number that comes twice or has no gold label, for a key of Other alone and for no answers.
+    Each line is a number, a tab and one of 19 labels. Raises ``FormatError`` for any other line,
+    for a number that occurs twice or has no gold label, for a key with Other only, and for no
+    answers.
     """
-    key, answers = _labels(gold), _labels(predicted)
-    _check(key, answers, gold, predicted)
+    key, answers = _read_labels(gold), _read_labels(predicted)
+    _check_answers(key, answers, gold, predicted)
     labels = directed(key, answers)
     main = official(labels)
     return {
-        "way19_directional": _evaluation(labels, turned=False),
-        "way10_no_direction": _evaluation(undirected(labels), turned=False),
-        "way10_official": _evaluation(main, turned=True),
+        "way19_directional": _evaluation(labels, count_turned=False),
+        "way10_no_direction": _evaluation(undirected(labels), count_turned=False),
+        "way10_official": _evaluation(main, count_turned=True),
         "official_macro_f1": rounded(main.macro(_OTHER).f1),
         "warnings": _warnings(labels),
     }
 
 
 def table(scores: Scores) -> str:
-    """Return the official evaluation, relation by relation, and the official score."""
-    told = scores["way10_official"]
-    rows = [*told["relations"].items(), ("micro", told["micro"]), ("macro", told["macro"])]
+    """Format the official evaluation, relation by relation, and the official score."""
+    official_scores = scores["way10_official"]
+    rows = [
+        *official_scores["relations"].items(),
+        ("micro", official_scores["micro"]),
+        ("macro", official_scores["macro"]),
+    ]
     width = max(len(name) for name, _ in rows)
     lines = [
         f"{name:{width}}  P: {row['precision']:6.2f}%  R: {row['recall']:6.2f}%"
@@ -55,24 +60,26 @@ def table(scores: Scores) -> str:
         for name, row in rows
     ]
     warnings = [f"warning: {text}" for text in scores["warnings"]]
-    last = f"official score, macro-averaged F1: {scores['official_macro_f1']:.2f}%"
-    return "\n".join([*warnings, *lines, last]) + "\n"
+    official_line = f"official score, macro-averaged F1: {scores['official_macro_f1']:.2f}%"
+    return "\n".join([*warnings, *lines, official_line]) + "\n"
 
 
-def _labels(path: Path) -> dict[str, str]:
-    """Return the label of each number, in the order of the file; the last line ends too."""
+def _read_labels(path: Path) -> dict[str, str]:
+    """Return the label of each number, in the order of the file; the last line must end too."""
     lines = text_of(path).split("\n")
     labels: dict[str, str] = {}
-    for place, line in enumerate(lines[:-1], 1):
+    for line_number, line in enumerate(lines[:-1], 1):
         number, tab, label = line.removesuffix("\r").partition("\t")
         if not (tab and number.isascii() and number.isdigit() and label in _LABELS):
             choices = ", ".join((*_RELATIONS, "Other"))
             problem = (
                 f"expected a number, a tab and a label, got {line!r:.60}; labels are {choices}"
             )
-            raise FormatError(str(path), place, f"{problem}, all but Other with (e1,e2) or (e2,e1)")
+            raise FormatError(
+                str(path), line_number, f"{problem}, all but Other with (e1,e2) or (e2,e1)"
+            )
         if number in labels:
-            raise FormatError(str(path), place, f"number {number:.20} has a label already")
+            raise FormatError(str(path), line_number, f"number {number:.20} has a label already")
         labels[number] = _LABELS[label]
     if lines[-1]:
         problem = f"expected the last line to end as the others do, got {lines[-1]!r:.60}"
@@ -80,19 +87,22 @@ def _labels(path: Path) -> dict[str, str]:
     return labels
 
 
-def _check(key: dict[str, str], answers: dict[str, str], gold: Path, predicted: Path) -> None:
-    """Refuse what the program cannot divide by, and answers to what was not asked."""
+def _check_answers(
+    key: dict[str, str], answers: dict[str, str], gold: Path, predicted: Path
+) -> None:
+    """Refuse input that the program cannot divide by, and answers without a gold label."""
     if not {*key.values()} - {_OTHER}:
         raise FormatError(str(gold), None, "expected a label that is not Other")
     if not answers:
         raise FormatError(str(predicted), None, "expected at least one label")
-    for place, number in enumerate(answers, 1):
+    for line_number, number in enumerate(answers, 1):
         if number not in key:
             problem = f"number {number:.20} has no label in {gold.name}"
-            raise FormatError(str(predicted), place, problem)
+            raise FormatError(str(predicted), line_number, problem)
 
 
 def _warnings(confusion: Confusion) -> list[str]:
+    """Return the program's warnings about labels that the key does not have."""
     proposed = confusion.proposed
     return [
         f"The proposed file contains {proposed[label]} label(s) of type '{label}', "
@@ -102,18 +112,18 @@ def _warnings(confusion: Confusion) -> list[str]:
     ]
 
 
-def _evaluation(confusion: Confusion, *, turned: bool) -> Scores:
-    """Return one evaluation; ``turned`` says whether answers can be in the wrong direction."""
-    hits, answered, asked = confusion.hits, confusion.answered, confusion.gold.total()
-    others = confusion.skipped(_OTHER)
+def _evaluation(confusion: Confusion, *, count_turned: bool) -> Scores:
+    """Return one evaluation; ``count_turned``: whether answers can have the wrong direction."""
+    hits, answered, num_gold = confusion.hits, confusion.answered, confusion.gold.total()
+    num_skipped = confusion.skipped(_OTHER)
     micro = confusion.micro(_OTHER)
     return {
-        **_matrix(confusion, turned=turned),
-        "coverage": _share(answered, asked),
-        "accuracy": _share(hits, answered),
-        "accuracy_skipped_wrong": _share(hits, asked),
-        "accuracy_skipped_other": _share(hits + others, asked),
-        "relations": _relations(confusion, turned=turned),
+        **_confusion_matrix(confusion, count_turned=count_turned),
+        "coverage": _ratio(answered, num_gold),
+        "accuracy": _ratio(hits, answered),
+        "accuracy_skipped_wrong": _ratio(hits, num_gold),
+        "accuracy_skipped_other": _ratio(hits + num_skipped, num_gold),
+        "relations": _relations(confusion, count_turned=count_turned),
         "micro": {
             "correct": micro.hits,
             "proposed": micro.predicted,
@@ -124,57 +134,62 @@ def _evaluation(confusion: Confusion, *, turned: bool) -> Scores:
     }
 
 
-def _matrix(confusion: Confusion, *, turned: bool) -> Scores:
-    """Return the confusion matrix: a row a gold label, a column a label, and sums of both."""
+def _confusion_matrix(confusion: Confusion, *, count_turned: bool) -> Scores:
+    """Return the confusion matrix: rows are gold labels, columns all labels, with sums of both."""
     labels = confusion.labels
-    names = {label: _short(label, known=label in confusion.gold) for label in labels}
+    names = {label: _abbreviation(label, in_key=label in confusion.gold) for label in labels}
     rows = {}
     for label in sorted(confusion.gold):
-        cells = [confusion.cells[label, other] for other in labels]
-        beside = [confusion.turned[label]] * turned
-        tail = [confusion.skipped(label), confusion.gold[label]]
-        rows[names[label]] = {"counts": cells, "sums": [sum(cells), *beside, *tail]}
+        cells = [confusion.cells[label, predicted_label] for predicted_label in labels]
+        turned_cell = [confusion.turned[label]] * count_turned
+        last_cells = [confusion.skipped(label), confusion.gold[label]]
+        rows[names[label]] = {"counts": cells, "sums": [sum(cells), *turned_cell, *last_cells]}
     proposed = confusion.proposed
-    asked = confusion.gold.total()
-    last = [confusion.cells.total(), *[confusion.turned.total()] * turned]
+    num_gold = confusion.gold.total()
+    turned_sums = [confusion.cells.total(), *[confusion.turned.total()] * count_turned]
     return {
         "columns": list(names.values()),
         "confusion": rows,
         "sum_row": [
             *(proposed[label] for label in labels),
-            *last,
-            asked - confusion.answered,
-            asked,
+            *turned_sums,
+            num_gold - confusion.answered,
+            num_gold,
         ],
     }
 
 
-def _relations(confusion: Confusion, *, turned: bool) -> dict[str, dict[str, float]]:
-    """Return the ratios of each gold label; what is turned is told apart from what is proposed."""
+def _relations(confusion: Confusion, *, count_turned: bool) -> dict[str, dict[str, float]]:
+    """Return the ratios of each gold label; turned answers are counted apart from other ones."""
     rows: dict[str, dict[str, float]] = {}
     for label, counts in confusion.counts().items():
-        wrong = confusion.turned[label]
+        turned = confusion.turned[label]
         rows[label] = {
             "correct": counts.hits,
             "gold": counts.gold,
             **printed(percentages(counts)),
-            "proposed": counts.predicted - wrong,
-            **({"wrong_direction": wrong} if turned else {}),
+            "proposed": counts.predicted - turned,
+            **({"wrong_direction": turned} if count_turned else {}),
         }
     return rows
 
 
-def _short(label: str, *, known: bool) -> str:
-    """Return the program's abbreviation, with a star where the key has no such label."""
+def _abbreviation(label: str, *, in_key: bool) -> str:
+    """Return the program's abbreviation of a label, with a star if the key does not have it."""
     if label == _OTHER:
         return "_O_"
-    one, two = (word[0] for word in relation(label).split("-"))
-    way = label[len(relation(label)) :][2:3]
-    return f"{one}-{two}{way}" if known else f"*{one}{two}{way}"
+    first_letter, second_letter = (word[0] for word in relation(label).split("-"))
+    direction = label[len(relation(label)) :][2:3]
+    return (
+        f"{first_letter}-{second_letter}{direction}"
+        if in_key
+        else f"*{first_letter}{second_letter}{direction}"
+    )
 
 
-def _share(part: int, whole: int) -> list[float]:
-    return [part, whole, rounded(percent(part, whole))]
+def _ratio(part: int, total: int) -> list[float]:
+    """Return a part, its total, and their ratio in percent."""
+    return [part, total, rounded(percent(part, total))]
 
 
 KIND = Scorer(name="semeval2010-task8", score=score, table=table)

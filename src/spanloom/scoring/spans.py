@@ -1,7 +1,7 @@
 """Span F1: all bounds and the label must be right (SpanRel, Jiang et al. 2020, section 4.1).
 
-Of any two files or brat folders of documents. ``--layer`` names a layer, else all that both have
-are scored; ``--against`` a second prediction, to which the first is compared.
+Accepts files or brat folders of any readable format. ``--layer`` names a layer; by default all
+common layers are scored. ``--against`` names a second prediction to compare with the first.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from spanloom.scoring._base import Scorer, Scores
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return ratios in percent, all spans of a layer together and by label.
+    """Return ratios in percent, for all spans of a layer and by label.
 
-    ``interval`` holds F1 with 95 % probability (bootstrap of documents). Raises ``FormatError``.
+    ``interval`` is the 95 % interval of F1 (bootstrap over documents). Raises ``FormatError``.
     """
-    return _documents.scored(gold, predicted, options, lambda report: report.spans)
+    return _documents.score_layers(gold, predicted, options, lambda report: report.spans)
 
 
 KIND = Scorer("spans", score, _documents.table, _documents.OPTIONS)

@@ -1,12 +1,12 @@
 """``squad-v2.0``: SQuAD's second official program (Rajpurkar, Jia and Liang 2018, section 5).
 
-A dataset in JSON, and an object of answers by the questions' ids, "" for none. Gold answers without
-a word are left out; where none is left "" is right, but the question still counts as answerable.
-``--na-prob-file`` says how likely each question has no answer (looked for here, then beside the
-predictions): above ``--na-prob-thresh`` (1) the prediction is taken back. From the scores before
-that come the best threshold, and the areas under curves of precision and recall. The official
-program gives these areas only when it draws the curves too (``--out-image-dir``); here they are
-given wherever they can be, and nothing is drawn.
+It reads a dataset in JSON, and an object of answers by question id, "" for none. Gold answers
+without a word are ignored; if none is left, "" is right, but the question still counts as
+answerable. ``--na-prob-file`` gives the probability that a question has no answer (path relative
+to the working folder, else to the predictions): above ``--na-prob-thresh`` (1) the prediction
+becomes "". The scores without that threshold give the best thresholds, and the areas under the
+precision-recall curves. The official program only gives these areas when it also draws the curves
+(``--out-image-dir``); this one gives them wherever possible, and draws nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,147 +15,178 @@ from itertools import groupby
 from pathlib import Path
 
 from spanloom.errors import DataError, FormatError
-from spanloom.metrics.answers import judge
+from spanloom.metrics.qa import score_answer
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._squad import added, answer, by_question, lines_of, questions
+from spanloom.scoring._squad import (
+    format_scores,
+    predicted_answer,
+    questions,
+    read_predictions,
+    sum_in_order,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """A prediction's scores; ``doubt``: how likely it is said that there is no answer."""
+class _QuestionScore:
+    """A prediction's scores; ``no_answer_prob`` is the probability that there is no answer."""
 
     answerable: bool
-    silent: bool  # "" was predicted
+    is_empty: bool  # "" was predicted
     exact: float
     f1: float
-    doubt: float
+    no_answer_prob: float
 
 
-_Value = Callable[[_Judged], float]
+_Metric = Callable[[_QuestionScore], float]
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the means in percent, over all questions, those with an answer, and the others."""
     threshold = _threshold(options.get("--na-prob-thresh", "1"))
     if "--na-prob-file" not in options:
-        return _means(_judged(gold, predicted, None), threshold)
-    path = _beside(predicted, options["--na-prob-file"])
-    doubts = _doubts(path)
-    judged = _judged(gold, predicted, doubts, path)
-    ranked = [judged[name] for name in sorted(doubts, key=doubts.__getitem__) if name in judged]
-    scores = _means(judged, threshold) | _best(ranked)
-    unknown = next((name for name in doubts if name not in judged), None)
+        return _means(_score_questions(gold, predicted, None), threshold)
+    path = _find_file(predicted, options["--na-prob-file"])
+    no_answer_probs = _read_no_answer_probs(path)
+    by_question = _score_questions(gold, predicted, no_answer_probs, path)
+    ranked = [
+        by_question[name]
+        for name in sorted(no_answer_probs, key=no_answer_probs.__getitem__)
+        if name in by_question
+    ]
+    scores = _means(by_question, threshold) | _best_thresholds(ranked)
+    unknown = next((name for name in no_answer_probs if name not in by_question), None)
     if unknown is None:
-        return scores | _areas(ranked)
-    if "--out-image-dir" in options and any(each.answerable for each in ranked):
+        return scores | _average_precisions(ranked)
+    if "--out-image-dir" in options and any(question.answerable for question in ranked):
         raise FormatError(str(path), None, f"no such question: {unknown!r:.60}")
     return scores
 
 
 def _threshold(text: str) -> float:
+    """Return the threshold of an option; raises ``DataError`` for other text."""
     try:
         return float(text)
     except ValueError as error:
         raise DataError(f"--na-prob-thresh: expected a number, got {text!r:.60}") from error
 
 
-def _beside(predicted: Path, name: str) -> Path:
-    """The file of that name, here or beside the predictions."""
+def _find_file(predicted: Path, name: str) -> Path:
+    """Return a file's path relative to the working folder, else beside the predictions."""
     return Path(name) if Path(name).exists() else predicted.parent / name
 
 
-def _doubts(path: Path) -> dict[str, float]:
-    """How likely each question has no answer; any number will do."""
-    doubts: dict[str, float] = {}
-    for name, value in by_question(path).items():
+def _read_no_answer_probs(path: Path) -> dict[str, float]:
+    """Return the probability that each question has no answer; any number is accepted."""
+    probs: dict[str, float] = {}
+    for name, value in read_predictions(path).items():
         if type(value) not in (int, float):
             problem = f"question {name!r:.60}: expected a number, got {value!r:.60}"
             raise FormatError(str(path), None, problem)
-        doubts[name] = value
-    return doubts
+        probs[name] = value
+    return probs
 
 
-def _judged(
-    gold: Path, predicted: Path, doubts: Mapping[str, float] | None, path: Path | None = None
-) -> dict[str, _Judged]:
-    """Judge every question; of two with one id the last counts."""
-    predictions = by_question(predicted)
-    found: dict[str, _Judged] = {}
+def _score_questions(
+    gold: Path,
+    predicted: Path,
+    no_answer_probs: Mapping[str, float] | None,
+    path: Path | None = None,
+) -> dict[str, _QuestionScore]:
+    """Score every question; the last of two with the same id counts."""
+    predictions = read_predictions(predicted)
+    by_question: dict[str, _QuestionScore] = {}
     for question in questions(gold):
-        said = answer(predictions, question.name, predicted)
-        each = judge(question.answers, said)
-        if doubts is not None and question.name not in doubts:
+        prediction = predicted_answer(predictions, question.name, predicted)
+        answer_score = score_answer(question.answers, prediction)
+        if no_answer_probs is not None and question.name not in no_answer_probs:
             raise FormatError(str(path), None, f"lacks the question {question.name!r:.60}")
-        doubt = 0.0 if doubts is None else doubts[question.name]
-        found[question.name] = _Judged(each.answerable, not said, each.exact, each.f1, doubt)
-    return found
+        no_answer_prob = 0.0 if no_answer_probs is None else no_answer_probs[question.name]
+        by_question[question.name] = _QuestionScore(
+            answer_score.answerable,
+            not prediction,
+            answer_score.exact,
+            answer_score.f1,
+            no_answer_prob,
+        )
+    return by_question
 
 
-def _means(judged: Mapping[str, _Judged], threshold: float) -> Scores:
-    """The means after doubtful predictions were taken back; a part without questions has none."""
-    every = list(judged.values())
-    parts = {
-        "": every,
-        "HasAns_": [each for each in every if each.answerable],
-        "NoAns_": [each for each in every if not each.answerable],
+def _means(by_question: Mapping[str, _QuestionScore], threshold: float) -> Scores:
+    """Return the means at a threshold of the no-answer probability; an empty subset has none."""
+    all_scores = list(by_question.values())
+    subsets = {
+        "": all_scores,
+        "HasAns_": [question for question in all_scores if question.answerable],
+        "NoAns_": [question for question in all_scores if not question.answerable],
     }
     scores: Scores = {}
-    for prefix, part in parts.items():
-        if part:
-            for name, value in _VALUES.items():
-                held = added(_held(each, value, threshold) for each in part)
-                scores[f"{prefix}{name}"] = 100 * held / len(part)
-            scores[f"{prefix}total"] = len(part)
+    for prefix, selected in subsets.items():
+        if selected:
+            for name, metric in _METRICS.items():
+                total = sum_in_order(
+                    _thresholded(question, metric, threshold) for question in selected
+                )
+                scores[f"{prefix}{name}"] = 100 * total / len(selected)
+            scores[f"{prefix}total"] = len(selected)
     return scores
 
 
-def _held(each: _Judged, value: _Value, threshold: float) -> float:
-    """A score, or that of "" where there is too much doubt."""
-    return float(not each.answerable) if each.doubt > threshold else value(each)
+def _thresholded(question: _QuestionScore, metric: _Metric, threshold: float) -> float:
+    """Return a score, or that of "" if the no-answer probability is too high."""
+    return (
+        float(not question.answerable) if question.no_answer_prob > threshold else metric(question)
+    )
 
 
-def _best(ranked: Sequence[_Judged]) -> Scores:
-    """The best mean that a threshold can bring, and the lowest that does."""
+def _best_thresholds(ranked: Sequence[_QuestionScore]) -> Scores:
+    """Return the best mean that a threshold can reach, and the lowest such threshold."""
     scores: Scores = {}
-    for name, value in _VALUES.items():
-        current: float = sum(1 for each in ranked if not each.answerable)  # all taken back
-        best, threshold = current, 0.0
-        for each in ranked:
-            current += value(each) if each.answerable else (0 if each.silent else -1)
-            if current > best:
-                best, threshold = current, each.doubt
-        scores |= {f"best_{name}": 100 * best / len(ranked), f"best_{name}_thresh": threshold}
+    for name, metric in _METRICS.items():
+        # every prediction is first replaced by ""
+        total: float = sum(1 for question in ranked if not question.answerable)
+        max_total, threshold = total, 0.0
+        for question in ranked:
+            total += metric(question) if question.answerable else (0 if question.is_empty else -1)
+            if total > max_total:
+                max_total, threshold = total, question.no_answer_prob
+        scores |= {f"best_{name}": 100 * max_total / len(ranked), f"best_{name}_thresh": threshold}
     return scores
 
 
-def _areas(ranked: Sequence[_Judged]) -> Scores:
-    """The areas, in percent; none without a question that has an answer."""
-    if not any(each.answerable for each in ranked):
+def _average_precisions(ranked: Sequence[_QuestionScore]) -> Scores:
+    """Return the areas in percent; none without an answerable question."""
+    if not any(question.answerable for question in ranked):
         return {}
-    values: dict[str, _Value] = {**_VALUES, "oracle": lambda each: each.answerable}
-    return {f"pr_{name}_ap": 100 * _area(ranked, value) for name, value in values.items()}
+    metrics: dict[str, _Metric] = {**_METRICS, "oracle": lambda question: question.answerable}
+    return {
+        f"pr_{name}_ap": 100 * _average_precision(ranked, metric)
+        for name, metric in metrics.items()
+    }
 
 
-def _area(ranked: Sequence[_Judged], value: _Value) -> float:
-    """The area under precision over recall, a step for each doubt, by which they are ranked."""
-    gold = sum(1 for each in ranked if each.answerable)
-    area = hits = before = 0.0
-    seen = 0
-    for _, equal in groupby(ranked, key=lambda each: each.doubt):
-        for each in equal:
-            seen += 1
-            if each.answerable:
-                hits += value(each)
-        area += hits / seen * (hits / gold - before)
-        before = hits / gold
+def _average_precision(ranked: Sequence[_QuestionScore], metric: _Metric) -> float:
+    """Return the area under the precision-recall curve, with one step per no-answer probability."""
+    num_answerable = sum(1 for question in ranked if question.answerable)
+    area = hits = recall_before = 0.0
+    rank = 0
+    for _, tied in groupby(ranked, key=lambda question: question.no_answer_prob):
+        for question in tied:
+            rank += 1
+            if question.answerable:
+                hits += metric(question)
+        area += hits / rank * (hits / num_answerable - recall_before)
+        recall_before = hits / num_answerable
     return area
 
 
-_VALUES: dict[str, _Value] = {"exact": lambda each: each.exact, "f1": lambda each: each.f1}
+_METRICS: dict[str, _Metric] = {
+    "exact": lambda question: question.exact,
+    "f1": lambda question: question.f1,
+}
 
 KIND = Scorer(
     "squad-v2.0",
     score,
-    lines_of,
+    format_scores,
     {"--na-prob-file": True, "--na-prob-thresh": True, "--out-image-dir": True},
 )

@@ -1,4 +1,4 @@
-"""srl-eval (Carreras and Màrquez, version of 2005-04-21): arguments in columns of CoNLL-2005."""
+"""srl-eval (Carreras and Màrquez, version of 2005-04-21): score arguments in CoNLL-2005 columns."""
 
 import re
 from collections import Counter
@@ -8,16 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from spanloom.annotation.props import NONE, Argument, PropsError
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.forms.props import NONE, Argument, PropsError
 from spanloom.metrics.arguments import VERB, Matches, by_label, match
 from spanloom.metrics.counts import Counts, total
 from spanloom.metrics.percentages import percent, percentages, rounded
 from spanloom.scoring._base import Scorer, Scores
 
-_NOBODY = "-NONE-"  # in the confusion matrix: missed, or in excess
-_PLAIN = "*"
+_NO_ARGUMENT = "-NONE-"  # in the confusion matrix: label of missed and of excess arguments
+_EMPTY_CELL = "*"
 _HEAD = f"{'':13} corr.  excess  missed    prec.    rec.      F1"
 
 _CELL = re.compile(r"[^ \t\n\r\f\v]+")
@@ -28,81 +28,87 @@ _CLOSINGS = re.compile(r"(?:[^)]*\))*+")
 
 
 class _Block(NamedTuple):
-    """A sentence: its columns, and the line on which it begins."""
+    """A sentence: its columns, and the number of its first line."""
 
     line: int
     columns: list[Sequence[str]]
 
 
 class _Predicate(NamedTuple):
-    """A lemma and what its column says."""
+    """A lemma and the arguments of its column."""
 
     lemma: str
     arguments: list[Argument]
 
 
 @dataclass(slots=True)
-class _Sums:
-    """What is counted over all sentences."""
+class _Totals:
+    """Counts over all sentences."""
 
     sentences: int = 0
-    labelled: list[Matches] = field(default_factory=list)
-    confused: Counter[tuple[str, str]] | None = None  # labels, gold and predicted
+    matches: list[Matches] = field(default_factory=list)
+    confusion: Counter[tuple[str, str]] | None = None  # labels, gold and predicted
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return what the program prints; with ``-C`` what that option adds, alone.
+    """Return what the program prints; with ``-C`` only what that option adds.
 
-    Raises ``FormatError`` where sentences are not of the same length or columns break their form;
-    with ``-C`` also where no argument is found, as the program divides by their number.
+    Raises ``FormatError`` if sentences differ in length or columns are malformed; with ``-C`` also
+    if no argument is found, as the program divides by that number.
     """
-    sums = _Sums(confused=Counter() if "-C" in options else None)
-    theirs = _blocks(predicted)
-    for block in _blocks(gold):
-        other = next(theirs, None)
-        if other is None or len(other.columns[0]) != len(block.columns[0]):
-            came = len(other.columns[0]) if other else 0
-            problem = f"expected {len(block.columns[0])} words as in {gold.name}, got {came}"
-            raise FormatError(str(predicted), other.line if other else None, problem)
-        _add(sums, _predicates(block, gold), _predicates(other, predicted))
-    if sums.confused is None:
-        return _printed(sums)
-    return _confused(sums.confused, predicted)
+    totals = _Totals(confusion=Counter() if "-C" in options else None)
+    predicted_blocks = _read_blocks(predicted)
+    for gold_block in _read_blocks(gold):
+        predicted_block = next(predicted_blocks, None)
+        if predicted_block is None or len(predicted_block.columns[0]) != len(gold_block.columns[0]):
+            num_words = len(predicted_block.columns[0]) if predicted_block else 0
+            problem = (
+                f"expected {len(gold_block.columns[0])} words as in {gold.name}, got {num_words}"
+            )
+            raise FormatError(
+                str(predicted), predicted_block.line if predicted_block else None, problem
+            )
+        _add_sentence(
+            totals, _read_predicates(gold_block, gold), _read_predicates(predicted_block, predicted)
+        )
+    if totals.confusion is None:
+        return _to_json(totals)
+    return _confusion_json(totals.confusion, predicted)
 
 
 def table(scores: Scores) -> str:
-    """Return the rows that the program prints."""
+    """Format the rows that the program prints."""
     if "confusion" in scores:
         return _confusion_table(scores)
-    shown = [
+    lines = [
         f"Number of Sentences    : {scores['sentences']:11d}",
         f"Number of Propositions : {scores['propositions']:11d}",
         f"Percentage of perfect props : {scores['perfect_props']:6.2f}",
         "",
         _HEAD,
-        *(_row(label, each) for label, each in scores["rows"].items()),
+        *(_format_row(label, counts) for label, counts in scores["rows"].items()),
     ]
-    return "\n".join(shown) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def _blocks(path: Path) -> Iterator[_Block]:
-    """Yield the sentences up to the first blank line that ends none: there the program stops."""
-    first, rows = 1, list[list[str]]()
-    for number, line in enumerate(text_of(path).split("\n"), 1):
+def _read_blocks(path: Path) -> Iterator[_Block]:
+    """Yield the sentences, up to two blank lines in a row: there the program stops."""
+    first_line, rows = 1, list[list[str]]()
+    for line_number, line in enumerate(text_of(path).split("\n"), 1):
         cells = _CELL.findall(line)
         if cells:
             rows.append(cells)
             continue
         if not rows:
             return
-        yield _Block(first, _columns(rows))
-        first, rows = number + 1, []
+        yield _Block(first_line, _to_columns(rows))
+        first_line, rows = line_number + 1, []
     if rows:
-        yield _Block(first, _columns(rows))
+        yield _Block(first_line, _to_columns(rows))
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Turn rows to columns; where a row lacks cells, those below move up, as in the program."""
+def _to_columns(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Transpose rows; where a row lacks cells, those below move up, as in the program."""
     if len(set(map(len, rows))) == 1:
         return list(zip(*rows, strict=True))
     columns: list[list[str]] = [[] for _ in range(max(map(len, rows)))]
@@ -112,134 +118,146 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [*columns]
 
 
-def _predicates(block: _Block, path: Path) -> dict[int, _Predicate]:
+def _read_predicates(block: _Block, path: Path) -> dict[int, _Predicate]:
     """Return each predicate by its word; one without a column has no arguments."""
     lemmas, *columns = block.columns
-    places = [place for place, lemma in enumerate(lemmas) if lemma != NONE]
-    found: dict[int, _Predicate] = {}
-    columns += [[] for _ in places[len(columns) :]]
-    for place, cells in zip(places, columns, strict=False):
+    word_indices = [word for word, lemma in enumerate(lemmas) if lemma != NONE]
+    predicates: dict[int, _Predicate] = {}
+    columns += [[] for _ in word_indices[len(columns) :]]
+    for word, cells in zip(word_indices, columns, strict=False):
         try:
-            found[place] = _Predicate(lemmas[place], _arguments(cells))
+            predicates[word] = _Predicate(lemmas[word], _read_arguments(cells))
         except PropsError as error:
             raise FormatError(str(path), block.line + error.word, error.problem) from error
-    return found
+    return predicates
 
 
-def _arguments(cells: Sequence[str]) -> list[Argument]:
-    """Read a column, with the liberties that the program takes: ``*A0)`` closes an A0."""
-    found: list[Argument] = []
-    stack: list[int] = []
+def _read_arguments(cells: Sequence[str]) -> list[Argument]:
+    """Parse a column as leniently as the program does: ``*A0)`` closes an A0."""
+    arguments: list[Argument] = []
+    open_arguments: list[int] = []
     for word, cell in enumerate(cells):
-        if cell == _PLAIN:
+        if cell == _EMPTY_CELL:
             continue
-        parts = _parts(cell)
-        if not parts:
+        opened_and_closed = _parse_cell(cell)
+        if not opened_and_closed:
             raise PropsError(word, f"expected (LABEL*, *, *) or (LABEL*), got {cell!r:.60}")
-        labels, closing = parts
-        for label in labels:
-            stack.append(len(found))
-            found.append(Argument(word, word, label))
-        for label in closing:
-            if not stack or label not in {"", "0", found[stack[-1]].label}:
+        opened, closed = opened_and_closed
+        for label in opened:
+            open_arguments.append(len(arguments))
+            arguments.append(Argument(word, word, label))
+        for label in closed:
+            if not open_arguments or label not in {"", "0", arguments[open_arguments[-1]].label}:
                 raise PropsError(word, f"expected a span to close, got {cell!r:.60}")
-            row = stack.pop()
-            found[row] = found[row]._replace(end=word + 1)
-    if stack:
-        left = found[stack[-1]]
-        raise PropsError(left.start, f"expected a ) for the span {left.label!r:.60}")
-    return found
+            index = open_arguments.pop()
+            arguments[index] = arguments[index]._replace(end=word + 1)
+    if open_arguments:
+        unclosed = arguments[open_arguments[-1]]
+        raise PropsError(unclosed.start, f"expected a ) for the span {unclosed.label!r:.60}")
+    return arguments
 
 
 @lru_cache(maxsize=10_000)
-def _parts(cell: str) -> tuple[list[str], list[str]] | None:
-    """Return the labels that a cell opens and those that it closes, mostly ""; None: no cell."""
-    opening = _OPENINGS.match(cell)
-    closing = _CLOSINGS.fullmatch(cell, opening.end()) if opening else None
-    if not opening or not closing:
+def _parse_cell(cell: str) -> tuple[list[str], list[str]] | None:
+    """Return the labels that a cell opens and closes (mostly ""), None if it is malformed."""
+    openings = _OPENINGS.match(cell)
+    closings = _CLOSINGS.fullmatch(cell, openings.end()) if openings else None
+    if not openings or not closings:
         return None
-    return _OPENING.findall(opening[1]), _CLOSING.findall(closing[0])
+    return _OPENING.findall(openings[1]), _CLOSING.findall(closings[0])
 
 
-def _add(sums: _Sums, gold: dict[int, _Predicate], predicted: dict[int, _Predicate]) -> None:
+def _add_sentence(
+    totals: _Totals, gold: dict[int, _Predicate], predicted: dict[int, _Predicate]
+) -> None:
     """Compare the arguments of gold predicates; where the lemma differs all are missed."""
-    sums.sentences += 1
-    for place, (lemma, arguments) in gold.items():
-        other = predicted.get(place)
-        theirs = other.arguments if other and other.lemma == lemma else []
-        sums.labelled.append(match(arguments, theirs))
-        if sums.confused is None:
+    totals.sentences += 1
+    for word, (lemma, arguments) in gold.items():
+        predicate = predicted.get(word)
+        predicted_arguments = predicate.arguments if predicate and predicate.lemma == lemma else []
+        totals.matches.append(match(arguments, predicted_arguments))
+        if totals.confusion is None:
             continue
-        free = match(arguments, theirs, labelled=False)
-        sums.confused.update(free.hits)
-        sums.confused.update((label, _NOBODY) for label in free.missed)
-        sums.confused.update((_NOBODY, label) for label in free.excess)
+        unlabelled = match(arguments, predicted_arguments, with_labels=False)
+        totals.confusion.update(unlabelled.hits)
+        totals.confusion.update((label, _NO_ARGUMENT) for label in unlabelled.missed)
+        totals.confusion.update((_NO_ARGUMENT, label) for label in unlabelled.excess)
 
 
-def _printed(sums: _Sums) -> Scores:
-    labels = by_label(sums.labelled)
+def _to_json(totals: _Totals) -> Scores:
+    """Return the numbers that the program prints."""
+    labels = by_label(totals.matches)
     verb = {VERB: labels.pop(VERB)} if VERB in labels else {}
     rows = {"Overall": total(labels.values()), **labels, **verb}
-    perfect = sum(1 for each in sums.labelled if each.perfect)
+    perfect = sum(1 for sentence_matches in totals.matches if sentence_matches.perfect)
     return {
-        "sentences": sums.sentences,
-        "propositions": len(sums.labelled),
-        "perfect_props": rounded(percent(perfect, len(sums.labelled))),
-        "rows": {label: _figures(counts) for label, counts in rows.items()},
+        "sentences": totals.sentences,
+        "propositions": len(totals.matches),
+        "perfect_props": rounded(percent(perfect, len(totals.matches))),
+        "rows": {label: _counts_json(counts) for label, counts in rows.items()},
     }
 
 
-def _confused(confused: Counter[tuple[str, str]], path: Path) -> Scores:
-    """Return how many arguments of each label were found as which."""
-    outside = {_NOBODY, VERB}
-    hits = missed = excess = right = 0
-    for (one, two), many in confused.items():
-        if one not in outside:
-            missed += many * (two == _NOBODY)
-            hits += many * (two not in outside)
-            right += many * (one == two)
-        elif one == _NOBODY:
-            excess += many * (two not in outside)
+def _confusion_json(confusion: Counter[tuple[str, str]], path: Path) -> Scores:
+    """Return the number of arguments of each gold label that got each predicted label."""
+    ignored = {_NO_ARGUMENT, VERB}
+    hits = missed = excess = same_label = 0
+    for (gold_label, predicted_label), count in confusion.items():
+        if gold_label not in ignored:
+            missed += count * (predicted_label == _NO_ARGUMENT)
+            hits += count * (predicted_label not in ignored)
+            same_label += count * (gold_label == predicted_label)
+        elif gold_label == _NO_ARGUMENT:
+            excess += count * (predicted_label not in ignored)
     if not hits:
         raise FormatError(str(path), None, "expected an argument that is right but for its label")
-    labels = sorted({_NOBODY, *(label for pair in confused for label in pair)})
+    labels = sorted({_NO_ARGUMENT, *(label for pair in confusion for label in pair)})
     return {
         "unlabeled": {
-            **_figures(Counts(hits, hits + excess, hits + missed)),
-            "label_accuracy": rounded(percent(right, hits)),
+            **_counts_json(Counts(hits, hits + excess, hits + missed)),
+            "label_accuracy": rounded(percent(same_label, hits)),
         },
         "confusion": {
             "labels": labels,
-            "rows": [[confused[one, two] for two in labels] for one in labels],
+            "rows": [
+                [confusion[gold_label, predicted_label] for predicted_label in labels]
+                for gold_label in labels
+            ],
         },
     }
 
 
-def _figures(counts: Counts) -> dict[str, float]:
-    each = percentages(counts)
+def _counts_json(counts: Counts) -> dict[str, float]:
+    """Return counts and ratios in percent."""
+    ratios = percentages(counts)
     return {
         "correct": counts.hits,
         "excess": counts.predicted - counts.hits,
         "missed": counts.gold - counts.hits,
-        "precision": rounded(each.precision),
-        "recall": rounded(each.recall),
-        "f1": rounded(each.f1),
+        "precision": rounded(ratios.precision),
+        "recall": rounded(ratios.recall),
+        "f1": rounded(ratios.f1),
     }
 
 
-def _row(label: str, figures: Mapping[str, float]) -> str:
-    counts = "  ".join(f"{figures[name]:>6}" for name in ("correct", "excess", "missed"))
-    ratios = "  ".join(f"{figures[name]:6.2f}" for name in ("precision", "recall", "f1"))
+def _format_row(label: str, numbers: Mapping[str, float]) -> str:
+    """Return one aligned line."""
+    counts = "  ".join(f"{numbers[name]:>6}" for name in ("correct", "excess", "missed"))
+    ratios = "  ".join(f"{numbers[name]:6.2f}" for name in ("precision", "recall", "f1"))
     return f"{label:>10}   {counts}   {ratios}"
 
 
 def _confusion_table(scores: Scores) -> str:
-    """One row for each gold label, with a column for each in the same order."""
+    """Format one row per gold label, with a column for each label in the same order."""
     labels, rows = scores["confusion"]["labels"], scores["confusion"]["rows"]
-    figures = scores["unlabeled"]
-    lines = [_HEAD, f"{_row('Unlabeled', figures)}  {figures['label_accuracy']:6.2f} (labels)", ""]
-    for number, (label, row) in enumerate(zip(labels, rows, strict=True), -1):
-        lines.append(f"{number:2d}: {label:<12}" + "".join(f"{many:5d}" for many in row))
+    unlabeled = scores["unlabeled"]
+    lines = [
+        _HEAD,
+        f"{_format_row('Unlabeled', unlabeled)}  {unlabeled['label_accuracy']:6.2f} (labels)",
+        "",
+    ]
+    for index, (label, row) in enumerate(zip(labels, rows, strict=True), -1):
+        lines.append(f"{index:2d}: {label:<12}" + "".join(f"{count:5d}" for count in row))
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
-"""streuseval (STREUSLE 4): multiword expressions and supersenses, found by a system.
+"""streuseval (STREUSLE 4): score predicted multiword expressions and supersenses.
 
-Tags of words, links between words of expressions, and expressions by shape and kind of supersense.
-``--depth`` makes adposition supersenses coarser. (Schneider et al. 2014; 2018)
+It scores tags of words, links between words of expressions, and expressions by shape and kind of
+supersense. ``--depth`` makes adposition supersenses coarser. (Schneider et al. 2014; 2018)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,30 +26,32 @@ from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._conllulex import Sentence, sentences
 
 _DEPTHS = ("1", "2", "3", "4")
-_GIVEN = "goldid"  # in a file's name: its expressions are gold, which the program cannot print
+_GIVEN = "goldid"  # in a file name: its expressions are gold, which the program does not support
 _TAGS = {"Full": (0, 1, 2), "-Lexcat": (0, 2), "-SS": (0, 1), "-Lexcat -SS": (0,)}
 _NOTHING = Compared(Counts(), Counts(), Counts(), Counts())
 
 
 class _Ratio(NamedTuple):
-    """A fraction as the program keeps it: never reduced, and nan where it is over 0."""
+    """A fraction as the program keeps it: never reduced, and nan if the denominator is 0."""
 
     num: float
     den: float
 
     @property
     def value(self) -> float:
+        """The quotient."""
         return self.num / self.den if self.den else nan
 
     def to_json(self) -> Scores:
-        return {"num": _shown(self.num), "den": self.den, "value": _shown(self.value)}
+        """Return numerator, denominator and quotient."""
+        return {"num": _nan_to_text(self.num), "den": self.den, "value": _nan_to_text(self.value)}
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return every count and ratio, those of ``-x`` among them; 0/0 is "nan".
+    """Return every count and ratio, including those of ``-x``; 0/0 is "nan".
 
-    Raises ``FormatError`` where a file breaks its form, contradicts itself, or has other sentences
-    than gold; words are not compared.
+    Raises ``FormatError`` if a file is malformed, contradicts itself, or has other sentences than
+    gold; words are not compared.
     """
     depth = options.get("--depth", _DEPTHS[-1])
     if depth not in _DEPTHS:
@@ -57,28 +59,33 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     if predicted.name.split(".")[-2:-1] == [_GIVEN]:
         problem = f"expected expressions that a system found, got a file .{_GIVEN}."
         raise FormatError(str(predicted), None, problem)
-    mine, theirs = ([*sentences(path, int(depth))] for path in (gold, predicted))
-    _check(mine, theirs, predicted)
-    full = {"* / Tags": _tags(mine, theirs), **_links(mine, theirs)}
-    compared = compare_classes(_expressions(mine), _expressions(theirs))
+    gold_sentences, predicted_sentences = (
+        [*sentences(path, int(depth))] for path in (gold, predicted)
+    )
+    _check_sentences(gold_sentences, predicted_sentences, predicted)
+    full = {
+        "* / Tags": _score_tags(gold_sentences, predicted_sentences),
+        **_score_links(gold_sentences, predicted_sentences),
+    }
+    compared = compare_classes(_expressions(gold_sentences), _expressions(predicted_sentences))
     for shape in SHAPES:
         for kind in KINDS:
-            each = compared.get((shape, kind), _NOTHING)
-            full[f"{shape} / {kind}"] = _measures(each, roles=kind in BY_ROLE)
+            counts = compared.get((shape, kind), _NOTHING)
+            full[f"{shape} / {kind}"] = _score_class(counts, roles=kind in BY_ROLE)
     return {"full": full}
 
 
 def table(scores: Scores) -> str:
-    """Return the ratios in percent, a class a row; of classes that occur nowhere none."""
+    """Format the ratios in percent, one class per row, without classes that do not occur."""
     full = scores["full"]
-    tags = ((name, each["Acc"]["value"]) for name, each in full["* / Tags"].items())
+    tags = ((name, values["Acc"]["value"]) for name, values in full["* / Tags"].items())
     lines = [f"{name:22}{_percent(value)}" for name, value in tags]
     lines += ["", f"{'':22}{'':10}     P      R      F"]
     for name, measures in full.items():
-        for measure, each in measures.items():
-            if "P" in each and (each["P"]["den"] or each["R"]["den"]):
-                values = (each["P"]["value"], each["R"]["value"], each["F"])
-                lines.append(f"{name:22}{measure:10}{' '.join(map(_percent, values))}")
+        for measure, values in measures.items():
+            if "P" in values and (values["P"]["den"] or values["R"]["den"]):
+                ratios = (values["P"]["value"], values["R"]["value"], values["F"])
+                lines.append(f"{name:22}{measure:10}{' '.join(map(_percent, ratios))}")
     return "\n".join(lines) + "\n"
 
 
@@ -86,77 +93,89 @@ def _percent(value: float | str) -> str:
     return f"{'nan':>6}" if isinstance(value, str) else f"{100 * value:6.1f}"
 
 
-def _check(gold: Sequence[Sentence], predicted: Sequence[Sentence], path: Path) -> None:
-    """Have the same sentences in the same order."""
+def _check_sentences(gold: Sequence[Sentence], predicted: Sequence[Sentence], path: Path) -> None:
+    """Raise ``FormatError`` unless both have the same sentences in the same order."""
     if not gold or len(gold) != len(predicted):
         problem = f"expected as many sentences as gold, {len(gold) or 'some'}, got {len(predicted)}"
         raise FormatError(str(path), None, problem)
-    for one, two in zip(gold, predicted, strict=True):
-        if (one.name, len(one.tags)) != (two.name, len(two.tags)):
-            problem = f"expected {one.name!r:.40} of {len(one.tags)} words as in gold"
-            got = f"got {two.name!r:.40} of {len(two.tags)}"
-            raise FormatError(str(path), two.line, f"{problem}, {got}")
+    for gold_sentence, predicted_sentence in zip(gold, predicted, strict=True):
+        if (gold_sentence.name, len(gold_sentence.tags)) != (
+            predicted_sentence.name,
+            len(predicted_sentence.tags),
+        ):
+            problem = (
+                f"expected {gold_sentence.name!r:.40} of {len(gold_sentence.tags)} words as in gold"
+            )
+            got = f"got {predicted_sentence.name!r:.40} of {len(predicted_sentence.tags)}"
+            raise FormatError(str(path), predicted_sentence.line, f"{problem}, {got}")
 
 
 def _expressions(side: Iterable[Sentence]) -> list[Expression]:
-    """Return the expressions of all sentences, words counted through, gaps between sentences."""
-    found: list[Expression] = []
-    first = 0
+    """Return the expressions of all sentences, with word indices over the whole corpus."""
+    expressions: list[Expression] = []
+    first_word = 0
     for sentence in side:
-        found += [
-            each._replace(words=tuple(word + first for word in each.words))
-            for each in sentence.expressions
+        expressions += [
+            expression._replace(words=tuple(word + first_word for word in expression.words))
+            for expression in sentence.expressions
         ]
-        first += len(sentence.tags)
-    return found
+        first_word += len(sentence.tags)
+    return expressions
 
 
-def _tags(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
-    """Count words whose tags are the same in some of their parts."""
+def _score_tags(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
+    """Count words whose tags agree in the given parts."""
     pairs = [
         tags
-        for one, two in zip(gold, predicted, strict=True)
-        for tags in zip(one.tags, two.tags, strict=True)
+        for gold_sentence, predicted_sentence in zip(gold, predicted, strict=True)
+        for tags in zip(gold_sentence.tags, predicted_sentence.tags, strict=True)
     ]
-    found: Scores = {}
-    for name, parts in _TAGS.items():
-        right = sum(1 for one, two in pairs if all(one[part] == two[part] for part in parts))
-        counts = {"N": len(pairs), "correct": right, "incorrect": len(pairs) - right}
-        found[name] = _positive(counts) | {"Acc": _Ratio(right, len(pairs)).to_json()}
-    return found
+    scores: Scores = {}
+    for name, tag_parts in _TAGS.items():
+        num_right = sum(
+            1
+            for gold_tag, predicted_tag in pairs
+            if all(gold_tag[part] == predicted_tag[part] for part in tag_parts)
+        )
+        counts = {"N": len(pairs), "correct": num_right, "incorrect": len(pairs) - num_right}
+        scores[name] = _nonzero(counts) | {"Acc": _Ratio(num_right, len(pairs)).to_json()}
+    return scores
 
 
-def _links(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> Scores:
-    """Count links with weak expressions as if strong, without them, and take the mean of both."""
-    found: Scores = {}
+def _score_links(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> Scores:
+    """Score links with weak expressions counted as strong, without them, and the mean of both."""
+    scores: Scores = {}
     for shape, gaps in (("MWE", False), ("GappyMWE", True)):
         ratios: list[tuple[_Ratio, ...]] = []
-        said: Scores = {}
+        by_name: Scores = {}
         for name, weak in (("Link+", True), ("Link-", False)):
             links = count_links(_groups(gold, weak), _groups(predicted, weak), gaps=gaps)
             precision = _Ratio(links.held, links.predicted)
             recall = _Ratio(links.found, links.gold)
             ratios.append((precision, recall, _f1(precision, recall)))
-            said[name] = _counted(links) | _row(*ratios[-1])
-        said["LinkAvg"] = _row(*map(_mean, *ratios))
-        found[f"{shape} / Tags"] = said
-    return found
+            by_name[name] = _link_counts(links) | _ratios_json(*ratios[-1])
+        by_name["LinkAvg"] = _ratios_json(*map(_mean_ratio, *ratios))
+        scores[f"{shape} / Tags"] = by_name
+    return scores
 
 
-def _groups(side: Iterable[Sentence], weak: bool) -> list[Group]:
-    """Return the groups of all sentences, words counted through."""
-    found: list[Group] = []
-    first = 0
+def _groups(side: Iterable[Sentence], with_weak: bool) -> list[Group]:
+    """Return the groups of all sentences, with word indices over the whole corpus."""
+    groups: list[Group] = []
+    first_word = 0
     for sentence in side:
-        outer = sentence.weak if weak else []
-        inside = {word for group in outer for word in group}
-        inner = [group for group in sentence.strong if group[0] not in inside]
-        found += [tuple(word + first for word in group) for group in (*outer, *inner)]
-        first += len(sentence.tags)
-    return found
+        weak_groups = sentence.weak if with_weak else []
+        in_weak = {word for group in weak_groups for word in group}
+        strong_groups = [group for group in sentence.strong if group[0] not in in_weak]
+        groups += [
+            tuple(word + first_word for word in group) for group in (*weak_groups, *strong_groups)
+        ]
+        first_word += len(sentence.tags)
+    return groups
 
 
-def _counted(links: Links) -> Scores:
+def _link_counts(links: Links) -> Scores:
+    """Return the numerators and denominators of links."""
     return {
         "PNumer": links.held,
         "PDenom": links.predicted,
@@ -165,15 +184,20 @@ def _counted(links: Links) -> Scores:
     }
 
 
-def _measures(compared: Compared, *, roles: bool) -> Scores:
-    """Lay out a class; roles and functions are counted for some kinds alone."""
-    each = compared if roles else compared._replace(role=Counts(), function=Counts())
-    given = {"ID": each.words, "Labeled": each.labelled, "Role": each.role, "Fxn": each.function}
-    found: Scores = {}
-    for name, counts in given.items():
+def _score_class(compared: Compared, *, roles: bool) -> Scores:
+    """Score a class; roles and functions only count for some kinds."""
+    counted = compared if roles else compared._replace(role=Counts(), function=Counts())
+    counts_by_name = {
+        "ID": counted.words,
+        "Labeled": counted.labelled,
+        "Role": counted.role,
+        "Fxn": counted.function,
+    }
+    scores: Scores = {}
+    for name, counts in counts_by_name.items():
         precision = _Ratio(counts.hits, counts.predicted)
         recall = _Ratio(counts.hits, counts.gold)
-        found[name] = _positive(
+        scores[name] = _nonzero(
             {
                 "correct": counts.hits,
                 "missed": counts.gold - counts.hits,
@@ -181,45 +205,48 @@ def _measures(compared: Compared, *, roles: bool) -> Scores:
                 "Pdenom": counts.predicted,
                 "Rdenom": counts.gold,
             }
-        ) | _row(precision, recall, _f1(precision, recall))
-    return found
+        ) | _ratios_json(precision, recall, _f1(precision, recall))
+    return scores
 
 
-def _row(precision: _Ratio, recall: _Ratio, f1: _Ratio) -> Scores:
-    return {"P": precision.to_json(), "R": recall.to_json(), "F": _shown(f1.value)}
+def _ratios_json(precision: _Ratio, recall: _Ratio, f1: _Ratio) -> Scores:
+    """Return precision, recall and F1."""
+    return {"P": precision.to_json(), "R": recall.to_json(), "F": _nan_to_text(f1.value)}
 
 
-def _positive(counts: Mapping[str, int]) -> Scores:
+def _nonzero(counts: Mapping[str, int]) -> Scores:
+    """Return the counts that are not zero."""
     return {name: count for name, count in counts.items() if count}
 
 
 def _f1(precision: _Ratio, recall: _Ratio) -> _Ratio:
-    """Return the harmonic mean, computed in the program's order, over the precision's whole."""
-    double = precision.num * 2.0 * recall.value
-    return _Ratio(_divided(double, _sum(precision, recall)), precision.den)
+    """Return the harmonic mean in the program's order, over the precision's denominator."""
+    numerator = precision.num * 2.0 * recall.value
+    return _Ratio(_divide(numerator, _sum_ratios(precision, recall)), precision.den)
 
 
-def _mean(one: _Ratio, two: _Ratio) -> _Ratio:
-    """Return the mean over the mean of both wholes; over their product where they are the same."""
-    den = (one.den + two.den) / 2
-    if one.den == two.den:
-        return _Ratio((one.num + two.num) / 2.0 * den, den * one.den)
-    return _Ratio((one.value + two.value) / 2 * den, den)
+def _mean_ratio(first: _Ratio, second: _Ratio) -> _Ratio:
+    """Return the mean over the mean of both denominators, over their product if they are equal."""
+    den = (first.den + second.den) / 2
+    if first.den == second.den:
+        return _Ratio((first.num + second.num) / 2.0 * den, den * first.den)
+    return _Ratio((first.value + second.value) / 2 * den, den)
 
 
-def _sum(one: _Ratio, two: _Ratio) -> float:
-    """Return the sum of two values, as one fraction where they have one whole."""
-    if one.den == two.den:
-        return _Ratio(one.num + two.num, one.den).value
-    return one.value + two.value
+def _sum_ratios(first: _Ratio, second: _Ratio) -> float:
+    """Return the sum of two values, as one fraction if they have the same denominator."""
+    if first.den == second.den:
+        return _Ratio(first.num + second.num, first.den).value
+    return first.value + second.value
 
 
-def _divided(part: float, whole: float) -> float:
-    return part / whole if whole else nan
+def _divide(num: float, den: float) -> float:
+    """Return a quotient, nan if the denominator is 0."""
+    return num / den if den else nan
 
 
-def _shown(number: float) -> float | str:
-    """Return nan as JSON can hold it."""
+def _nan_to_text(number: float) -> float | str:
+    """Return the number, or "nan", as JSON has no such number."""
     return "nan" if isnan(number) else number
 
 

@@ -1,6 +1,7 @@
 """``ud-eval``: the official program of Universal Dependencies (CoNLL 2018, IWPT 2020).
 
-Two CoNLL-U files of the same characters; ``metrics.universal_dependencies`` says what is measured.
+It reads two CoNLL-U files of the same characters; ``metrics.universal_dependencies`` documents
+the measures.
 """
 
 from bisect import bisect_right
@@ -12,14 +13,14 @@ from spanloom.errors import DataError, FormatError
 from spanloom.metrics.universal_dependencies import Measure, compare
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._ud_enhancements import RULES, Rule
-from spanloom.scoring._ud_treebank import Read, Strictness, read
+from spanloom.scoring._ud_treebank import Strictness, TreebankFile, read
 
 _ENHANCED = ("ELAS", "EULAS")
 _PRINTED = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
     *("UAS", "LAS", "CLAS", "MLAS", "BLEX", *_ENHANCED),
 )
-_SHORT = {
+_HEADLINES = {
     "LAS": "LAS F1 Score",
     "MLAS": "MLAS Score",
     "BLEX": "BLEX Score",
@@ -29,61 +30,62 @@ _SHORT = {
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
-    """Return what is printed, in percent and as counts, and every ratio in full."""
+    """Return the printed values, in percent and as counts, and every ratio in full precision."""
     strictness = Strictness(
         _rules(options.get("--enhancements", "0")),
         not options.get("--no-empty-nodes"),
         "--multiple-roots-okay" in options,
     )
-    wanted, found = read(gold, strictness), read(predicted, strictness)
-    _check_text(wanted, found, str(predicted))
-    measures = compare(wanted.treebank, found.treebank)
+    gold_file, predicted_file = read(gold, strictness), read(predicted, strictness)
+    _check_text(gold_file, predicted_file, str(predicted))
+    measures = compare(gold_file.treebank, predicted_file.treebank)
     names = [name for name in _PRINTED if name not in _ENHANCED or "--no-enhanced" not in options]
     return {
         "printed": {name: _percents(measures[name]) for name in names},
         "counts": {name: _counts(name, measures[name]) for name in names},
         "default_output": [
             f"{title}: {100 * measures[name].counts.f1:.2f}"
-            for name, title in _SHORT.items()
+            for name, title in _HEADLINES.items()
             if name in names
         ],
-        "full_precision": {name: _in_full(each) for name, each in measures.items()},
+        "full_precision": {name: _in_full(measure) for name, measure in measures.items()},
     }
 
 
 def table(scores: Scores) -> str:
-    """Return the program's own table."""
-    head = "Metric     | Precision |    Recall |  F1 Score | AligndAcc"
-    lines = [head, "+".join(["-" * 11] * 5)]
-    for name, each in scores["printed"].items():
-        shares = " |".join(f"{each[key]:10.2f}" for key in ("precision", "recall", "f1"))
-        aligned = each["aligned_accuracy"]
-        lines.append(f"{name:11}|{shares} |" + ("" if aligned is None else f"{aligned:10.2f}"))
+    """Format the program's own table."""
+    header = "Metric     | Precision |    Recall |  F1 Score | AligndAcc"
+    lines = [header, "+".join(["-" * 11] * 5)]
+    for name, row in scores["printed"].items():
+        ratios = " |".join(f"{row[key]:10.2f}" for key in ("precision", "recall", "f1"))
+        accuracy = row["aligned_accuracy"]
+        lines.append(f"{name:11}|{ratios} |" + ("" if accuracy is None else f"{accuracy:10.2f}"))
     return "\n".join(lines) + "\n"
 
 
 def _rules(digits: str) -> list[Rule]:
-    """The rules that digits ask for."""
+    """Return the rules that the digits select; raises ``DataError`` for any other character."""
     if not digits or set(digits) - set("0123456"):
         expected = "expected digits from 0 (all) to 6"
         raise DataError(f"--enhancements: {expected}, got {digits!r:.60}")
     return [rule for digit, rule in RULES.items() if digit in digits]
 
 
-def _check_text(gold: Read, predicted: Read, path: str) -> None:
-    """Refuse files whose tokens do not spell the same characters."""
-    ours, theirs = gold.text, predicted.text
-    if ours == theirs:
+def _check_text(gold: TreebankFile, predicted: TreebankFile, path: str) -> None:
+    """Raise ``FormatError`` for files whose tokens differ in their characters."""
+    gold_text, predicted_text = gold.text, predicted.text
+    if gold_text == predicted_text:
         return
-    same = len(commonprefix((ours, theirs)))
+    num_equal = len(commonprefix((gold_text, predicted_text)))
     starts = [start for start, _ in predicted.treebank.tokens]
-    line = predicted.lines[bisect_right(starts, same) - 1] if starts else None
-    expected, got = ours[same : same + 20], theirs[same : same + 20]
+    line = predicted.lines[bisect_right(starts, num_equal) - 1] if starts else None
+    expected = gold_text[num_equal : num_equal + 20]
+    got = predicted_text[num_equal : num_equal + 20]
     raise FormatError(path, line, f"expected the gold characters {expected!r}, got {got!r}")
 
 
 def _percents(measure: Measure) -> Scores:
-    """The ratios as they are printed."""
+    """Return the ratios as they are printed."""
     return {
         "precision": _percent(measure.counts.precision),
         "recall": _percent(measure.counts.recall),
@@ -93,11 +95,12 @@ def _percents(measure: Measure) -> Scores:
 
 
 def _percent(ratio: float) -> float:
+    """Return a ratio in percent with two digits."""
     return float(f"{100 * ratio:.2f}")
 
 
 def _counts(name: str, measure: Measure) -> Scores:
-    """The numbers as they are printed: of words, what is right is what is aligned."""
+    """Return the counts as they are printed: aligned words are right words."""
     counts = measure.counts
     return {
         "correct": counts.hits,
@@ -108,7 +111,7 @@ def _counts(name: str, measure: Measure) -> Scores:
 
 
 def _in_full(measure: Measure) -> Scores:
-    """All that is known of a measure."""
+    """Return all numbers of a measure."""
     counts = measure.counts
     return {
         "correct": counts.hits,

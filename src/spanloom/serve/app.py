@@ -15,19 +15,19 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from spanloom.serve import browser, described, requests
-from spanloom.serve.about import About
+from spanloom.serve import browser, openapi, requests
 from spanloom.serve.access import Access
-from spanloom.serve.batcher import Failed, Full, Stopped
-from spanloom.serve.headers import Secured
+from spanloom.serve.batcher import AnnotationFailed, QueueFull, WorkerStopped
+from spanloom.serve.headers import SecurityHeaders
 from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
+from spanloom.serve.load_shedding import LoadShedding, busy
 from spanloom.serve.metrics import MEDIA, Counted, rendered
+from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import BROKEN, GONE, Problem, Problems
-from spanloom.serve.receipt import Receipt
-from spanloom.serve.refusal import Refusal, busy
-from spanloom.serve.requests import Asked, Reader
-from spanloom.serve.wire import parsed
+from spanloom.serve.request_body import BodyReader
+from spanloom.serve.request_json import parsed
+from spanloom.serve.requests import ParsedRequest, Reader
 
 _JSON = "application/json"
 _SOON = {"Retry-After": "1"}  # seconds
@@ -38,7 +38,7 @@ class Service:
     """What the addresses have in common: the queues, the model as it is told, the limits."""
 
     lanes: Lanes
-    about: About
+    about: ModelInfo
     limits: Limits
 
     async def answer(self, request: Request, read: Reader) -> Response:
@@ -55,13 +55,13 @@ class Service:
             told = f"{expected}; this machine reads no more in {self.limits.compute:g} seconds"
             raise Problem(413, told, where="body")
 
-    async def _pieces(self, request: Request, asked: Asked) -> tuple[str, ...]:
+    async def _pieces(self, request: Request, asked: ParsedRequest) -> tuple[str, ...]:
         """Wait for the model, but not longer than the client does, or than the limit is."""
         try:
             taken = self.lanes.submit(asked.wish)
-        except Full as error:
+        except QueueFull as error:
             raise busy() from error
-        except Stopped as error:
+        except WorkerStopped as error:
             raise Problem(503, "the model takes no requests", headers=_SOON) from error
         done, gone = asyncio.wrap_future(taken), asyncio.ensure_future(_gone(request))
         done.add_done_callback(_heard)
@@ -74,7 +74,7 @@ class Service:
             taken.cancel()  # what nobody waits for is not computed; of ``done`` it would hear later
 
     def _outcome(
-        self, done: "asyncio.Future[tuple[str, ...]]", asked: Asked, *, gone: bool
+        self, done: "asyncio.Future[tuple[str, ...]]", asked: ParsedRequest, *, gone: bool
     ) -> tuple[str, ...]:
         if not done.done():
             if gone:
@@ -82,10 +82,10 @@ class Service:
             raise Problem(504, f"not done within {self.limits.compute:g} seconds; send less")
         try:
             return done.result()
-        except Failed as error:
+        except AnnotationFailed as error:
             place = asked.places[error.row]
             raise Problem(500, "the model failed on this text", where=place) from error
-        except Stopped as error:
+        except WorkerStopped as error:
             raise Problem(503, "the model takes no requests", headers=_SOON) from error
 
 
@@ -115,7 +115,7 @@ async def _gone(request: Request) -> None:
 
 def application(
     lanes: Lanes,
-    about: About,
+    about: ModelInfo,
     limits: Limits = Limits(),
     *,
     token: str | None = None,
@@ -127,7 +127,7 @@ def application(
     service = Service(lanes, about, limits)
     api = FastAPI(
         title="Spanloom",
-        description=described.SUMMARY,
+        description=openapi.SUMMARY,
         version="1",
         docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
@@ -138,10 +138,10 @@ def application(
         },
     )
     api.include_router(_model_routes(service))
-    inner: ASGIApp = Receipt(Refusal(api, lanes, described.ASKING), limits)
+    inner: ASGIApp = BodyReader(LoadShedding(api, lanes, openapi.ASKING), limits)
     if token is not None:
         inner = Access(inner, token)
-    counted = Counted(Secured(Problems(inner)), described.PATHS)
+    counted = Counted(SecurityHeaders(Problems(inner)), openapi.PATHS)
     api.include_router(_state_routes(service, counted))
     return counted
 
@@ -150,15 +150,15 @@ def _model_routes(service: Service) -> APIRouter:
     """The addresses that ask the model."""
     router = APIRouter()
 
-    @router.post("/v1/annotate", **described.ANNOTATE)
+    @router.post("/v1/annotate", **openapi.ANNOTATE)
     async def annotate(request: Request) -> Response:
         return await service.answer(request, requests.annotate)
 
-    @router.post("/v1/ask", **described.ASK)
+    @router.post("/v1/ask", **openapi.ASK)
     async def ask(request: Request) -> Response:
         return await service.answer(request, requests.ask)
 
-    @router.post("/v1/classify", **described.CLASSIFY)
+    @router.post("/v1/classify", **openapi.CLASSIFY)
     async def classify(request: Request) -> Response:
         return await service.answer(request, requests.classify)
 
@@ -170,27 +170,27 @@ def _state_routes(service: Service, counted: Counted) -> APIRouter:
     router = APIRouter()
     told = json.dumps({**service.about.plain(), "limits": asdict(service.limits)})
 
-    @router.get("/v1/model", **described.MODEL)
+    @router.get("/v1/model", **openapi.MODEL)
     async def model() -> Response:
         return Response(told, media_type=_JSON)
 
-    @router.get("/health/live", **described.LIVE)
+    @router.get("/health/live", **openapi.LIVE)
     async def live() -> Response:
         if not service.lanes.is_live:
             raise Problem(503, "the model has ended; another is begun", headers=_SOON)
         return Response('{"status": "live"}', media_type=_JSON)
 
-    @router.get("/health/ready", **described.READY)
+    @router.get("/health/ready", **openapi.READY)
     async def ready() -> Response:
         if not service.lanes.is_ready:
             raise Problem(503, "the model is not warm, is stuck, or has ended", headers=_SOON)
         return Response('{"status": "ready"}', media_type=_JSON)
 
-    @router.get("/", **described.PAGE)
+    @router.get("/", **openapi.PAGE)
     async def index() -> Response:
         return browser.page()
 
-    @router.get("/metrics", **described.METRICS)
+    @router.get("/metrics", **openapi.METRICS)
     async def metrics() -> Response:
         return Response(rendered(counted, service.lanes), media_type=MEDIA)
 
@@ -203,7 +203,7 @@ async def _problem(request: Request, error: Problem) -> Response:
 
 async def _http(request: Request, error: HTTPException) -> Response:
     """What routing raises: no such address, no such method."""
-    what = f"{request.method} is not answered here; addresses: {', '.join(described.PATHS)}"
+    what = f"{request.method} is not answered here; addresses: {', '.join(openapi.PATHS)}"
     return Problem(error.status_code, what, where="address", headers=error.headers).response()
 
 

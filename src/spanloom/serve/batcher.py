@@ -18,21 +18,21 @@ from types import TracebackType
 from spanloom.cancellation import Cancelled
 from spanloom.errors import ModelError
 from spanloom.serve.engine import Engine, Lost, Unable
-from spanloom.serve.jobs import Job, Text, Wish
+from spanloom.serve.jobs import AnnotateRequest, Job, Text
 
 _LOG = logging.getLogger("spanloom.serve")
 _OVERDUE = 1.0  # seconds for which a batch may go on that is over, until its queue is not ready
 
 
-class Full(Exception):
+class QueueFull(Exception):
     """So much waits already that a request would wait too long."""
 
 
-class Stopped(Exception):
+class WorkerStopped(Exception):
     """Nothing annotates any more: it has ended, or was told to."""
 
 
-class Failed(Exception):
+class AnnotationFailed(Exception):
     """The model could not annotate a text; ``row`` is the text's among those of its request."""
 
     def __init__(self, row: int) -> None:
@@ -41,7 +41,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class QueueLimits:
     """How much may wait (requests, characters) and go through at once (texts, characters).
 
     ``patience`` is how many seconds a batch of several texts may take.
@@ -72,7 +72,7 @@ class Batcher:
     def __init__(
         self,
         engine: Engine,
-        room: Room = Room(),
+        room: QueueLimits = QueueLimits(),
         *,
         on_death: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = perf_counter,
@@ -149,7 +149,7 @@ class Batcher:
         too_long = queued > 0 and queued + size > self._room.queued
         return too_long or len(self._jobs) >= self._room.requests
 
-    def submit(self, wish: Wish) -> Future[tuple[str, ...]]:
+    def submit(self, wish: AnnotateRequest) -> Future[tuple[str, ...]]:
         """Put a request in the queue; its future has the spelled documents in order, or ``Failed``.
 
         Raises ``Full`` and ``Stopped``. What is taken gets an answer, or ``Stopped`` at the end.
@@ -157,9 +157,9 @@ class Batcher:
         job = Job(wish, wish.size)
         with self._changed:
             if not (self._is_open and self._thread.is_alive()):
-                raise Stopped
+                raise WorkerStopped
             if self._refuses(job.left):
-                raise Full
+                raise QueueFull
             self._jobs.append(job)
             self._changed.notify()
         return job.future
@@ -272,14 +272,14 @@ class Batcher:
         """Answer a request whose text could not be annotated."""
         _LOG.error("a text of %d characters could not be annotated: %s", text.size, failure)
         self.tally.failed += 1
-        text.job.fail(Failed(text.row))
+        text.job.fail(AnnotationFailed(text.row))
 
     def _end(self) -> None:
         """Take no more requests, and tell those that wait that there will be no answer."""
         with self._changed:
             self._is_open = False
             for job in (*(each.job for each in self._batch), *self._jobs):
-                job.fail(Stopped())
+                job.fail(WorkerStopped())
             self._jobs.clear()
             self._changed.notify()
 
@@ -289,5 +289,5 @@ def _alike(batch: Sequence[Text]) -> Iterator[list[Text]]:
     groups: dict[tuple[object, ...], list[Text]] = {}
     for text in batch:
         wish = text.job.wish
-        groups.setdefault((wish.tasks, wish.cuts, wish.spell), []).append(text)
+        groups.setdefault((wish.tasks, wish.cuts, wish.format), []).append(text)
     yield from groups.values()

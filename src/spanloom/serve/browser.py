@@ -6,9 +6,9 @@ from string import Template
 
 from starlette.responses import Response
 
-from spanloom.page.policy import policy
-from spanloom.page.script import script
-from spanloom.page.sheet import style
+from spanloom.viewer.html_shell import style
+from spanloom.viewer.policy import policy
+from spanloom.viewer.script import script
 
 ENTRY = "serve/site/site"
 _START = "\nstart(document);\n"

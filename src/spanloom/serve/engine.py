@@ -13,8 +13,8 @@ from typing import Protocol
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
 from spanloom.errors import ModelError
-from spanloom.serve.jobs import Wish
-from spanloom.serve.messages import Hello, Said, batch, greeted, line
+from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.messages import Hello, Said, format_batch, greeted, line
 
 _TICK = 0.02  # seconds between two looks at whether a batch is still wanted
 _GRACE = 2.0  # seconds for the next checkpoint of a batch that is not
@@ -36,7 +36,7 @@ class Engine(Protocol):
         """Have it ready and warm; at once where it is. Raises ``Lost`` where that cannot be."""
 
     def annotate(
-        self, wish: Wish, documents: Sequence[Document], is_over: Callable[[], bool]
+        self, wish: AnnotateRequest, documents: Sequence[Document], is_over: Callable[[], bool]
     ) -> list[str]:
         """Annotate and spell documents as a request wants it.
 
@@ -74,11 +74,11 @@ class Process:
         raise Lost
 
     def annotate(
-        self, wish: Wish, documents: Sequence[Document], is_over: Callable[[], bool]
+        self, wish: AnnotateRequest, documents: Sequence[Document], is_over: Callable[[], bool]
     ) -> list[str]:
         """Hand a batch over and wait; see ``Engine``. One thread at a time may ask."""
         try:
-            return self._asked(batch(next(self._numbers), wish, documents), is_over)
+            return self._asked(format_batch(next(self._numbers), wish, documents), is_over)
         except Lost:
             self._drop()
             raise

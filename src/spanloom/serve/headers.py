@@ -16,7 +16,7 @@ SECURITY = {
 }
 
 
-class Secured:
+class SecurityHeaders:
     """Adds the headers to every reply; one that a reply has itself stays, as a page may need."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -9,7 +9,7 @@ from spanloom.document import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AnnotateRequest:
     """What a request asks of the model: documents, tasks, and how the outcome is spelled.
 
     ``spell`` runs beside the model, so that long replies do not hold up those who knock.
@@ -17,7 +17,7 @@ class Wish:
 
     documents: tuple[Document, ...]
     tasks: tuple[str, ...]
-    spell: Callable[[Document], str]
+    format: Callable[[Document], str]
     cuts: bool = False
 
     @property
@@ -35,7 +35,7 @@ class Wish:
 class Job:
     """A request under way: the answers it has, the row of its next text, characters to come."""
 
-    wish: Wish
+    wish: AnnotateRequest
     left: int
     future: Future[tuple[str, ...]] = field(default_factory=Future)
     answers: dict[int, str] = field(default_factory=dict)

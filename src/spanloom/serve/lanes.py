@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from dataclasses import fields
 from types import TracebackType
 
-from spanloom.serve.batcher import Batcher, Room, Tally
+from spanloom.serve.batcher import Batcher, QueueLimits, Tally
 from spanloom.serve.engine import Engine
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
 
 SHORT = 2_000  # characters of a text that is computed in a moment, even as one sentence
 
@@ -21,7 +21,11 @@ class Lanes:
     """
 
     def __init__(
-        self, short: Engine, long: Engine, room: Room, on_death: Callable[[], None] = lambda: None
+        self,
+        short: Engine,
+        long: Engine,
+        room: QueueLimits,
+        on_death: Callable[[], None] = lambda: None,
     ) -> None:
         """``on_death`` is called where one of the engines is lost for good."""
         self.short = Batcher(short, room, on_death=on_death)
@@ -44,7 +48,7 @@ class Lanes:
         """End both, as ``Batcher`` does."""
         self._stack.__exit__(kind, error, trace)
 
-    def submit(self, wish: Wish) -> Future[tuple[str, ...]]:
+    def submit(self, wish: AnnotateRequest) -> Future[tuple[str, ...]]:
         """Put a request in its queue; raises what ``Batcher.submit`` raises."""
         is_short = wish.longest <= SHORT and wish.size <= self._most
         return (self.short if is_short else self.long).submit(wish)

@@ -22,12 +22,12 @@ from pydantic import TypeAdapter
 
 from spanloom.document import Document
 from spanloom.formats import jsonl
-from spanloom.serve.about import About
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.replies import FORMS, Answers, Judgements
 
 Said = dict[str, Any]
-_ABOUT = TypeAdapter(About)
+_ABOUT = TypeAdapter(ModelInfo)
 _BY_LAYERS: dict[str, Callable[[Any], Callable[[Document], str]]] = {
     "answers": Answers,
     "judgements": Judgements,
@@ -38,7 +38,7 @@ _BY_LAYERS: dict[str, Callable[[Any], Callable[[Document], str]]] = {
 class Hello:
     """What a model process says when it is warm: the model, characters a second of a long text."""
 
-    about: About
+    about: ModelInfo
     speed: float
 
 
@@ -47,21 +47,21 @@ def line(said: Said) -> bytes:
     return json.dumps(said).encode() + b"\n"
 
 
-def batch(number: int, wish: Wish, documents: Sequence[Document]) -> Said:
+def format_batch(number: int, wish: AnnotateRequest, documents: Sequence[Document]) -> Said:
     """Return the message that asks for some documents as a request wants them."""
     return {
         "number": number,
         "documents": jsonl.dumps(documents),
         "tasks": wish.tasks,
         "cuts": wish.cuts,
-        "spell": _spell_out(wish.spell),
+        "spell": _spell_out(wish.format),
     }
 
 
-def wished(said: Said) -> Wish:
+def wished(said: Said) -> AnnotateRequest:
     """Return what a batch asks for."""
     documents = tuple(jsonl.loads(said["documents"]))
-    return Wish(documents, tuple(said["tasks"]), _spell_in(*said["spell"]), said["cuts"])
+    return AnnotateRequest(documents, tuple(said["tasks"]), _spell_in(*said["spell"]), said["cuts"])
 
 
 def hello(told: Hello) -> Said:

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spanloom.annotation.queries import answers
+from spanloom.annotation.text_pairs import VALUE
 from spanloom.document import WORDS, Document, Layer, Relation, Span
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import write as brat
-from spanloom.forms.parts import VALUE
-from spanloom.forms.queries import answers
-from spanloom.page.data import drawing
+from spanloom.viewer.data import drawing
 
 Layers = tuple[tuple[str, str], ...]  # the names of tasks, each with the layer that it writes
 
@@ -70,7 +70,7 @@ class Judgements:
 
 def _answer(document: Document, layer: str, query: str) -> dict[str, Any] | None:
     for span in answers(document, layer)[query]:
-        said = {"text": document.cover(span), "fragments": span.fragments, "score": span.score}
+        said = {"text": document.text_of(span), "fragments": span.fragments, "score": span.score}
         return said
     return None
 

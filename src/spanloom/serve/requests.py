@@ -4,24 +4,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spanloom.annotation.text_pairs import join_texts
 from spanloom.document import Document, Query
 from spanloom.errors import DocumentError
-from spanloom.forms.parts import joined
-from spanloom.serve.about import About
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.limits import Limits
+from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import Problem
 from spanloom.serve.replies import CUT, FORMS, Answers, Judgements
-from spanloom.serve.wire import a_list, a_name, a_text, only, texts
+from spanloom.serve.request_json import a_list, a_name, a_text, only, texts
 
 Said = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """What the model is to do, the place in the request of each document, how replies begin."""
 
-    wish: Wish
+    wish: AnnotateRequest
     places: tuple[str, ...]
     head: str
 
@@ -30,10 +30,10 @@ class Asked:
         return f"{{{self.head}: [{', '.join(pieces)}]}}".encode()
 
 
-Reader = Callable[[dict[str, Any], About, Limits], Asked]
+Reader = Callable[[dict[str, Any], ModelInfo, Limits], ParsedRequest]
 
 
-def annotate(said: dict[str, Any], about: About, limits: Limits) -> Asked:
+def annotate(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
     """Read ``text`` or ``texts``, with ``tasks`` and ``format``; raises ``Problem``.
 
     Without ``tasks``: all that need nothing but a text and do not wait to be asked for.
@@ -46,11 +46,11 @@ def annotate(said: dict[str, Any], about: About, limits: Limits) -> Asked:
     documents = (
         Document(text, name="text" if single else f"text-{n}") for n, text in enumerate(read)
     )
-    wish = Wish(tuple(documents), names, FORMS[form], form in CUT)
-    return Asked(wish, places, f'"format": "{form}", "documents"')
+    wish = AnnotateRequest(tuple(documents), names, FORMS[form], form in CUT)
+    return ParsedRequest(wish, places, f'"format": "{form}", "documents"')
 
 
-def ask(said: dict[str, Any], about: About, limits: Limits) -> Asked:
+def ask(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
     """Read ``text`` with ``question`` or ``questions``, and ``tasks``; raises ``Problem``.
 
     Each question makes a document of its own, so that many of them do not hold up the others.
@@ -61,10 +61,12 @@ def ask(said: dict[str, Any], about: About, limits: Limits) -> Asked:
     prompts = texts(said, "question", "questions", limits.texts, limits.characters)
     documents = tuple(_asking(text, prompt, place) for place, prompt in prompts)
     spell = Answers(tuple(about.layers(names).items()))
-    return Asked(Wish(documents, names, spell), tuple(each for each, _ in prompts), '"answers"')
+    return ParsedRequest(
+        AnnotateRequest(documents, names, spell), tuple(each for each, _ in prompts), '"answers"'
+    )
 
 
-def classify(said: dict[str, Any], about: About, limits: Limits) -> Asked:
+def classify(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
     """Read ``text``, ``texts``, or ``text`` and ``second``, with ``tasks``; raises ``Problem``."""
     only(said, "text", "texts", "second", "tasks")
     pair = "second" in said
@@ -73,10 +75,10 @@ def classify(said: dict[str, Any], about: About, limits: Limits) -> Asked:
     places, read = zip(*texts(said, "text", "texts", limits.texts, limits.characters), strict=True)
     documents = (_pair(said, read[0], limits),) if pair else tuple(map(Document, read))
     spell = Judgements(tuple(about.layers(names).items()))
-    return Asked(Wish(documents, names, spell), places, '"judgements"')
+    return ParsedRequest(AnnotateRequest(documents, names, spell), places, '"judgements"')
 
 
-def _names(said: Said, about: About, able: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _names(said: Said, about: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
     """Return the tasks that are asked for, each once; without ``tasks`` the usual ones.
 
     A model that has none has nothing at this address.
@@ -91,7 +93,7 @@ def _names(said: Said, about: About, able: tuple[str, ...], what: str) -> tuple[
     return tuple(name for name in able if name in wanted)
 
 
-def _usual(about: About, able: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _usual(about: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
     """Return those of the able that do not wait to be asked for; raises ``Problem`` for none."""
     usual = about.usual(able)
     if not usual:
@@ -112,4 +114,4 @@ def _pair(said: Said, first: str, limits: Limits) -> Document:
     """Return two texts as one document."""
     if "texts" in said:
         raise Problem(422, "expected it beside text, got texts", where="second")
-    return joined("text", first, a_text(said["second"], "second", limits.characters))
+    return join_texts("text", first, a_text(said["second"], "second", limits.characters))

@@ -7,7 +7,7 @@ import threading
 
 from spanloom.errors import ModelError
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Room
+from spanloom.serve.batcher import QueueLimits
 from spanloom.serve.engine import Engine
 from spanloom.serve.lanes import Lanes
 from spanloom.serve.limits import Limits
@@ -45,7 +45,7 @@ def start(
         sys.stderr.flush()
         os._exit(_CUT)
 
-    lanes = Lanes(*engines, room(limits), die)
+    lanes = Lanes(*engines, queue_limits(limits), die)
     made = server(application(lanes, hello.about, limits, token=token), limits, ending)
     made.on_late, made.on_stuck = lanes.cut, kill
     with lanes:
@@ -55,6 +55,6 @@ def start(
         raise ModelError("the model process ended, and cannot be begun anew")
 
 
-def room(limits: Limits) -> Room:
+def queue_limits(limits: Limits) -> QueueLimits:
     """Return how much may wait by these limits."""
-    return Room(requests=limits.waiting, queued=limits.queued, patience=limits.compute / 4)
+    return QueueLimits(requests=limits.waiting, queued=limits.queued, patience=limits.compute / 4)

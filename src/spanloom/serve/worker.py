@@ -20,9 +20,9 @@ from typing import BinaryIO
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
 from spanloom.errors import SpanloomError
-from spanloom.serve.about import About
-from spanloom.serve.jobs import Wish
+from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.messages import Hello, Said, hello, line, wished
+from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import told
 from spanloom.serve.replies import as_json
 
@@ -30,7 +30,8 @@ Annotate = Callable[[Sequence[Document], tuple[str, ...], bool], Iterable[Docume
 """Documents, names of tasks, whether words and sentences are wanted: the documents annotated."""
 
 _LINE = "The engineer from London said that some of these bridges were built near the old river and"
-_WORDS = 400  # of the text that is timed; without a full stop, as that takes the longest
+_WORDS = 200  # of a line of the text that is timed; without a full stop, as that takes the longest
+_LINES = 2
 _LEAST = 1e-4  # seconds that a clock can tell from none
 _LOWEST = 19  # of the priorities of processes
 
@@ -49,7 +50,7 @@ class Options:
         return [sys.executable, "-m", "spanloom.serve.worker", json.dumps(asdict(self))]
 
 
-def work(load: Callable[[], tuple[Annotate, About]], inbox: BinaryIO, outbox: BinaryIO) -> None:
+def work(load: Callable[[], tuple[Annotate, ModelInfo]], inbox: BinaryIO, outbox: BinaryIO) -> None:
     """Load a model, warm it, and annotate whatever comes until the inbox ends."""
 
     def say(said: Said) -> None:
@@ -84,10 +85,10 @@ def _outcome(annotate: Annotate, said: Said, inward: "_Inward") -> Said:
         return {"failed": told(error)}
 
 
-def _spelled(annotate: Annotate, wish: Wish) -> Iterable[str]:
+def _spelled(annotate: Annotate, wish: AnnotateRequest) -> Iterable[str]:
     for each in annotate(wish.documents, wish.tasks, wish.cuts):
         checkpoint()
-        yield wish.spell(each)
+        yield wish.format(each)
 
 
 class _Inward(threading.Thread):
@@ -109,16 +110,16 @@ class _Inward(threading.Thread):
         os._exit(0)
 
 
-def _speed(annotate: Annotate, about: About) -> float:
+def _speed(annotate: Annotate, about: ModelInfo) -> float:
     """Warm the model with each task that one text is enough for, then time it; characters a second.
 
     It is the processor's time, as what else goes on while a machine starts does not last; of two
     goes the better one, as the first makes ready.
     """
     tasks = (*about.annotating(), *about.answering(), *about.judging(pair=False))
-    text = " ".join(islice(cycle(_LINE.split()), _WORDS))
+    text = "\n\n".join([" ".join(islice(cycle(_LINE.split()), _WORDS))] * _LINES)
     document = Document(text, queries=(Query("Q1", "What was built?"),))
-    wish = Wish((document,), tuple(dict.fromkeys(tasks)), as_json)
+    wish = AnnotateRequest((document,), tuple(dict.fromkeys(tasks)), as_json)
     seconds = []
     for _ in range(2):
         began = thread_time()
@@ -127,20 +128,20 @@ def _speed(annotate: Annotate, about: About) -> float:
     return len(text) / max(min(seconds), _LEAST)
 
 
-def _loaded(options: Options) -> tuple[Annotate, About]:
+def _loaded(options: Options) -> tuple[Annotate, ModelInfo]:
     """Load the model; raises ``SpanloomError``."""
-    from spanloom.model import folder
-    from spanloom.serve.about import about
+    from spanloom.model import serialization
+    from spanloom.serve.model_info import about
 
-    model = folder.load(options.model, device=options.device, precision=options.precision)
-    name = options.model or folder.DEFAULT
+    model = serialization.load(options.model, device=options.device, precision=options.precision)
+    name = options.model or serialization.DEFAULT
 
     def annotate(
         documents: Sequence[Document], tasks: tuple[str, ...], cuts: bool
     ) -> Iterable[Document]:
-        return model.annotate(documents, tasks, cuts=cuts)
+        return model.annotate(documents, tasks, with_tokens=cuts)
 
-    return annotate, about(model, name, folder.card_of(options.model))
+    return annotate, about(model, name, serialization.card_of(options.model))
 
 
 def pipes() -> tuple[BinaryIO, BinaryIO]:

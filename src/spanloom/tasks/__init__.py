@@ -1,15 +1,15 @@
 """What labels mean: one file a kind of task; the file's name is the kind's name. No parameters."""
 
-from spanloom.config import kinds
-from spanloom.tasks._base import Kind
+from spanloom.config import registry
+from spanloom.tasks._base import TaskType
 
 
 def names() -> list[str]:
     """List every kind of task there is, by reading this folder."""
-    return kinds.names(__path__)
+    return registry.names(__path__)
 
 
-def load(name: str) -> Kind:
+def load(name: str) -> TaskType:
     """Import the one file that holds the kind; raises ``NameNotFound``."""
-    found: Kind = kinds.load(__name__, names(), name, "kind of task")
+    found: TaskType = registry.load(__name__, names(), name, "kind of task")
     return found

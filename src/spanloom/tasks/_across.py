@@ -3,17 +3,17 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from spanloom.tasks._base import Train
-from spanloom.tasks._spans import Gold
-from spanloom.words import Bounds
+from spanloom.tasks._base import TrainDocuments
+from spanloom.tasks._spans import SpanGold
+from spanloom.tokenization import Bounds
 
 
-def remark(
+def coverage_notes(
     name: str,
     layer: str,
-    train: Train,
+    train: TrainDocuments,
     whole: Sequence[Sequence[Bounds]],
-    gold: Mapping[int, Gold],
+    gold: Mapping[int, SpanGold],
 ) -> list[str]:
     """Return a line on a task's gold, and more where sentences take some of it away.
 
@@ -27,8 +27,8 @@ def remark(
     lines = [f"{name}: {counts}"]
     before, after = (0, 0), (0, 0)
     for row, each in gold.items():
-        before = _add(before, across(whole[row], each))
-        after = _add(after, across(train[row][1].sentences, each))
+        before = _add(before, cross_sentence_gold(whole[row], each))
+        after = _add(after, cross_sentence_gold(train[row][1].sentences, each))
     if any(before):
         lines.append(f"{name}: {_both(before)} reach across sentences and are not learnt")
     long = sum(len(train[row][1].sentences) > len(whole[row]) for row in gold)
@@ -38,7 +38,7 @@ def remark(
     return lines
 
 
-def across(sentences: Sequence[Bounds], gold: Gold) -> tuple[int, int]:
+def cross_sentence_gold(sentences: Sequence[Bounds], gold: SpanGold) -> tuple[int, int]:
     """Count the spans that no sentence holds, and the relations whose spans none holds together."""
     starts = [start for start, _ in sentences]
     homes = [

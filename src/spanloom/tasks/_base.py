@@ -7,36 +7,38 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from torch import nn
 
-from spanloom.data.pieces import Pieces
-from spanloom.data.readings import Reading
-from spanloom.data.units import Cut, Unit
+from spanloom.data.instance_readers import InstanceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
-from spanloom.metrics.tally import Tally
-from spanloom.tensors import Batch, Loss, Vectors
-from spanloom.words import Bounds
+from spanloom.metrics.per_document import DocumentCounts
+from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tokenization import Bounds
 
-Fresh = Callable[[str], str]  # ``fresh("T")`` is the next free id of spans
-Figures = dict[str, float]
-Train = Sequence[tuple[Document, Cut]]  # documents that have the task's layer, cut into words
+NewId = Callable[[str], str]  # ``fresh("T")`` is the next free id of spans
+MetricValues = dict[str, float]
+TrainDocuments = Sequence[
+    tuple[Document, TokenizedDocument]
+]  # documents that have the task's layer, cut into words
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class HeadInputSpec:
     """What a head stands on: vectors of size ``dim``, and a table of ``pieces`` by ``width``.
 
     The table is that of an encoder's pieces; without an encoder it has no rows.
     """
 
-    dim: int
-    pieces: int = 0
-    width: int = 0
+    word_dim: int
+    vocab_size: int = 0
+    piece_dim: int = 0
 
 
 class Report(Protocol):
     """How good some predictions are."""
 
-    def tallies(self) -> dict[str, Tally]:
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return what figures are made of, by name: those that sums over documents make."""
 
     def to_json(self) -> dict[str, object]:
@@ -53,16 +55,16 @@ class Targets(Protocol):
         """Return the same targets on another device."""
 
 
-Concealed = tuple[Batch, Targets | None]  # a batch, and what is hidden in it
+MaskedBatch = tuple[Batch, Targets | None]  # a batch, and what is hidden in it
 
 
-class Use(Protocol):
+class Predictor(Protocol):
     """A model as a task may use it to find out how good it is."""
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
         """Return the bare documents with what the task predicts."""
 
-    def losses(self, documents: Sequence[Document], task: str) -> Figures:
+    def losses(self, documents: Sequence[Document], task: str) -> MetricValues:
         """Return the task's losses a thing learnt, over all documents."""
 
 
@@ -83,7 +85,7 @@ class Task(Protocol):
         """The document layer it reads as gold and writes."""
 
     @property
-    def reading(self) -> Reading:
+    def reader(self) -> InstanceReader:
         """What is read at once."""
 
     @property
@@ -91,79 +93,85 @@ class Task(Protocol):
         """The layers that it is given, at training and at annotation."""
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The names of its ``figures``, in their order, known before anything is scored."""
 
     @property
-    def learns(self) -> tuple[str, ...]:
+    def loss_names(self) -> tuple[str, ...]:
         """The names of its losses."""
 
     @property
-    def annotates(self) -> bool:
+    def predicts(self) -> bool:
         """Whether it predicts anything at all."""
 
     @property
     def unwritten(self) -> frozenset[str]:
         """The labels that it learns and never writes."""
 
-    def bared(self, document: Document) -> Document:
+    def without_gold(self, document: Document) -> Document:
         """Return the document bare of all that the task is to find: what may be annotated."""
 
-    def led_by(self, token: int) -> "Task":
+    def with_task_token(self, token: int) -> "Task":
         """Return the task with the token of its number before each sentence that it reads."""
 
-    def annotated(self, document: Document) -> bool:
+    def has_gold(self, document: Document) -> bool:
         """Whether there is anything to learn from a document, or to score in it."""
 
-    def head(self, ground: Ground) -> nn.Module:
+    def build_head(self, ground: HeadInputSpec) -> nn.Module:
         """Make the head that learns it."""
 
-    def gold(self, document: Document, cut: Cut) -> Any:
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express a document's layer over words; its ``len`` is how much there is to learn."""
 
-    def told(self, document: Document, cut: Cut) -> Any:
+    def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express what the task is given of a document, for ``targets``; None where it is nothing.
 
         What it is to find is not in it.
         """
 
-    def remarks(self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Any) -> list[str]:
+    def coverage_notes(
+        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Any
+    ) -> list[str]:
         """Say what training will see, and what not; ``whole`` are sentences before any was cut."""
 
-    def targets(self, units: Sequence[Unit], gold: Mapping[int, Any]) -> Targets:
+    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> Targets:
         """Lay the gold of some units flat as ``collate`` lays their words; keys are documents."""
 
-    def conceal(self, batch: Batch, units: Sequence[Unit], pieces: Pieces, seed: int) -> Concealed:
+    def mask_inputs(
+        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+    ) -> MaskedBatch:
         """Hide from the encoder what it is to guess, and return that: None where nothing is hidden.
 
         What is hidden of a unit follows from ``seed`` and the unit alone, so that it is the same on
         any number of processes.
         """
 
-    def loss(self, head: Any, vectors: Vectors, batch: Batch, targets: Any) -> dict[str, Loss]:
+    def loss(self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any) -> dict[str, Loss]:
         """Return the head's named losses."""
 
     def predict(
-        self, head: Any, vectors: Vectors, batch: Batch, units: Sequence[Unit], given: Any
+        self, head: Any, vectors: HeadInputs, batch: Batch, units: Sequence[Instance], given: Any
     ) -> Iterator[Any]:
         """Score and decode a batch; yield what was found in each unit.
 
         ``given`` are targets of what ``told`` returned for each document, else None.
         """
 
-    def write(self, document: Document, found: Sequence[tuple[Unit, Any]], fresh: Fresh) -> Layer:
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, Any]], fresh: NewId
+    ) -> Layer:
         """Make a layer of what was found in the units of a document."""
 
-    def score(self, use: Use, documents: Sequence[Document]) -> Figures:
+    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Return the numbers a training run may watch; the first is the task's own."""
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""
 
-    def figures(self, report: Any) -> Figures:
+    def metrics(self, report: Any) -> MetricValues:
         """Return the numbers of ``score`` from a report."""
 
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return the labels in some documents that the task has never seen: all are missed."""
 
 
@@ -176,7 +184,7 @@ class LayerTask:
 
     name: str
     layer: str
-    reading: Reading
+    reader: InstanceReader
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -184,7 +192,7 @@ class LayerTask:
         return ()
 
     @property
-    def annotates(self) -> bool:
+    def predicts(self) -> bool:
         """It predicts its layer."""
         return True
 
@@ -193,53 +201,59 @@ class LayerTask:
         """It writes what it learns."""
         return frozenset()
 
-    def bared(self, document: Document) -> Document:
+    def without_gold(self, document: Document) -> Document:
         """Return the bare document with the layers that the task is given, of its own the spans."""
-        bare = document.bare(self.inputs)
+        bare = document.unannotated(self.inputs)
         if self.layer not in self.inputs:
             return bare
         return bare.with_layer(Layer(self.layer, bare[self.layer].spans))
 
-    def led_by(self, token: int) -> Any:
+    def with_task_token(self, token: int) -> Any:
         """Return the task with the token of its number before each sentence that it reads."""
-        return replace(self, reading=replace(self.reading, token=token))
+        return replace(self, reader=replace(self.reader, task_number=token))
 
-    def annotated(self, document: Document) -> bool:
+    def has_gold(self, document: Document) -> bool:
         """Whether the document has the layer."""
-        return document.has(self.layer)
+        return document.has_layer(self.layer)
 
-    def gold(self, document: Document, cut: Cut) -> Any:
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express the document's layer over words."""
         raise NotImplementedError
 
-    def told(self, document: Document, cut: Cut) -> Any:
+    def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express what is given of its own layer, if anything is."""
-        return self.gold(self.bared(document), cut) if self.layer in self.inputs else None
+        return (
+            self.encode_gold(self.without_gold(document), cut)
+            if self.layer in self.inputs
+            else None
+        )
 
-    def remarks(
-        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]
+    def coverage_notes(
+        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]
     ) -> list[str]:
         """Say how much there is to learn from."""
         things = sum(map(len, gold.values()))
         return [f"{self.name}: {len(gold)} documents, {things} annotations to learn from"]
 
-    def conceal(self, batch: Batch, units: Sequence[Unit], pieces: Pieces, seed: int) -> Concealed:
+    def mask_inputs(
+        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+    ) -> MaskedBatch:
         """Hide nothing."""
         return batch, None
 
-    def score(self, use: Use, documents: Sequence[Document]) -> Figures:
+    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Annotate the bare documents and measure the outcome."""
-        return self.figures(self.measure(documents, use.annotate(documents, self.name)))
+        return self.metrics(self.compute_metrics(documents, use.annotate(documents, self.name)))
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score the task's layer."""
         raise NotImplementedError
 
-    def figures(self, report: Any) -> Figures:
+    def metrics(self, report: Any) -> MetricValues:
         """Return the numbers a training run may watch."""
         raise NotImplementedError
 
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """No label is told to be unknown."""
         return set()
 
@@ -253,7 +267,7 @@ def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TaskType:
     """A kind of task: its options, how labels are collected from train, how a task is made.
 
     ``collect`` takes options, layer and documents. ``make`` takes the task's name, layer, options,
@@ -266,11 +280,11 @@ class Kind:
     """
 
     options: type[BaseModel]
-    collect: Callable[[Any, str, Train], dict[str, Any]]
-    make: Callable[[str, str, Any, Mapping[str, Any], Mapping[str, Any]], Task]
-    sample: Document
+    infer_vocabulary: Callable[[Any, str, TrainDocuments], dict[str, Any]]
+    build: Callable[[str, str, Any, Mapping[str, Any], Mapping[str, Any]], Task]
+    example: Document
     family: str = ""
-    unite: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
+    merge_vocabularies: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
     level: str | None = None
-    layerless: bool = False
-    partial: bool = False
+    needs_no_layer: bool = False
+    supports_partial_labels: bool = False

@@ -16,43 +16,56 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from spanloom.data.readings import Reading, Sentences
-from spanloom.data.units import Cut, Unit
+from spanloom.annotation.merge_spans import merge_spans
+from spanloom.annotation.nesting import has_nesting
+from spanloom.annotation.unary_chains import JOINER, expand_unary
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
-from spanloom.forms.chains import JOINT, parted
-from spanloom.forms.joint import joint
-from spanloom.forms.nesting import nests
 from spanloom.metrics.counts import total
 from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import rows
 from spanloom.nn.span_relation import (
-    Leads,
-    Prune,
+    PredicateSelector,
+    Pruner,
+    SpanInputs,
     SpanRelation,
-    View,
-    in_order,
-    run_of,
+    group_of,
+    text_order,
 )
-from spanloom.structs.selection import disjoint, laminar
-from spanloom.tasks._base import Figures, Ground, Train, labels_of
-from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, joined, slots
-from spanloom.tasks._spans import Found, Gold, Labels, placed, share
-from spanloom.tensors import Batch, Chosen, Linked, SpanTargets, Vectors
-from spanloom.words import Bounds
+from spanloom.tasks._base import HeadInputSpec, MetricValues, TrainDocuments, labels_of
+from spanloom.tasks._span_relation import MAX_PAIRS, SpanRelationTask, attribute_sizes, concatenate
+from spanloom.tasks._spans import (
+    InstancePrediction,
+    Labels,
+    SpanGold,
+    split_by_instance,
+    word_bounds,
+)
+from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tensors import Batch, HeadInputs, PredictedRelations, PredictedSpans, SpanTargets
+from spanloom.tokenization import Bounds
 
 
 class PredicateOptions(SpanOptions):
     """Options of predicates and their arguments."""
 
-    paper: ClassVar[Mapping[str, float]] = {"width": 30, "prune": 0.3}
+    spanrel_limits: ClassVar[Mapping[str, float]] = {
+        "max_span_width": 30,
+        "argument_spans_per_word": 0.3,
+    }
 
-    prune: float = Field(1.0, gt=0, description="spans looked at as arguments, times n words")
-    predicates: float = Field(
+    argument_spans_per_word: float = Field(
+        1.0, gt=0, description="spans looked at as arguments, times n words"
+    )
+    predicate_spans_per_word: float = Field(
         0.4, gt=0, description="spans looked at as predicates in training, times n words"
     )
-    given: bool = Field(False, description="gold predicates are given, arguments are predicted")
+    gold_predicates: bool = Field(
+        False, description="gold predicates are given, arguments are predicted"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,179 +78,191 @@ class PredicateTask(SpanRelationTask):
     """
 
     name_of: Callable[[str], str] = str
-    leading: frozenset[str] = frozenset()
-    tails: Mapping[str, str] = field(default_factory=dict)
-    led: frozenset[str] = frozenset()
-    leads: Prune = Prune()
+    predicate_labels: frozenset[str] = frozenset()
+    argument_label_of: Mapping[str, str] = field(default_factory=dict)
+    argument_labels: frozenset[str] = frozenset()
+    predicate_pruner: Pruner = Pruner()
 
     def __post_init__(self) -> None:
         """Raise ``DataError`` also where nothing leads, or a relation leads to nothing named."""
         SpanRelationTask.__post_init__(self)
-        labels_of(self.name, self.inventory.relations)
-        if not self.lead.columns:
+        labels_of(self.name, self.vocabulary.relations)
+        if not self.predicate_selector.label_ids:
             raise DataError(f"task {self.name!r}: expected a span that leads, train has none")
-        lacking = sorted(set(self.inventory.relations).difference(self.tails))
+        lacking = sorted(set(self.vocabulary.relations).difference(self.argument_label_of))
         if lacking:
             raise DataError(f"task {self.name!r}: no name for what {lacking[0]!r} leads to")
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("relations",) if self.given else ("relations", "predicates")
+        return ("relations",) if self.gold_given else ("relations", "predicates")
 
     @property
-    def learns(self) -> tuple[str, ...]:
+    def loss_names(self) -> tuple[str, ...]:
         """Spans and pairs, whether predicates are given or not."""
-        gate = ["gate"] if self.gated else []
-        marks = ["attributes"] if self.inventory.attributes.spans else []
+        gate = ["gate"] if self.has_coarse_scorer else []
+        marks = ["attributes"] if self.vocabulary.attributes.spans else []
         return ("spans", *gate, *marks, "pairs")
 
-    def head(self, ground: Ground) -> SpanRelation:
+    def build_head(self, ground: HeadInputSpec) -> SpanRelation:
         """Make the span-relation head, in which few spans lead."""
-        made = SpanRelationTask.head(self, ground)
-        made.leads = self.lead
+        made = SpanRelationTask.build_head(self, ground)
+        made.predicate_selector = self.predicate_selector
         return made
 
     @property
-    def lead(self) -> Leads:
+    def predicate_selector(self) -> PredicateSelector:
         """Which labels lead, as rows of the inventory plus one."""
-        names = ("", *self.inventory.spans)
-        own = [sorted(self.leading.intersection(parted(name))) for name in names]
+        names = ("", *self.vocabulary.spans)
+        own = [sorted(self.predicate_labels.intersection(expand_unary(name))) for name in names]
         columns = tuple(row for row, leading in enumerate(own) if leading)
         row_of = {name: row for row, name in enumerate(names)}
         alone = (row_of.get(each[0], row) if each else 0 for row, each in enumerate(own))
-        return Leads(columns, tuple(alone), self.leads)
+        return PredicateSelector(columns, tuple(alone), self.predicate_pruner)
 
-    def bared(self, document: Document) -> Document:
+    def without_gold(self, document: Document) -> Document:
         """Return the bare document, with its predicates where these are given, and no more."""
-        bare = document.bare(self.inputs)
-        if not self.given:
+        bare = document.unannotated(self.inputs)
+        if not self.gold_given:
             return bare
         spans = bare[self.layer].spans
-        leading = tuple(span for span in spans if self.name_of(span.label) not in self.led)
+        leading = tuple(
+            span for span in spans if self.name_of(span.label) not in self.argument_labels
+        )
         return bare.with_layer(Layer(self.layer, leading))
 
-    def told(self, document: Document, cut: Cut) -> Gold | None:
+    def encode_given(self, document: Document, cut: TokenizedDocument) -> SpanGold | None:
         """Express given predicates; one of a label that train does not have is like any other."""
-        if not self.given:
+        if not self.gold_given:
             return None
-        bared, some = self.bared(document), min(self.leading)
+        bared, some = self.without_gold(document), min(self.predicate_labels)
         spans = (
-            span if self.name_of(span.label) in self.leading else replace(span, label=some)
+            span if self.name_of(span.label) in self.predicate_labels else replace(span, label=some)
             for span in bared[self.layer].spans
         )
-        return self.gold(bared.with_layer(Layer(self.layer, tuple(spans))), cut)
+        return self.encode_gold(bared.with_layer(Layer(self.layer, tuple(spans))), cut)
 
-    def gold(self, document: Document, cut: Cut) -> Gold:
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
         """Express a layer over words, spans on the same words as one."""
-        layer = joint(document[self.layer], self.name_of)
-        return SpanRelationTask.gold(self, document.with_layer(layer), cut)
+        layer = merge_spans(document[self.layer], self.name_of)
+        return SpanRelationTask.encode_gold(self, document.with_layer(layer), cut)
 
-    def remarks(
-        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    def coverage_notes(
+        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
     ) -> list[str]:
         """Say what is learnt, spans on the same words counted once."""
-        return SpanRelationTask.remarks(self, united(train, self.layer, self.name_of), whole, gold)
+        return SpanRelationTask.coverage_notes(
+            self, merge_train_spans(train, self.layer, self.name_of), whole, gold
+        )
 
     def predict(
         self,
         head: SpanRelation,
-        vectors: Vectors,
+        vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Unit],
+        units: Sequence[Instance],
         given: SpanTargets | None,
-    ) -> Iterator[Found]:
+    ) -> Iterator[InstancePrediction]:
         """Choose what leads, then what it leads to."""
-        view = head.view(vectors.words, batch.sentences)
+        view = head.span_inputs(vectors.word_vectors, batch.sentences)
         bounds = head.candidates(view.sentences)
-        columns = [1 + len(self.inventory.spans)]
+        columns = [1 + len(self.vocabulary.spans)]
         scores, marks = head.score_spans(view).float().tensor_split(columns, dim=-1)
         if given is None:
-            first = self._first(bounds, scores, view)
+            first = self._select_predicates(bounds, scores, view)
         else:
-            bounds, told = self._with(bounds, view, given)
+            bounds, told = self._add_given(bounds, view, given)
             more = len(bounds) - len(scores)
             scores, marks = F.pad(scores, (0, 0, 0, more)), F.pad(marks, (0, 0, 0, more))
-            scores, first = self.lead.told(scores, told), told > 0
-        kept = in_order(bounds, head.keep(scores, bounds, view.reach) | first)
+            scores, first = self.predicate_selector.force_gold(scores, told), told > 0
+        kept = text_order(bounds, head.keep(scores, bounds, view.pair_groups) | first)
         types, able = scores[kept].softmax(-1), first[kept]
-        linked = self._leading_to(head, view, bounds[kept], types, able)
-        marked = slots(self.inventory.attributes.spans).best(marks[kept])
-        yield from share(
-            units, *self._named(bounds[kept], types, able, marked, linked), self.labels
+        linked = self._select_arguments(head, view, bounds[kept], types, able)
+        marked = attribute_sizes(self.vocabulary.attributes.spans).best(marks[kept])
+        yield from split_by_instance(
+            units, *self._name_spans(bounds[kept], types, able, marked, linked), self.written_labels
         )
 
-    def _with(
-        self, bounds: Int[Tensor, "span 2"], view: View, given: SpanTargets
+    def _add_given(
+        self, bounds: Int[Tensor, "span 2"], view: SpanInputs, given: SpanTargets
     ) -> tuple[Int[Tensor, "more 2"], Int[Tensor, " more"]]:
         """Return the candidates and what is given beside, and the label of what is given."""
-        row = rows(given.bounds, view.sentences, self.inventory.width)
+        row = rows(given.bounds, view.sentences, self.vocabulary.max_span_width)
         wide = row < 0
         told = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         told[row[~wide]] = given.labels[~wide]
         return torch.cat([bounds, given.bounds[wide]]), torch.cat([told, given.labels[wide]])
 
-    def _first(
-        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"], view: View
+    def _select_predicates(
+        self, bounds: Int[Tensor, "span 2"], scores: Float[Tensor, "span label"], view: SpanInputs
     ) -> Bool[Tensor, " span"]:
         """Say which candidates lead: the best set that fits together, at most one a word."""
-        odds = self.lead.odds(scores)
+        odds = self.predicate_selector.predicate_scores(scores)
         gain = odds[:, 1] - odds[:, 0]
-        likely = Prune(1.0).keep(odds, bounds, view.reach)
-        ahead = in_order(bounds, (gain > 0) & likely)
-        best = laminar if self.inventory.nested else disjoint
+        likely = Pruner(1.0).keep(odds, bounds, view.pair_groups)
+        ahead = text_order(bounds, (gain > 0) & likely)
+        best = max_weight_nested if self.vocabulary.nested else max_weight_disjoint
         kept = best([(a, b) for a, b in bounds[ahead].tolist()], gain[ahead].tolist())
         first = torch.zeros(len(bounds), dtype=torch.bool, device=bounds.device)
         first[ahead[torch.tensor(kept, dtype=torch.long, device=ahead.device)]] = True
         return first
 
-    def _leading_to(
+    def _select_arguments(
         self,
         head: SpanRelation,
-        view: View,
+        view: SpanInputs,
         bounds: Int[Tensor, "kept 2"],
         types: Float[Tensor, "kept type"],
         able: Bool[Tensor, " kept"],
-    ) -> Linked:
+    ) -> PredictedRelations:
         """Return the roles that pay most of those whose arguments do not overlap, a predicate."""
-        found = [Linked()]
+        found = [PredictedRelations()]
         score_pairs = head.pair_scorer(view, bounds, types)
-        for pairs in head.pairing.squares(run_of(bounds, view.reach), PAIRS, able):
+        for pairs in head.pair_generator.iter_by_head(
+            group_of(bounds, view.pair_groups), MAX_PAIRS, able
+        ):
             scores = score_pairs(pairs).float()
             likely, labels = scores[:, 1:].max(-1)
             gain = likely - scores[:, 0]
             there = (gain > 0).nonzero()[:, 0]
             pairs, labels, gain = pairs[there], labels[there] + 1, gain[there]
             apart = bounds[pairs[:, 1]] + pairs[:, :1] * (int(bounds.max()) + 1)
-            best = disjoint([(a, b) for a, b in apart.tolist()], gain.tolist())
+            best = max_weight_disjoint([(a, b) for a, b in apart.tolist()], gain.tolist())
             rows_of = torch.tensor(best, dtype=torch.long, device=pairs.device)
             sure = scores[there].softmax(-1).amax(-1)
-            found.append(Linked(pairs[rows_of], labels[rows_of], sure[rows_of]))
-        return joined(found)
+            found.append(PredictedRelations(pairs[rows_of], labels[rows_of], sure[rows_of]))
+        return concatenate(found)
 
-    def _named(
+    def _name_spans(
         self,
         bounds: Int[Tensor, "kept 2"],
         types: Float[Tensor, "kept type"],
         able: Bool[Tensor, " kept"],
         marked: tuple[Int[Tensor, "kept attribute"], Float[Tensor, "kept attribute"]],
-        linked: Linked,
-    ) -> tuple[Chosen, Linked]:
+        linked: PredictedRelations,
+    ) -> tuple[PredictedSpans, PredictedRelations]:
         """Return what leads, then what is led to, once a name; links are between these rows."""
-        names = self.labels.spans
-        columns = torch.tensor(self.lead.columns, device=types.device)
-        called = [names.index(self._own(each)) + 1 for each in self.lead.columns]
-        led = [0, *(names.index(self.tails[each]) + 1 for each in self.inventory.relations)]
+        names = self.written_labels.spans
+        columns = torch.tensor(self.predicate_selector.label_ids, device=types.device)
+        called = [
+            names.index(self._predicate_label(each)) + 1
+            for each in self.predicate_selector.label_ids
+        ]
+        led = [
+            0,
+            *(names.index(self.argument_label_of[each]) + 1 for each in self.vocabulary.relations),
+        ]
         heads = able.nonzero()[:, 0]
         best = types[heads][:, columns].argmax(-1)
-        ends = linked.ends[:, 1] * (len(names) + 1) + columns.new_tensor(led)[linked.labels]
+        ends = linked.pairs[:, 1] * (len(names) + 1) + columns.new_tensor(led)[linked.labels]
         tails, place = ends.unique(return_inverse=True)
         rows, labels = tails // (len(names) + 1), tails % (len(names) + 1)
         every = torch.cat([heads, rows])
         sure = torch.cat([types[heads][:, columns].sum(-1), 1 - types[rows, 0]])
         values, certain = (each[every] for each in marked)
         values[len(heads) :] = 0  # attributes are of what leads
-        chosen = Chosen(
+        chosen = PredictedSpans(
             bounds[every],
             torch.cat([columns.new_tensor(called)[best], labels]),
             sure,
@@ -245,57 +270,63 @@ class PredicateTask(SpanRelationTask):
             certain,
         )
         head_of = able.cumsum(0) - 1
-        moved = torch.stack([head_of[linked.ends[:, 0]], place + len(heads)], dim=1)
-        return chosen, replace(linked, ends=moved)
+        moved = torch.stack([head_of[linked.pairs[:, 0]], place + len(heads)], dim=1)
+        return chosen, replace(linked, pairs=moved)
 
     @property
-    def labels(self) -> Labels:
+    def written_labels(self) -> Labels:
         """The names of what is written: of spans that lead, and of those that are led to."""
-        names = tuple(sorted(self.leading | set(self.tails.values())))
-        attributes = self.inventory.attributes
-        return Labels(names, self.inventory.relations, attributes.spans)
+        names = tuple(sorted(self.predicate_labels | set(self.argument_label_of.values())))
+        attributes = self.vocabulary.attributes
+        return Labels(names, self.vocabulary.relations, attributes.spans)
 
-    def _own(self, column: int) -> str:
+    def _predicate_label(self, column: int) -> str:
         """The name of what leads among those that a label is made of."""
-        return min(self.leading.intersection(parted(self.inventory.spans[column - 1])))
+        return min(
+            self.predicate_labels.intersection(expand_unary(self.vocabulary.spans[column - 1]))
+        )
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score predicates, arguments and roles; labels of gold by the names that are learnt."""
-        return score([self._renamed(each) for each in gold], predicted, self.layer)
+        return score([self._with_task_labels(each) for each in gold], predicted, self.layer)
 
-    def _renamed(self, document: Document) -> Document:
-        if not document.has(self.layer):
+    def _with_task_labels(self, document: Document) -> Document:
+        if not document.has_layer(self.layer):
             return document
         layer = document[self.layer]
         spans = tuple(replace(each, label=self.name_of(each.label)) for each in layer.spans)
         return document.with_layer(replace(layer, spans=spans))
 
-    def every_figure(self, report: Report) -> Figures:
+    def all_metrics(self, report: Report) -> MetricValues:
         """Return F1 of roles, and of predicates."""
-        leading = total(n for label, n in report.spans.by_label.items() if label in self.leading)
+        leading = total(
+            n for label, n in report.spans.by_label.items() if label in self.predicate_labels
+        )
         return {"relations": report.relations.micro.f1, "predicates": leading.f1}
 
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return names of what leads, and roles, that train did not have."""
         layers = [document[self.layer] for document in documents]
-        known = self.leading | set(self.tails.values())
+        known = self.predicate_labels | set(self.argument_label_of.values())
         names = {self.name_of(span.label) for layer in layers for span in layer.spans}
         roles = {each.label for layer in layers for each in layer.relations}
-        return (names - known) | (roles - set(self.inventory.relations))
+        return (names - known) | (roles - set(self.vocabulary.relations))
 
 
-def united(train: Train, layer: str, name_of: Callable[[str], str]) -> Train:
+def merge_train_spans(
+    train: TrainDocuments, layer: str, name_of: Callable[[str], str]
+) -> TrainDocuments:
     """Return the documents with spans on the same words as one, those without the layer too."""
     return [
-        (each.with_layer(joint(each[layer], name_of)) if each.has(layer) else each, cut)
+        (each.with_layer(merge_spans(each[layer], name_of)) if each.has_layer(layer) else each, cut)
         for each, cut in train
     ]
 
 
-def collected(
+def infer_vocabulary(
     options: PredicateOptions,
     layer: str,
-    train: Train,
+    train: TrainDocuments,
     name_of: Callable[[str], str],
     led: Sequence[str],
 ) -> dict[str, Any]:
@@ -304,33 +335,35 @@ def collected(
     ``nested`` is whether those nest that lead.
     """
     for label in {name_of(span.label) for each, _ in train for span in each[layer].spans}:
-        if JOINT in label:
+        if JOINER in label:
             raise DataError(f"layer {layer!r}: expected labels without blanks, got {label!r:.60}")
-    documents = united(train, layer, name_of)
-    found = collect_inventory(options, layer, documents, relations=True)
+    documents = merge_train_spans(train, layer, name_of)
+    found = infer_span_vocabulary(options, layer, documents, relations=True)
     if options.nested is None:
-        layers = ((_leading(each[layer], led), cut.words) for each, cut in documents)
-        found = replace(found, nested=nests(placed(*each).values() for each in layers))
-    tails = _tails(documents, layer, led)
-    names = {name for label in found.spans for name in parted(label)}
+        layers = ((_predicates_of(each[layer], led), cut.words) for each, cut in documents)
+        found = replace(found, nested=has_nesting(word_bounds(*each).values() for each in layers))
+    tails = _argument_labels(documents, layer, led)
+    names = {name for label in found.spans for name in expand_unary(label)}
     return {
         **found.to_dict(),
-        "leading": sorted(names.difference(led)),
-        "tails": {name: [r for r in found.relations if tails[r] == name] for name in led},
+        "predicate_labels": sorted(names.difference(led)),
+        "argument_label_of": {
+            name: [r for r in found.relations if tails[r] == name] for name in led
+        },
     }
 
 
-def _leading(layer: Layer, led: Sequence[str]) -> Layer:
+def _predicates_of(layer: Layer, led: Sequence[str]) -> Layer:
     """The spans that lead, alone."""
-    spans = (span for span in layer.spans if set(parted(span.label)).difference(led))
+    spans = (span for span in layer.spans if set(expand_unary(span.label)).difference(led))
     return Layer(layer.name, tuple(spans))
 
 
-def _tails(train: Train, layer: str, led: Sequence[str]) -> dict[str, str]:
+def _argument_labels(train: TrainDocuments, layer: str, led: Sequence[str]) -> dict[str, str]:
     """What each relation leads to, most often."""
     ends: dict[str, Counter[str]] = defaultdict(Counter)
     for document, _ in train:
-        names = {span.id: parted(span.label) for span in document[layer].spans}
+        names = {span.id: expand_unary(span.label) for span in document[layer].spans}
         for each in document[layer].relations:
             ends[each.label].update(name for name in names.get(each.tail, ()) if name in led)
     usual = led[0]
@@ -340,7 +373,7 @@ def _tails(train: Train, layer: str, led: Sequence[str]) -> dict[str, str]:
     }
 
 
-def make(
+def build(
     name: str,
     layer: str,
     options: PredicateOptions,
@@ -351,14 +384,16 @@ def make(
     return PredicateTask(
         name,
         layer,
-        Reading(Sentences()),
+        InstanceReader(SentenceReader()),
         options,
-        inventory(found),
-        Prune(options.prune),
-        options.given,
+        read_vocabulary(found),
+        Pruner(options.argument_spans_per_word),
+        options.gold_predicates,
         name_of=name_of,
-        leading=frozenset(found["leading"]),
-        tails={relation: name for name, each in found["tails"].items() for relation in each},
-        led=frozenset(found["tails"]),
-        leads=Prune(options.predicates),
+        predicate_labels=frozenset(found["predicate_labels"]),
+        argument_label_of={
+            relation: name for name, each in found["argument_label_of"].items() for relation in each
+        },
+        argument_labels=frozenset(found["argument_label_of"]),
+        predicate_pruner=Pruner(options.predicate_spans_per_word),
     )

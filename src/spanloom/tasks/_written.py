@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from spanloom.annotation.removal import without_annotations
 from spanloom.document import Document, Layer
-from spanloom.forms.kept import without
-from spanloom.tensors import Chosen, Linked
+from spanloom.tensors import PredictedRelations, PredictedSpans
 
 LabelPairs = tuple[tuple[str, str], ...]  # of the spans at a relation's head and tail
 
@@ -24,16 +24,21 @@ def related_labels(spans: Sequence[str], pairs: LabelPairs) -> Bool[Tensor, "hea
 
 
 def without_label(
-    chosen: Chosen, linked: Linked, label: int, *, ends: bool
-) -> tuple[Chosen, Linked]:
+    chosen: PredictedSpans, linked: PredictedRelations, label: int, *, ends: bool
+) -> tuple[PredictedSpans, PredictedRelations]:
     """Return spans and links without those of a label; with ``ends`` the linked spans alone."""
     rows = linked.labels != label
-    values, sure = (None if each is None else each[rows] for each in (linked.values, linked.sure))
-    kept = Linked(linked.ends[rows], linked.labels[rows], linked.scores[rows], values, sure)
+    values, sure = (
+        None if each is None else each[rows]
+        for each in (linked.attribute_values, linked.value_probs)
+    )
+    kept = PredictedRelations(
+        linked.pairs[rows], linked.labels[rows], linked.scores[rows], values, sure
+    )
     if not ends:
         return chosen, kept
-    spans, place = kept.ends.unique(return_inverse=True)
-    return chosen.rows(spans), replace(kept, ends=place)
+    spans, place = kept.pairs.unique(return_inverse=True)
+    return chosen.select(spans), replace(kept, pairs=place)
 
 
 def inside(document: Document, layer: str, outside: str, *, ends: bool) -> Document:
@@ -42,13 +47,13 @@ def inside(document: Document, layer: str, outside: str, *, ends: bool) -> Docum
     With ``ends`` the spans that only those link are gone, too. A document that lacks the layer
     stays as it is.
     """
-    if not document.has(layer):
+    if not document.has_layer(layer):
         return document
     whole = document[layer]
     gone = {each.id for each in whole.relations if each.label == outside}
     if ends:
         gone |= _ends(whole, gone) - _ends(whole, {each.id for each in whole.relations} - gone)
-    return document.with_layer(without(whole, gone))
+    return document.with_layer(without_annotations(whole, gone))
 
 
 def _ends(layer: Layer, relations: set[str]) -> set[str]:

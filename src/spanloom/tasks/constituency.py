@@ -14,23 +14,29 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from spanloom.data.readings import Reading, Sentences
-from spanloom.data.units import Cut, Unit
+from spanloom.annotation import unary_chains
+from spanloom.annotation.trees import category
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.decoding import cky
 from spanloom.document import MAIN, Document, Fragment, Layer, Span
-from spanloom.forms import chains
-from spanloom.forms.trees import category
 from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
-from spanloom.nn.candidates import neighbours
-from spanloom.nn.span_relation import SpanRelation, View, in_order
-from spanloom.structs import cky
-from spanloom.tasks._base import Figures, Fresh, Kind, Train
-from spanloom.tasks._inventory import collect_inventory, inventory
+from spanloom.nn.candidates import neighbors
+from spanloom.nn.span_relation import SpanInputs, SpanRelation, text_order
+from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import Found, Gold, in_parts, labelled, spans_and_relations
+from spanloom.tasks._spans import (
+    InstancePrediction,
+    SpanGold,
+    fragments_of_long_sentences,
+    number_spans,
+    spans_and_relations,
+)
+from spanloom.tasks._vocabulary import infer_span_vocabulary, read_vocabulary
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import Chosen
-from spanloom.words import Bounds
+from spanloom.tensors import PredictedSpans
+from spanloom.tokenization import Bounds
 
 Decoder = Callable[[np.ndarray], list[Bounds]]
 _CANDIDATES = 1 << 19  # scored at a time, of whole sentences
@@ -40,7 +46,7 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            labelled(
+            number_spans(
                 ("S", 0, 24),
                 ("NP", 0, 3),
                 ("VP", 4, 22),
@@ -62,11 +68,13 @@ class BracketOptions(WordOptions):
     decoder: Literal["cky", "greedy"] = Field(
         "cky", description="cky (the best tree) | greedy (from the top down, as in the paper)"
     )
-    functions: bool = Field(
+    function_tags: bool = Field(
         False, description="learn NP-SBJ-1 as itself; else as NP, which is all that evalb compares"
     )
-    around: bool = Field(False, description="the words before and after a span are read with it")
-    gate: float | None = Field(
+    boundary_context: bool = Field(
+        False, description="the words before and after a span are read with it"
+    )
+    coarse_spans_per_word: float | None = Field(
         None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
     )
 
@@ -75,42 +83,46 @@ class BracketOptions(WordOptions):
 class ConstituencyTask(SpanRelationTask):
     """Spans of every width, of which those are chosen that make the best tree."""
 
-    decode: Decoder = cky.best
+    decode: Decoder = cky.cky_decode
     functions: bool = False
 
-    def gold(self, document: Document, cut: Cut) -> Gold:
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
         """Express a layer over words, unary chains as one label."""
         layer = _chains(document[self.layer], functions=self.functions)
-        return SpanRelationTask.gold(self, document.with_layer(layer), cut)
+        return SpanRelationTask.encode_gold(self, document.with_layer(layer), cut)
 
-    def remarks(
-        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    def coverage_notes(
+        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
     ) -> list[str]:
         """Say what is learnt, unary chains counted once."""
         trees = _chained(train, self.layer, functions=self.functions)
-        return SpanRelationTask.remarks(self, trees, whole, gold)
+        return SpanRelationTask.coverage_notes(self, trees, whole, gold)
 
     @property
-    def rooted(self) -> bool:
+    def sentences_are_spans(self) -> bool:
         """A tree has a root."""
         return True
 
-    def spans(self, head: SpanRelation, view: View) -> tuple[Chosen, Float[Tensor, "kept type"]]:
+    def predict_spans(
+        self, head: SpanRelation, view: SpanInputs
+    ) -> tuple[PredictedSpans, Float[Tensor, "kept type"]]:
         """Choose the best tree of each sentence, some sentences at a time."""
-        made = [(first, SpanRelationTask.spans(self, head, some)) for first, some in _some(view)]
+        made = [
+            (first, SpanRelationTask.predict_spans(self, head, some)) for first, some in _some(view)
+        ]
         if len(made) == 1:
             return made[0][1]
-        chosen = Chosen(
+        chosen = PredictedSpans(
             torch.cat([each.bounds + first for first, (each, _) in made]),
             torch.cat([each.labels for _, (each, _) in made]),
             torch.cat([each.scores for _, (each, _) in made]),
         )
         return chosen, torch.cat([types for _, (_, types) in made])
 
-    def select(
+    def select_spans(
         self,
         head: SpanRelation,
-        view: View,
+        view: SpanInputs,
         bounds: Int[Tensor, "span 2"],
         scores: Float[Tensor, "span label"],
     ) -> Int[Tensor, " kept"]:
@@ -127,44 +139,46 @@ class ConstituencyTask(SpanRelationTask):
             table[at], place[at] = gain[rows], rows
             chosen = [place[start, end] for start, end in self.decode(table)]
             kept[[int(row) for row in chosen if row >= 0]] = True
-        return in_order(bounds, kept.to(bounds.device))
+        return text_order(bounds, kept.to(bounds.device))
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The name of ``figures``."""
         return ("evalb",)
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score brackets as evalb does: ``metrics.constituents.Report``."""
         return score(gold, predicted, self.layer)
 
-    def every_figure(self, report: Any) -> Figures:
+    def all_metrics(self, report: Any) -> MetricValues:
         """Return F1 of brackets."""
         return {"evalb": report.brackets.micro.f1}
 
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of chains that train did not have."""
-        known = {*self.inventory.spans}
+        known = {*self.vocabulary.spans}
         trees = (_chains(each[self.layer], functions=self.functions) for each in documents)
         return {span.label for tree in trees for span in tree.spans} - known
 
-    def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+    ) -> Layer:
         """Make a layer of what was predicted, the outer of two spans first.
 
         The trees of a long sentence's parts stand below one node, called as most of their roots.
         """
         spans, _ = spans_and_relations(found, lambda letter: "")
-        spans += _over(spans, in_parts(found))
+        spans += _over(spans, fragments_of_long_sentences(found))
         spans.sort(key=lambda span: (span.start, -span.end))
         made = [
             replace(span, id=fresh("T"), label=label)
             for span in spans
-            for label in chains.parted(span.label)
+            for label in unary_chains.expand_unary(span.label)
         ]
         return Layer(self.layer, tuple(made))
 
 
-def _some(view: View) -> Iterator[tuple[int, View]]:
+def _some(view: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
     """Yield stretches of whole sentences of some ``_CANDIDATES`` spans, with their first word."""
     lengths = view.sentences[:, 1] - view.sentences[:, 0]
     stretch = ((lengths * (lengths + 1) // 2).cumsum(0) - 1) // _CANDIDATES
@@ -176,14 +190,14 @@ def _some(view: View) -> Iterator[tuple[int, View]]:
         first, end = int(sentences[0, 0]), int(sentences[-1, 1])
         runs = sentences - first
         inside = view.words[first:end], view.weights[first:end]
-        yield first, View(*inside, runs, runs, neighbours(runs))
+        yield first, SpanInputs(*inside, runs, runs, neighbors(runs))
 
 
 def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
     """The nodes above the trees of the parts of some sentences, given in characters."""
     top: dict[Fragment, str] = {}
     for span in spans:
-        top.setdefault((span.start, span.end), chains.parted(span.label)[0])
+        top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
     made = []
     for parts in sentences:
         names = Counter(top[part] for part in parts)
@@ -192,11 +206,13 @@ def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> lis
     return made
 
 
-def _chained(train: Train, layer: str, *, functions: bool) -> Train:
+def _chained(train: TrainDocuments, layer: str, *, functions: bool) -> TrainDocuments:
     """The documents with unary chains as one span, those without the layer as they are."""
     return [
         (
-            each.with_layer(_chains(each[layer], functions=functions)) if each.has(layer) else each,
+            each.with_layer(_chains(each[layer], functions=functions))
+            if each.has_layer(layer)
+            else each,
             cut,
         )
         for each, cut in train
@@ -208,7 +224,7 @@ def _chains(layer: Layer, *, functions: bool) -> Layer:
     if not functions:
         plain = tuple(replace(span, label=category(span.label)) for span in layer.spans)
         layer = replace(layer, spans=plain)
-    return chains.joined(layer)
+    return unary_chains.collapse_unary(layer)
 
 
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
@@ -223,36 +239,39 @@ def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
     return np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1)
 
 
-_DECODERS: dict[str, Decoder] = {"cky": cky.best, "greedy": cky.top_down}
+_DECODERS: dict[str, Decoder] = {"cky": cky.cky_decode, "greedy": cky.top_down}
 
 
-def _collect(options: BracketOptions, layer: str, train: Train) -> dict[str, Any]:
-    trees = _chained(train, layer, functions=options.functions)
-    found = collect_inventory(options.spans(), layer, trees, relations=False)
-    return replace(found, nested=True, width=LONGEST).to_dict()
+def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    trees = _chained(train, layer, functions=options.function_tags)
+    found = infer_span_vocabulary(options.predict_spans(), layer, trees, relations=False)
+    return replace(found, nested=True, max_span_width=LONGEST).to_dict()
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: BracketOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> ConstituencyTask:
-    every = {"width": None, "nested": True, "negatives": "all"}
-    own = {"around": options.around, "gate": options.gate}
-    spans = options.spans().model_copy(update={**every, **own})
-    learnt = inventory(collected)
-    learnt = replace(learnt, spans=tuple(map(chains.named, learnt.spans)))
+    every = {"max_span_width": None, "nested": True, "hard_negatives_per_word": "all"}
+    own = {
+        "boundary_context": options.boundary_context,
+        "coarse_spans_per_word": options.coarse_spans_per_word,
+    }
+    spans = options.predict_spans().model_copy(update={**every, **own})
+    learnt = read_vocabulary(collected)
+    learnt = replace(learnt, spans=tuple(map(unary_chains.named, learnt.spans)))
     return ConstituencyTask(
         name,
         layer,
-        Reading(Sentences()),
+        InstanceReader(SentenceReader()),
         spans,
         learnt,
         decode=_DECODERS[options.decoder],
-        functions=options.functions,
+        functions=options.function_tags,
     )
 
 
-KIND = Kind(BracketOptions, _collect, _make, _SAMPLE)
+KIND = TaskType(BracketOptions, _infer_vocabulary, _build, _SAMPLE)

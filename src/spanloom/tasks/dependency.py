@@ -16,30 +16,38 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from spanloom.data.readings import Reading, Sentences
-from spanloom.data.units import Cut, Unit
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.decoding import mst
 from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
 from spanloom.metrics.dependencies import Report, score
-from spanloom.nn.arc_pairs import ArcPairs
-from spanloom.nn.arcs import UNKNOWN, ArcLabels, Arcs, Tree
-from spanloom.structs import mst
-from spanloom.tasks._across import remark
-from spanloom.tasks._base import Figures, Fresh, Ground, Kind, LayerTask, Train, labels_of
+from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler, ArcScorer, DependencyHead
+from spanloom.nn.dependency_pairs import ArcPairs
+from spanloom.tasks._across import coverage_notes
+from spanloom.tasks._base import (
+    HeadInputSpec,
+    LayerTask,
+    MetricValues,
+    NewId,
+    TaskType,
+    TrainDocuments,
+    labels_of,
+)
 from spanloom.tasks._spans import (
-    Found,
-    Gold,
+    InstancePrediction,
     Labels,
-    in_parts,
-    labelled,
-    placed,
-    share,
+    SpanGold,
+    fragments_of_long_sentences,
+    number_spans,
     spans_and_relations,
+    split_by_instance,
+    word_bounds,
 )
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import Batch, Chosen, Linked, Loss, Vectors
-from spanloom.words import Bounds
+from spanloom.tensors import Batch, HeadInputs, Loss, PredictedRelations, PredictedSpans
+from spanloom.tokenization import Bounds
 
-Scorer = Tree | ArcPairs
+Scorer = DependencyHead | ArcPairs
 WORD = "word"  # the label of spans that only stand for words
 _BESIDE = ("parataxis", "dep")  # how treebanks call what is joined by nothing else
 _UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
@@ -49,7 +57,7 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            labelled(
+            number_spans(
                 (WORD, 0, 3),
                 (WORD, 4, 9),
                 (WORD, 10, 17),
@@ -76,11 +84,12 @@ _SAMPLE = Document(
 class TreeOptions(WordOptions):
     """Options of dependency trees."""
 
-    decoder: Literal["tree", "projective", "greedy"] = Field(
-        "tree", description="tree (best with one root) | projective | greedy (best head a word)"
+    decoder: Literal["mst", "projective", "greedy"] = Field(
+        "mst", description="mst (best tree with one root) | projective | greedy (best head a word)"
     )
-    loss: Literal["head", "pairwise"] = Field(
-        "head", description="head (each word chooses one) | pairwise (all pairs, as in SpanRel)"
+    loss: Literal["head-selection", "pairwise"] = Field(
+        "head-selection",
+        description="head-selection (each word chooses one) | pairwise (all pairs, as in SpanRel)",
     )
 
 
@@ -109,73 +118,79 @@ class DependencyTask(LayerTask):
     decode: mst.Decoder
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
         return ("las", "uas")
 
     @property
-    def learns(self) -> tuple[str, ...]:
+    def loss_names(self) -> tuple[str, ...]:
         """Heads and labels, or pairs."""
         return ("pairs",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
-    def head(self, ground: Ground) -> Scorer:
+    def build_head(self, ground: HeadInputSpec) -> Scorer:
         """Make the scorers of arcs and labels."""
-        size, dropout = self.options.size, self.options.dropout
+        size, dropout = self.options.hidden_size, self.options.dropout
         if self.options.loss == "pairwise":
-            return ArcPairs(ground.dim, labels=len(self.labels), size=size, dropout=dropout)
-        labels = ArcLabels(ground.dim, labels=len(self.labels), size=size, dropout=dropout)
-        return Tree(Arcs(ground.dim, size=size, dropout=dropout), labels)
+            return ArcPairs(
+                ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+            )
+        labels = ArcLabeler(
+            ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+        )
+        return DependencyHead(ArcScorer(ground.word_dim, hidden_size=size, dropout=dropout), labels)
 
-    def gold(self, document: Document, cut: Cut) -> Gold:
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
         """Express a layer over words; a relation of spans that are no words is missed."""
         layer = document[self.layer]
-        rows = {key: a for key, (a, b) in placed(layer, cut.words).items() if b == a + 1}
+        rows = {key: a for key, (a, b) in word_bounds(layer, cut.words).items() if b == a + 1}
         known = {label: row for row, label in enumerate(self.labels, 1)}
         pairs = {
             rows[each.tail]: (rows[each.head], known[each.label])
             for each in layer.relations
             if each.head in rows and each.tail in rows and each.label in known
         }
-        return Gold(
+        return SpanGold(
             tuple((word, word + 1, 1) for word in sorted(rows.values())),
             tuple((head, tail, label) for tail, (head, label) in pairs.items()),
         )
 
-    def remarks(
-        self, train: Train, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Gold]
+    def coverage_notes(
+        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
     ) -> list[str]:
         """Say what is learnt, and what sentences take away."""
-        return remark(self.name, self.layer, train, whole, gold)
+        return coverage_notes(self.name, self.layer, train, whole, gold)
 
-    def targets(self, units: Sequence[Unit], gold: Mapping[int, Gold]) -> TreeTargets:
+    def collate_targets(
+        self, units: Sequence[Instance], gold: Mapping[int, SpanGold]
+    ) -> TreeTargets:
         """Return each word's head; one outside its unit is not known."""
-        bases = list(accumulate((len(unit.forms) for unit in units), initial=0))
+        bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
         heads = torch.full((bases[-1],), UNKNOWN)
         labels = torch.zeros(bases[-1], dtype=torch.long)
         for base, unit in zip(bases, units, strict=False):
-            inside = range(unit.first, unit.first + len(unit.forms))
+            inside = range(unit.first_word, unit.first_word + len(unit.tokens))
             for head, tail, label in gold[unit.document].pairs:
                 if head in inside and tail in inside:
-                    heads[tail - unit.first + base] = head - unit.first + base
-                    labels[tail - unit.first + base] = label
+                    heads[tail - unit.first_word + base] = head - unit.first_word + base
+                    labels[tail - unit.first_word + base] = label
         return TreeTargets(heads, labels)
 
     def loss(
-        self, head: Scorer, vectors: Vectors, batch: Batch, targets: TreeTargets
+        self, head: Scorer, vectors: HeadInputs, batch: Batch, targets: TreeTargets
     ) -> dict[str, Loss]:
         """Return the losses of heads and labels."""
-        return head.loss(vectors.words, batch.sentences, targets.heads, targets.labels)
+        return head.loss(vectors.word_vectors, batch.sentences, targets.heads, targets.labels)
 
     def predict(
         self,
         head: Scorer,
-        vectors: Vectors,
+        vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Unit],
+        units: Sequence[Instance],
         given: None,
-    ) -> Iterator[Found]:
+    ) -> Iterator[InstancePrediction]:
         """Choose the best tree of each sentence, then the label of each arc."""
-        words = vectors.words
+        words = vectors.word_vectors
         heads, sure = self._heads(head, words, batch.sentences)
         row = torch.arange(len(words), device=words.device)
         arcs = torch.stack([heads.to(words.device), row], dim=1)
@@ -184,8 +199,10 @@ class DependencyTask(LayerTask):
         fits = rooted[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
         named = scores.masked_fill(~fits, _UNFIT).argmax(-1) + 1
         ones = torch.ones(len(words))
-        every = Chosen(torch.stack([row, row + 1], dim=1), torch.ones_like(row), ones)
-        yield from share(units, every, Linked(arcs, named, sure), Labels((WORD,), self.labels))
+        every = PredictedSpans(torch.stack([row, row + 1], dim=1), torch.ones_like(row), ones)
+        yield from split_by_instance(
+            units, every, PredictedRelations(arcs, named, sure), Labels((WORD,), self.labels)
+        )
 
     def _heads(
         self, head: Scorer, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
@@ -202,13 +219,15 @@ class DependencyTask(LayerTask):
                 sure[first : first + n] = table[found, torch.arange(n)].exp()
         return heads, sure
 
-    def write(self, document: Document, found: Sequence[tuple[Unit, Found]], fresh: Fresh) -> Layer:
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+    ) -> Layer:
         """Make a layer of words and relations.
 
         Of a long sentence in parts the first one's root heads the others', side by side.
         """
         spans, relations = spans_and_relations(found, fresh)
-        heads = _above(spans, relations, in_parts(found))
+        heads = _above(spans, relations, fragments_of_long_sentences(found))
         tree = (
             replace(each, label=self._beside, head=heads[each.tail]) if each.tail in heads else each
             for each in relations
@@ -221,15 +240,15 @@ class DependencyTask(LayerTask):
         known = {label.lower(): label for label in reversed(self.labels)}
         return next((known[each] for each in _BESIDE if each in known), self.labels[0])
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score arcs, with labels and without."""
         return score(gold, predicted, self.layer)
 
-    def figures(self, report: Report) -> Figures:
+    def metrics(self, report: Report) -> MetricValues:
         """Return F1 of labelled arcs and of arcs."""
         return {"las": report.las.micro.f1, "uas": report.uas.micro.f1}
 
-    def unknown(self, documents: Sequence[Document]) -> set[str]:
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of arcs that train did not have."""
         arcs = (each for document in documents for each in document[self.layer].relations)
         return {each.label for each in arcs} - set(self.labels)
@@ -255,24 +274,24 @@ def _above(
 
 
 _DECODERS: dict[str, mst.Decoder] = {
-    "tree": mst.spanning,
-    "projective": mst.projective,
-    "greedy": mst.greedy,
+    "mst": mst.chu_liu_edmonds,
+    "projective": mst.eisner,
+    "greedy": mst.greedy_heads,
 }
 
 
-def _collect(options: TreeOptions, layer: str, train: Train) -> dict[str, Any]:
+def _infer_vocabulary(options: TreeOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     arcs = [each for document, _ in train for each in document[layer].relations]
     roots, others = Counter[str](), Counter[str]()
     for each in arcs:
         (roots if each.head == each.tail else others)[each.label] += 1
     return {
-        "relations": sorted(roots | others),
+        "relation_labels": sorted(roots | others),
         "roots": sorted(label for label in roots if roots[label] > others[label]),
     }
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: TreeOptions,
@@ -282,12 +301,12 @@ def _make(
     return DependencyTask(
         name,
         layer,
-        Reading(Sentences()),
+        InstanceReader(SentenceReader()),
         options,
-        labels_of(name, collected["relations"]),
+        labels_of(name, collected["relation_labels"]),
         frozenset(collected["roots"]),
         _DECODERS[options.decoder],
     )
 
 
-KIND = Kind(TreeOptions, _collect, _make, _SAMPLE)
+KIND = TaskType(TreeOptions, _infer_vocabulary, _build, _SAMPLE)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from spanloom.data.readings import Reading, Sentences
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._inventory import SpanOptions, collect_inventory, inventory
+from spanloom.tasks._base import TaskType, TrainDocuments
 from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
 
 _SAMPLE = Document(
     "Ada Lovelace met Bob in London .\nShe wrote .",
@@ -25,18 +25,20 @@ _SAMPLE = Document(
 )
 
 
-def _collect(options: SpanOptions, layer: str, train: Train) -> dict[str, Any]:
-    return collect_inventory(options, layer, train, relations=False).to_dict()
+def _infer_vocabulary(options: SpanOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    return infer_span_vocabulary(options, layer, train, relations=False).to_dict()
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: SpanOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> SpanRelationTask:
-    return SpanRelationTask(name, layer, Reading(Sentences()), options, inventory(collected))
+    return SpanRelationTask(
+        name, layer, InstanceReader(SentenceReader()), options, read_vocabulary(collected)
+    )
 
 
-KIND = Kind(SpanOptions, _collect, _make, _SAMPLE, partial=True)
+KIND = TaskType(SpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True)

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from spanloom.annotation.openie_tuples import ARGUMENT, PREDICATE
 from spanloom.document import MAIN, Document, Layer, Relation
-from spanloom.forms.tuples import ARGUMENT, PREDICATE
-from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
-from spanloom.tasks._spans import labelled
+from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._spans import number_spans
 
 _SAMPLE = Document(
     "Ada wrote long letters to Bob .\nBob read some .",
     (
         Layer(
             MAIN,
-            labelled(
+            number_spans(
                 (ARGUMENT, 0, 3),
                 (PREDICATE, 4, 9),
                 (ARGUMENT, 10, 22),
@@ -45,23 +45,28 @@ _SAMPLE = Document(
 class TupleOptions(PredicateOptions):
     """Options of open information extraction."""
 
-    paper: ClassVar[Mapping[str, float]] = {"width": 30, "prune": 0.8}
+    spanrel_limits: ClassVar[Mapping[str, float]] = {
+        "max_span_width": 30,
+        "argument_spans_per_word": 0.8,
+    }
 
-    prune: float = Field(0.8, gt=0, description="spans looked at as arguments, times n words")
+    argument_spans_per_word: float = Field(
+        0.8, gt=0, description="spans looked at as arguments, times n words"
+    )
 
 
-def _collect(options: TupleOptions, layer: str, train: Train) -> dict[str, Any]:
-    return collected(options, layer, train, str, [ARGUMENT])
+def _infer_vocabulary(options: TupleOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    return infer_vocabulary(options, layer, train, str, [ARGUMENT])
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: TupleOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> PredicateTask:
-    return make(name, layer, options, collected, str)
+    return build(name, layer, options, collected, str)
 
 
-KIND = Kind(TupleOptions, _collect, _make, _SAMPLE)
+KIND = TaskType(TupleOptions, _infer_vocabulary, _build, _SAMPLE)

@@ -1,8 +1,8 @@
 """Opinion role labelling: expressions of opinions, who holds them, and of what (SpanRel, table 2).
 
 A layer has expressions, of any labels (their polarity), and relations ``source`` and ``target``
-from them to spans of the same names. With ``given`` the expressions are gold, as Marasović and
-Frank (2018) ask; holders and targets never are.
+from them to spans of the same names. With ``gold_predicates`` the expressions are gold, as in
+Marasović and Frank (2018); holders and targets never are.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from typing import Any
 
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats.opinions import SOURCE, TARGET
-from spanloom.tasks._base import Kind, Train
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, collected, make
-from spanloom.tasks._spans import labelled
+from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._spans import number_spans
 
 _SAMPLE = Document(
     "We love the view .\nThe staff hated us .",
     (
         Layer(
             MAIN,
-            labelled(
+            number_spans(
                 (SOURCE, 0, 2),
                 ("Positive", 3, 7),
                 (TARGET, 8, 16),
@@ -39,18 +39,20 @@ _SAMPLE = Document(
 )
 
 
-def _collect(options: PredicateOptions, layer: str, train: Train) -> dict[str, Any]:
-    return collected(options, layer, train, str, [SOURCE, TARGET])
+def _infer_vocabulary(
+    options: PredicateOptions, layer: str, train: TrainDocuments
+) -> dict[str, Any]:
+    return infer_vocabulary(options, layer, train, str, [SOURCE, TARGET])
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: PredicateOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> PredicateTask:
-    return make(name, layer, options, collected, str)
+    return build(name, layer, options, collected, str)
 
 
-KIND = Kind(PredicateOptions, _collect, _make, _SAMPLE)
+KIND = TaskType(PredicateOptions, _infer_vocabulary, _build, _SAMPLE)

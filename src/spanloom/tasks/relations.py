@@ -1,10 +1,10 @@
 """Entities and the relations between them, end to end, or relations of given entities.
 
 Events are trigger spans with relations to their arguments, in training and in scoring; what is
-written has one event a trigger. With ``one`` a sentence has one relation, as in SemEval-2010 task
-8: whichever pair of its K likeliest spans (SpanRel, appendix C), or of those given, scores best.
-What is ``outside`` is learnt, so that it can be told from relations, and is none: it is neither
-written nor scored, with ``one`` nor are its ends. So a sentence may come out with nothing.
+written has one event per trigger. With ``single_relation`` a sentence has one relation, as in
+SemEval-2010 task 8: the best-scoring pair of its K most probable spans (SpanRel, appendix C), or of
+the given ones. The ``negative_label`` is learnt, but it is no relation: it is neither written nor
+scored, and with ``single_relation`` its two spans are not either, so a sentence may have none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,19 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from spanloom.data.readings import Reading, Sentences
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.metrics.counts import macro
 from spanloom.metrics.report import Report
-from spanloom.nn.choices import ChoiceLoss, One
-from spanloom.nn.pairs import Pairing
-from spanloom.nn.span_relation import Prune, SpanRelation, View, in_order, run_of
-from spanloom.tasks._base import Figures, Kind, Train, labels_of
-from spanloom.tasks._inventory import RelationOptions, collect_inventory, inventory
-from spanloom.tasks._span_relation import PAIRS, SpanRelationTask, choices
+from spanloom.nn.head_selection import BestPair, HeadSelectionLoss
+from spanloom.nn.pairs import PairGenerator
+from spanloom.nn.span_relation import Pruner, SpanInputs, SpanRelation, group_of, text_order
+from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._span_relation import MAX_PAIRS, SpanRelationTask, predict_heads
+from spanloom.tasks._vocabulary import RelationOptions, infer_span_vocabulary, read_vocabulary
 from spanloom.tasks._written import LabelPairs, inside, related_labels, without_label
-from spanloom.tensors import Chosen, Linked
+from spanloom.tensors import PredictedRelations, PredictedSpans
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml .",
@@ -55,13 +55,13 @@ _SAMPLE = Document(
 class PairOptions(RelationOptions):
     """Options of relations."""
 
-    one: bool = Field(
-        False, description="each sentence has one relation, which it chooses by the head loss"
+    single_relation: bool = Field(
+        False, description="each sentence has exactly one relation (head-selection loss)"
     )
-    loss: Literal["pairwise", "head"] = Field(
-        "pairwise", description="pairwise (each pair by itself) | head (each span has one at most)"
+    loss: Literal["pairwise", "head-selection"] = Field(
+        "pairwise", description="pairwise (each pair by itself) | head-selection (one per tail)"
     )
-    outside: str | None = Field(
+    negative_label: str | None = Field(
         None,
         description="a label that is no relation: learnt, not written, not scored; "
         "the mean F1 of all others decides",
@@ -78,143 +78,163 @@ class PairOptions(RelationOptions):
 
 @dataclass(frozen=True, slots=True)
 class RelationTask(SpanRelationTask):
-    """Spans and relations: any number of a sentence's, or ``one``."""
+    """Spans and relations: any number per sentence, or a ``single_relation``."""
 
-    one: bool = False
-    outside: str | None = None
-    heads: bool = False
+    single_relation: bool = False
+    negative_label: str | None = None
+    head_selection: bool = False
     entity_pair_labels: LabelPairs | None = None
     span_threshold: float = 0
 
     def __post_init__(self) -> None:
         """Raise ``DataError`` also where relations are asked of a corpus that has none."""
         SpanRelationTask.__post_init__(self)
-        known = self.inventory.relations
-        if self.one or self.outside is not None:
+        known = self.vocabulary.relations
+        if self.single_relation or self.negative_label is not None:
             labels_of(self.name, known)
-        if self.outside is not None and self.outside not in known:
+        if self.negative_label is not None and self.negative_label not in known:
             choices = ", ".join(known)
-            said = f"expected a relation outside all, got {self.outside!r}"
+            said = f"expected a relation outside all, got {self.negative_label!r}"
             raise DataError(f"task {self.name!r}: {said}; relations are {choices}")
         for label in {each for pair in self.entity_pair_labels or () for each in pair}:
-            if label not in self.inventory.spans:
-                choices = ", ".join(self.inventory.spans)
+            if label not in self.vocabulary.spans:
+                choices = ", ".join(self.vocabulary.spans)
                 said = f"entity_pair_labels: expected labels of spans, got {label!r}"
                 raise DataError(f"task {self.name!r}: {said}; spans are {choices}")
 
     @property
     def unwritten(self) -> frozenset[str]:
         """The label that is no relation."""
-        return frozenset() if self.outside is None else frozenset({self.outside})
+        return frozenset() if self.negative_label is None else frozenset({self.negative_label})
 
     @property
-    def pairing(self) -> Pairing:
+    def pair_generator(self) -> PairGenerator:
         """Which spans form pairs, and by which of SpanRel's losses they are learnt (section 3).
 
-        With ``one`` the sentence chooses among all its pairs and labels, as each span does by the
-        head loss.
+        With ``single_relation`` the sentence chooses among all its pairs and labels, as each span
+        does by the head-selection loss.
         """
-        if self.one:
-            return Pairing(one=True, loss=ChoiceLoss(dummy=False))
-        return Pairing(loss=ChoiceLoss(dummy=True)) if self.heads else Pairing()
+        if self.single_relation:
+            return PairGenerator(single_relation=True, loss=HeadSelectionLoss(dummy=False))
+        return (
+            PairGenerator(loss=HeadSelectionLoss(dummy=True))
+            if self.head_selection
+            else PairGenerator()
+        )
 
-    def links(
-        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
-    ) -> Linked:
-        """Label all pairs of chosen spans, or let each of them choose a head."""
-        if self.heads:
-            return choices(head, view, chosen, types, self.relatable)
-        return SpanRelationTask.links(self, head, view, chosen, types)
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        plain = super(RelationTask, self).watched
-        return plain if self.outside is None else ("macro", *plain)
-
-    def select(
+    def label_pairs(
         self,
         head: SpanRelation,
-        view: View,
+        view: SpanInputs,
+        chosen: PredictedSpans,
+        types: Float[Tensor, "kept type"],
+    ) -> PredictedRelations:
+        """Label all pairs of chosen spans, or let each of them choose a head."""
+        if self.head_selection:
+            return predict_heads(head, view, chosen, types, self.filter_pairs)
+        return SpanRelationTask.label_pairs(self, head, view, chosen, types)
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        plain = super(RelationTask, self).metric_names
+        return plain if self.negative_label is None else ("macro", *plain)
+
+    def select_spans(
+        self,
+        head: SpanRelation,
+        view: SpanInputs,
         bounds: Int[Tensor, "span 2"],
         scores: Float[Tensor, "span label"],
     ) -> Int[Tensor, " kept"]:
         """Rows of chosen spans; where a sentence has one relation, those that are pruned to."""
-        if self.one:
-            rows = in_order(bounds, head.keep(scores, bounds, view.reach))
+        if self.single_relation:
+            rows = text_order(bounds, head.keep(scores, bounds, view.pair_groups))
         else:
-            rows = SpanRelationTask.select(self, head, view, bounds, scores)
+            rows = SpanRelationTask.select_spans(self, head, view, bounds, scores)
         sure = scores[rows].softmax(-1)[:, 1:].amax(-1)
         return rows[sure >= self.span_threshold]
 
-    def relatable(self, pairs: Int[Tensor, "pair 2"], chosen: Chosen) -> Int[Tensor, "some 2"]:
+    def filter_pairs(
+        self, pairs: Int[Tensor, "pair 2"], chosen: PredictedSpans
+    ) -> Int[Tensor, "some 2"]:
         """Return the pairs whose labels may be related."""
         if self.entity_pair_labels is None:
             return pairs
-        table = related_labels(self.inventory.spans, self.entity_pair_labels).to(pairs.device)
+        table = related_labels(self.vocabulary.spans, self.entity_pair_labels).to(pairs.device)
         head, tail = chosen.labels[pairs].unbind(1)
         return pairs[table[head, tail]]
 
-    def related(
-        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
-    ) -> tuple[Chosen, Linked]:
-        """Return spans and relations: with ``one`` that of each sentence, and its two ends."""
-        if self.one:
+    def predict_relations(
+        self,
+        head: SpanRelation,
+        view: SpanInputs,
+        chosen: PredictedSpans,
+        types: Float[Tensor, "kept type"],
+    ) -> tuple[PredictedSpans, PredictedRelations]:
+        """Return spans and relations; with ``single_relation`` one per sentence and its spans."""
+        if self.single_relation:
             chosen, linked = self._best(head, view, chosen, types)
         else:
-            chosen, linked = SpanRelationTask.related(self, head, view, chosen, types)
-        if self.outside is None:
+            chosen, linked = SpanRelationTask.predict_relations(self, head, view, chosen, types)
+        if self.negative_label is None:
             return chosen, linked
-        label = 1 + self.inventory.relations.index(self.outside)
+        label = 1 + self.vocabulary.relations.index(self.negative_label)
         return without_label(chosen, linked, label, ends=self.ends_alone)
 
     def _best(
-        self, head: SpanRelation, view: View, chosen: Chosen, types: Float[Tensor, "kept type"]
-    ) -> tuple[Chosen, Linked]:
+        self,
+        head: SpanRelation,
+        view: SpanInputs,
+        chosen: PredictedSpans,
+        types: Float[Tensor, "kept type"],
+    ) -> tuple[PredictedSpans, PredictedRelations]:
         """Return the best relation of each sentence, and its two ends, or all that were given."""
-        run = run_of(chosen.bounds, view.reach)
+        run = group_of(chosen.bounds, view.pair_groups)
         score_pairs = head.pair_scorer(view, chosen.bounds, types)
-        best = One.nothing(len(view.reach), run.device)
-        for every in head.pairing.squares(run, PAIRS):
-            pairs = self.relatable(every, chosen)
+        best = BestPair.empty(len(view.pair_groups), run.device)
+        for every in head.pair_generator.iter_by_head(run, MAX_PAIRS):
+            pairs = self.filter_pairs(every, chosen)
             if len(pairs):
-                scores = score_pairs(pairs)[:, : 1 + len(self.inventory.relations)].float()
-                best = best.or_one_of(pairs, scores, head.pairing.owner(pairs, run))
-        pairs, labels, sure = best.there()
+                scores = score_pairs(pairs)[:, : 1 + len(self.vocabulary.relations)].float()
+                best = best.update(pairs, scores, head.pair_generator.softmax_group(pairs, run))
+        pairs, labels, sure = best.selected()
         if not self.ends_alone:
-            return chosen, Linked(pairs, labels, sure)
+            return chosen, PredictedRelations(pairs, labels, sure)
         ends, place = pairs.unique(return_inverse=True)
-        return chosen.rows(ends), Linked(place, labels, sure)
+        return chosen.select(ends), PredictedRelations(place, labels, sure)
 
     @property
     def ends_alone(self) -> bool:
         """Whether its only spans are ends of relations."""
-        return self.one and not self.given
+        return self.single_relation and not self.gold_given
 
-    def measure(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
+    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer, what is no relation left out of it."""
         sides = gold, predicted
-        if self.outside is not None:
-            mine = self.layer, self.outside
+        if self.negative_label is not None:
+            mine = self.layer, self.negative_label
             gold, predicted = (
                 [inside(each, *mine, ends=self.ends_alone) for each in side] for side in sides
             )
-        return super(RelationTask, self).measure(gold, predicted)
+        return super(RelationTask, self).compute_metrics(gold, predicted)
 
-    def every_figure(self, report: Report) -> Figures:
+    def all_metrics(self, report: Report) -> MetricValues:
         """Return all that may be watched: the mean over labels that are relations, too."""
-        every = super(RelationTask, self).every_figure(report)
+        every = super(RelationTask, self).all_metrics(report)
         return {"macro": macro(report.relations.by_label).f1, **every}
 
 
-def _collect(options: PairOptions, layer: str, train: Train) -> dict[str, Any]:
-    found = collect_inventory(options, layer, train, relations=True)
-    if options.one or options.loss == "head":  # what is chosen carries no attributes
+def _infer_vocabulary(options: PairOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    found = infer_span_vocabulary(options, layer, train, relations=True)
+    if (
+        options.single_relation or options.loss == "head-selection"
+    ):  # what is chosen carries no attributes
         found = replace(found, attributes=replace(found.attributes, relations={}))
     return found.to_dict()
 
 
-def _make(
+def _build(
     name: str,
     layer: str,
     options: PairOptions,
@@ -224,17 +244,17 @@ def _make(
     return RelationTask(
         name,
         layer,
-        Reading(Sentences()),
+        InstanceReader(SentenceReader()),
         options,
-        inventory(collected),
-        Prune(options.prune, options.keep),
-        options.given,
-        one=options.one,
-        outside=options.outside,
-        heads=options.loss == "head",
+        read_vocabulary(collected),
+        Pruner(options.spans_per_word, options.spans_per_sentence),
+        options.gold_spans,
+        single_relation=options.single_relation,
+        negative_label=options.negative_label,
+        head_selection=options.loss == "head-selection",
         entity_pair_labels=options.entity_pair_labels,
         span_threshold=options.span_threshold,
     )
 
 
-KIND = Kind(PairOptions, _collect, _make, _SAMPLE)
+KIND = TaskType(PairOptions, _infer_vocabulary, _build, _SAMPLE)

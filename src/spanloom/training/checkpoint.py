@@ -16,9 +16,9 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
+from spanloom.atomic_io import recover, verify_folder, write_folder
 from spanloom.errors import TrainingError
-from spanloom.storage import recover, verify_folder, write_folder
-from spanloom.training.optimise import Average
+from spanloom.training.optimizer import EMA
 
 
 @dataclass(slots=True)
@@ -36,21 +36,21 @@ class Progress:
     data: str
     stage: int = 0
     epoch: int = 0
-    batch: int = 0
-    length: int = 0
-    due: bool = False
-    updates: int = 0
-    entered: int = 0
+    step_in_epoch: int = 0
+    steps_per_epoch: int = 0
+    is_evaluation_due: bool = False
+    global_step: int = 0
+    stage_start_step: int = 0
     best: float | None = None
     best_epoch: float = 0.0
-    own: dict[str, float] = field(default_factory=dict)
-    halvings: int = 0
-    warmup: float | None = None
-    scale: float = 1.0
+    best_per_task: dict[str, float] = field(default_factory=dict)
+    lr_halvings: int = 0
+    warmup_steps_left: float | None = None
+    lr_scale: float = 1.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
-    figures: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 def save(
@@ -58,7 +58,7 @@ def save(
     progress: Progress,
     network: nn.Module,
     optimiser: torch.optim.Optimizer,
-    average: Average | None,
+    average: EMA | None,
 ) -> None:
     """Write a checkpoint in the place of the one before."""
     with write_folder(folder, replace=True) as staging:
@@ -70,7 +70,7 @@ def save(
         (staging / "progress.json").write_text(text, encoding="utf-8")
 
 
-def there(folder: Path) -> bool:
+def exists(folder: Path) -> bool:
     """Whether a checkpoint is there, one that a crash had moved aside included."""
     recover(folder)
     return (folder / "progress.json").is_file()
@@ -98,7 +98,7 @@ def read_progress(folder: Path, data: str) -> Progress:
 
 
 def restore(
-    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: Average | None
+    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: EMA | None
 ) -> None:
     """Load what ``save`` wrote into freshly made objects; raises ``TrainingError``."""
     try:

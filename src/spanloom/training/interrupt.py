@@ -40,7 +40,7 @@ class Interrupt:
 
 
 @contextmanager
-def held(*, patient: bool = False) -> Iterator[Interrupt]:
+def defer_interrupt(*, patient: bool = False) -> Iterator[Interrupt]:
     """Hold the first interrupt back and note it, all of them if ``patient``.
 
     Outside the main thread nothing is held.
@@ -79,7 +79,7 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def deaf() -> None:
+def ignore_signals() -> None:
     """Heed no more signals: this process is about to end by itself."""
     if threading.current_thread() is threading.main_thread():
         _set(dict.fromkeys(SIGNALS, signal.SIG_IGN))

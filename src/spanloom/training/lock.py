@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from spanloom.errors import StorageError, TrainingError
-from spanloom.training.processes import Processes
+from spanloom.training.distributed import ProcessGroup
 
 _NAME = "lock"
 
 
 @contextmanager
-def locked(folder: Path, processes: Processes) -> Iterator[None]:
+def locked(folder: Path, processes: ProcessGroup) -> Iterator[None]:
     """Hold the folder of a run for these processes; the first of them holds it for all.
 
     Raises ``TrainingError`` that names the process which holds it, on all of them, and

@@ -6,22 +6,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from spanloom.config.options import nearest, options
-from spanloom.config.recipe import Recipe, SourceSpec
+from spanloom.config.options import did_you_mean, validate_options
+from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.documents import fingerprint, hold_out
 from spanloom.corpora.locate import locate
-from spanloom.data.pieces import Pieces
-from spanloom.data.units import Cut, cut
+from spanloom.data.instances import TokenizedDocument, tokenize
+from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model import sharing
-from spanloom.model.evaluation import as_learnt
+from spanloom.model.evaluation import map_to_task_labels
 from spanloom.tasks import load
 from spanloom.tasks._base import Task
-from spanloom.words import Bounds, Splitter
-
-_PIECES = "pieces"  # where the recipe collects the tokenizer's special pieces, beside tasks
+from spanloom.tokenization import Bounds, WordTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +31,13 @@ class TaskData:
 
     corpus: str
     task: Task
-    cuts: tuple[Cut, ...]
+    tokenized: tuple[TokenizedDocument, ...]
     gold: Mapping[int, Any]
     dev: tuple[Document, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedData:
     """Everything a run needs but the network; ``words`` are all forms of words in train."""
 
     recipe: Recipe
@@ -47,7 +45,7 @@ class Prepared:
     data: Mapping[str, TaskData]
     words: frozenset[str]
     fingerprint: str
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +57,30 @@ class _Corpus:
 
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
-    cuts: tuple[Cut, ...]
-    whole: tuple[tuple[Bounds, ...], ...]
+    tokenized: tuple[TokenizedDocument, ...]
+    full_sentences: tuple[tuple[Bounds, ...], ...]
     problems: int
 
 
-@folder.growing()
-def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prepared:
+@folder.pause_gc()
+def prepare(
+    recipe: Recipe, near: Path, split: WordTokenizer, pieces: SubwordTokenizer
+) -> PreparedData:
     """Read the corpora, collect what recipes leave open, express gold over words.
 
     ``near`` is the recipe's folder. Raises ``DataError``, ``FormatError``, ``LayerError`` and
     ``RecipeError``. Remarks say in words what training will not see.
     """
-    if _PIECES in recipe.tasks:
-        raise recipe.at("tasks", _PIECES).error("this name is taken; choose another")
+    if SPECIAL_IDS in recipe.tasks:
+        raise recipe.at("tasks", SPECIAL_IDS).error("this name is taken; choose another")
     read = {
         data: _read(_place(recipe, data, near), recipe.seed, split, pieces)
-        for data in recipe.every_source
+        for data in recipe.all_sources
     }
     corpora = {name: _corpus(recipe, name, read) for name in recipe.tasks}
     collected = _collect(recipe, corpora)
-    special = {"padding": pieces.padding, "unknown": pieces.unknown, "mask": pieces.mask}
-    found = {"collected": {**collected, _PIECES: special}, "dropped": ()}
+    special = {"pad": pieces.padding, "unk": pieces.unknown, "mask": pieces.mask}
+    found = {"vocabulary": {**collected, SPECIAL_IDS: special}, "removed_tasks": ()}
     recipe = recipe.model_copy(update=found)
     tasks = sharing.tasks(recipe)
     _check_metrics(recipe, tasks)
@@ -99,24 +99,24 @@ def prepare(recipe: Recipe, near: Path, split: Splitter, pieces: Pieces) -> Prep
                 f"{name}: {len(read[source].train)} documents of {source}"
                 for source in recipe.sources(name)
             ]
-        train = tuple(zip(corpus.train, corpus.cuts, strict=True))
-        remarks += task.remarks(train, corpus.whole, data[name].gold)
+        train = tuple(zip(corpus.train, corpus.tokenized, strict=True))
+        remarks += task.coverage_notes(train, corpus.full_sentences, data[name].gold)
     learnt = _identity((each.train, each.dev) for each in read.values())
     words = frozenset(
         form
         for corpus in read.values()
-        for cut in corpus.cuts
-        for form in chain(cut.forms, *(query.forms for query in cut.queries))
+        for cut in corpus.tokenized
+        for form in chain(cut.tokens, *(query.tokens for query in cut.queries))
     )
-    return Prepared(recipe, tasks, data, words, learnt, tuple(remarks))
+    return PreparedData(recipe, tasks, data, words, learnt, tuple(remarks))
 
 
-def identity(recipe: Recipe, near: Path) -> str:
+def data_identity(recipe: Recipe, near: Path) -> str:
     """Return what tells train and dev of a recipe from others: ``Prepared.fingerprint``.
 
     Raises ``DataError`` and ``FormatError``.
     """
-    places = (locate(data, near) for data in recipe.every_source)
+    places = (locate(data, near) for data in recipe.all_sources)
     return _identity(_documents(place, recipe.seed)[:2] for place in places)
 
 
@@ -127,18 +127,18 @@ def _place(recipe: Recipe, data: str, near: Path) -> Path:
     except DataError as error:
         if not recipe.corpora:
             raise
-        raise recipe.at("corpora").error(f"{error}{nearest(data, recipe.corpora)}") from error
+        raise recipe.at("corpora").error(f"{error}{did_you_mean(data, recipe.corpora)}") from error
 
 
 def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) -> str:
     return " ".join(fingerprint(part) for both in corpora for part in both)
 
 
-def _read(path: Path, seed: int, split: Splitter, pieces: Pieces) -> _Corpus:
+def _read(path: Path, seed: int, split: WordTokenizer, pieces: SubwordTokenizer) -> _Corpus:
     """Train and dev, train cut into words."""
     train, dev, problems = _documents(path, seed)
-    cuts = tuple(cut(each, split, pieces) for each in train)
-    return _Corpus(train, dev, cuts, tuple(each.whole for each in cuts), problems)
+    cuts = tuple(tokenize(each, split, pieces) for each in train)
+    return _Corpus(train, dev, cuts, tuple(each.full_sentences for each in cuts), problems)
 
 
 def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
@@ -146,7 +146,7 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     spec = recipe.tasks[task]
     if spec.data not in recipe.corpora:
         return read[spec.data]
-    if recipe.partial(spec.data) and not load(spec.kind).partial:
+    if recipe.has_partial_labels(spec.data) and not load(spec.kind).supports_partial_labels:
         raise recipe.at("tasks", task, "data").error(
             f"a corpus whose parts have different labels needs a kind that learns where not all "
             f"were looked for, as entities do; got {spec.kind}"
@@ -155,21 +155,21 @@ def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
     return _Corpus(
         tuple(chain.from_iterable(each.train for each in made)),
         tuple(chain.from_iterable(each.dev for each in made)),
-        tuple(chain.from_iterable(each.cuts for each in made)),
-        tuple(chain.from_iterable(each.whole for each in made)),
+        tuple(chain.from_iterable(each.tokenized for each in made)),
+        tuple(chain.from_iterable(each.full_sentences for each in made)),
         0,
     )
 
 
-def _part(recipe: Recipe, task: str, source: SourceSpec, corpus: _Corpus) -> _Corpus:
+def _part(recipe: Recipe, task: str, source: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
     """A corpus as a part of the larger one that a task learns; documents are called by both names.
 
     Raises ``DataError`` where nothing in its train has the layer.
     """
-    if not any(each.has(source.layer) for each in corpus.train):
+    if not any(each.has_layer(source.layer) for each in corpus.train):
         raise DataError(_lacking(source.data, source.layer, corpus.train))
     train, dev = (
-        as_learnt(
+        map_to_task_labels(
             recipe,
             task,
             source,
@@ -201,16 +201,16 @@ def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object
     collected: dict[str, object] = {}
     for name, spec in recipe.tasks.items():
         kind = load(spec.kind)
-        chosen = options(kind.options, spec.options, recipe.at("tasks", name))
+        chosen = validate_options(kind.options, spec.options, recipe.at("tasks", name))
         corpus = corpora[name]
         train = [
             (document, whole)
-            for document, whole in zip(corpus.train, corpus.cuts, strict=True)
-            if kind.layerless or document.has(spec.layer)
+            for document, whole in zip(corpus.train, corpus.tokenized, strict=True)
+            if kind.needs_no_layer or document.has_layer(spec.layer)
         ]
         if not train:
             raise DataError(f"task {name!r}: {_lacking(spec.data, spec.layer, corpus.train)}")
-        collected[name] = kind.collect(chosen, spec.layer, train)
+        collected[name] = kind.infer_vocabulary(chosen, spec.layer, train)
     return collected
 
 
@@ -224,27 +224,28 @@ def _lacking(data: str, layer: str, documents: Sequence[Document]) -> str:
 def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
     """Raise ``RecipeError`` for a stage that watches a figure which its tasks do not have."""
     for index, stage in enumerate(recipe.stages):
-        known = [f"{name}.{each}" for name in stage.tasks for each in tasks[name].watched]
-        if stage.metric is not None and stage.metric not in known:
-            where = recipe.at("stages", index, "metric")
-            raise where.error(f"no figure {stage.metric!r}{nearest(stage.metric, known)}")
+        known = [f"{name}.{each}" for name in stage.tasks for each in tasks[name].metric_names]
+        if stage.validation_metric is not None and stage.validation_metric not in known:
+            where = recipe.at("stages", index, "validation_metric")
+            metric = stage.validation_metric
+            raise where.error(f"no figure {metric!r}{did_you_mean(metric, known)}")
 
 
 def _express(data: str, task: Task, corpus: _Corpus) -> TaskData:
     """Express train's gold over words; raises ``DataError`` where train or dev has none."""
     gold = {
-        row: task.gold(document, whole)
-        for row, (document, whole) in enumerate(zip(corpus.train, corpus.cuts, strict=True))
-        if task.annotated(document)
+        row: task.encode_gold(document, whole)
+        for row, (document, whole) in enumerate(zip(corpus.train, corpus.tokenized, strict=True))
+        if task.has_gold(document)
     }
     if not any(len(each) for each in gold.values()):
         raise DataError(
             f"task {task.name!r}: nothing in layer {task.layer!r} can be expressed over words, "
             f"so there is nothing to learn (words.splitter: fine | spacy | blank)"
         )
-    if not any(task.annotated(document) for document in corpus.dev):
+    if not any(task.has_gold(document) for document in corpus.dev):
         raise DataError(
             f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
             f"chosen (without dev/ a tenth of train is held out)"
         )
-    return TaskData(data, task, corpus.cuts, gold, corpus.dev)
+    return TaskData(data, task, corpus.tokenized, gold, corpus.dev)

@@ -16,13 +16,13 @@ from spanloom.config.differences import differences
 from spanloom.config.recipe import Recipe, StageSpec, dumps
 from spanloom.errors import TrainingError
 from spanloom.training.checkpoint import Progress
-from spanloom.training.optimise import SCHEDULES
+from spanloom.training.optimizer import SCHEDULES
 
-CHANGING = ("epochs", "patience", "evaluate_every")
+CHANGING = ("epochs", "patience", "eval_every_epochs")
 _NO_RATE = 1e-6  # of the highest; with less nothing is learnt
 
 
-def take_up(folder: Path, progress: Progress, recipe: Recipe) -> list[str]:
+def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]:
     """Let ``progress`` go on by ``recipe``; returns what changed since, a line each.
 
     ``folder`` is the checkpoint's. Raises ``TrainingError`` where something changed by which was
@@ -90,29 +90,31 @@ def _dotted(keys: Sequence[str | int]) -> str:
 
 def _lay_anew(where: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
     """Lay the schedule anew over what is left, from the rate reached; returns what was done."""
-    at = progress.epoch + progress.batch / max(1, progress.length)
+    at = progress.epoch + progress.step_in_epoch / max(1, progress.steps_per_epoch)
     if at >= spec.epochs:
         raise TrainingError(
             f"{where}: this run stands at epoch {at:.2f}; expected more, got {spec.epochs:g}"
         )
     if at == 0:
         return f"{where}: nothing was learnt by the old ones yet"
-    schedule = SCHEDULES[spec.schedule]
-    warmup = spec.warmup if progress.warmup is None else progress.warmup
-    reached = schedule(at / epochs, warmup, progress.halvings) * progress.scale
+    schedule = SCHEDULES[spec.lr_schedule]
+    warmup = spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
+    reached = schedule(at / epochs, warmup, progress.lr_halvings) * progress.lr_scale
     if reached < _NO_RATE:
         raise TrainingError(
             f"{where}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
             f"more can be learnt with them; name its model as start: in a recipe instead"
         )
     ahead = warmup * epochs / spec.epochs  # the same place, told in the new epochs
-    progress.warmup = ahead if ahead < 1 else at / spec.epochs
-    progress.scale = 1.0
-    progress.scale = reached / schedule(at / spec.epochs, progress.warmup, progress.halvings)
-    if spec.schedule == "plateau":
+    progress.warmup_steps_left = ahead if ahead < 1 else at / spec.epochs
+    progress.lr_scale = 1.0
+    progress.lr_scale = reached / schedule(
+        at / spec.epochs, progress.warmup_steps_left, progress.lr_halvings
+    )
+    if spec.lr_schedule == "plateau":
         return f"{where}: rates go on from {100 * reached:.0f} % of their highest"
-    if at / spec.epochs < progress.warmup:
-        over = spec.epochs * (1 - progress.warmup)
+    if at / spec.epochs < progress.warmup_steps_left:
+        over = spec.epochs * (1 - progress.warmup_steps_left)
         return f"{where}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
     return (
         f"{where}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "

@@ -1,1 +1,1 @@
-"""brat standoff: NAME.txt with its NAME.ann read and written back unchanged, annotation.conf."""
+"""Read and write brat: standoff (NAME.txt with NAME.ann), collections, and annotation.conf."""

@@ -1,4 +1,4 @@
-"""annotation.conf: which types a brat collection has, in a hierarchy, and what they take.
+"""Read and write annotation.conf: the hierarchy of types of a brat collection and their roles.
 
 ::
 
@@ -14,7 +14,7 @@
     [attributes]
     Mention Arg:<ENTITY>, Value:Name|Nominal
 
-Macros count within their section and are replaced on reading. brat only warns of most mistakes and
+Macros are local to their section and are expanded on reading. brat only warns of most mistakes and
 then falls back to a default; here each of them is a ``FormatError`` with its line.
 """
 
@@ -26,8 +26,8 @@ from pathlib import Path
 
 from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.formats.brat.entries import SECTIONS, Config, Entry, Role
-from spanloom.formats.brat.inventory import config_of
+from spanloom.formats.brat.conf_from_documents import config_of
+from spanloom.formats.brat.conf_types import SECTIONS, Config, Entry, Role
 from spanloom.formats.brat.read import read_text_file
 
 NAME = "annotation.conf"
@@ -46,186 +46,194 @@ _COUNTS = {"": (1, 1), "?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
 def loads(text: str, path: str = NAME) -> Config:
-    """Read a configuration; raises ``FormatError`` with the line of a mistake."""
+    """Parse a configuration; raises ``FormatError`` with the line of a mistake."""
     entries: dict[str, list[Entry]] = {name: [] for name in SECTIONS}
     section, macros = "", dict[str, str]()
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         line = raw.rstrip("\r")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        where = _Place(path, number)
+        location = _Location(path, number)
         header = _HEADER.fullmatch(line)
         if header:
-            section, macros = _section(header[1], where), {}
+            section, macros = _parse_section(header[1], location), {}
         elif not section:
-            raise where.error(f"expected a section such as [entities] first, got {line!r:.60}")
+            raise location.error(f"expected a section such as [entities] first, got {line!r:.60}")
         elif _SEPARATOR.fullmatch(line):
             entries[section].append(Entry((), line=number))
-        elif not _is_macro(line, macros, where):
-            entries[section].append(_entry(_expanded(line, macros, where), entries[section], where))
+        elif not _define_macro(line, macros, location):
+            entries[section].append(
+                _parse_entry(_expand_macros(line, macros, location), entries[section], location)
+            )
     return Config(*(tuple(entries[name]) for name in SECTIONS))
 
 
 def dumps(config: Config) -> str:
-    """Return the file; ``loads`` of it is the same configuration."""
+    """Return the configuration as text; ``loads`` of it is the same configuration."""
     blocks = []
     for name in SECTIONS:
-        lines = [_written(each) for each in config.section(name)]
+        lines = [_format_entry(entry) for entry in config.section(name)]
         blocks.append("\n".join([f"[{name}]", *lines, ""]))
     return "\n".join(blocks)
 
 
 def find(folder: Path, root: Path) -> Path | None:
-    """Return the configuration of a folder: its own, else the nearest above it, up to ``root``."""
-    end = root.resolve()
-    here = folder.resolve()
-    while here.is_relative_to(end):
-        if (here / NAME).is_file():
-            return here / NAME
-        if here == end:
+    """Return the configuration of a folder or of its nearest parent up to ``root``, else None."""
+    last = root.resolve()
+    current = folder.resolve()
+    while current.is_relative_to(last):
+        if (current / NAME).is_file():
+            return current / NAME
+        if current == last:
             break
-        here = here.parent
+        current = current.parent
     return None
 
 
 def load(path: Path, *, encoding: str = "utf-8") -> Config:
-    """Read a file; raises ``FormatError``."""
+    """Read and parse a configuration file; raises ``FormatError``."""
     return loads(read_text_file(path, encoding), str(path))
 
 
 def from_documents(documents: Iterable[Document]) -> Config:
-    """Return the configuration with every type, role and value in the documents, sorted."""
+    """Return the configuration with all types, roles and values of the documents, sorted."""
     return config_of(documents)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A line of the file."""
+class _Location:
+    """A path and line that errors name."""
 
     path: str
     line: int
 
     def error(self, problem: str) -> FormatError:
-        """Return the error that names it."""
+        """Return a ``FormatError`` at this location."""
         return FormatError(self.path, self.line, problem)
 
 
-def _section(name: str, where: _Place) -> str:
-    """Return the section of that name."""
-    known = _ALIASES.get(name, name)
-    if known in SECTIONS:
-        return known
+def _parse_section(name: str, location: _Location) -> str:
+    """Return the section's canonical name."""
+    section = _ALIASES.get(name, name)
+    if section in SECTIONS:
+        return section
     choices = (*SECTIONS, *_ALIASES)
-    near = difflib.get_close_matches(name, choices, n=1)
-    hint = f"; did you mean [{near[0]}]?" if near else ""
-    raise where.error(f"unknown section [{name:.40}]{hint} (known: {', '.join(choices)})")
+    close_names = difflib.get_close_matches(name, choices, n=1)
+    hint = f"; did you mean [{close_names[0]}]?" if close_names else ""
+    raise location.error(f"unknown section [{name:.40}]{hint} (known: {', '.join(choices)})")
 
 
-def _is_macro(line: str, macros: dict[str, str], where: _Place) -> bool:
-    """Take in a line that defines a macro."""
-    found = _MACRO.fullmatch(line)
-    if not found:
+def _define_macro(line: str, macros: dict[str, str], location: _Location) -> bool:
+    """Store the macro that the line defines; return whether it defines one."""
+    match = _MACRO.fullmatch(line)
+    if not match:
         return False
-    name, value = found.groups()
+    name, value = match.groups()
     if name in _RESERVED:
-        raise where.error(f"<{name}> cannot be defined, brat gives it its meaning")
-    macros[name] = _expanded(value, macros, where)
+        raise location.error(f"<{name}> cannot be defined, brat gives it its meaning")
+    macros[name] = _expand_macros(value, macros, location)
     if len(macros[name]) > MACRO_CHARACTERS:
-        raise where.error(f"<{name:.40}> stands for more than {MACRO_CHARACTERS} characters")
+        raise location.error(f"<{name:.40}> stands for more than {MACRO_CHARACTERS} characters")
     return True
 
 
-def _expanded(line: str, macros: dict[str, str], where: _Place) -> str:
-    """Replace the macros of the section."""
+def _expand_macros(line: str, macros: dict[str, str], location: _Location) -> str:
+    """Replace the section's macros in a line by their values."""
 
-    def meaning(found: re.Match[str]) -> str:
-        name = found[1]
+    def meaning(match: re.Match[str]) -> str:
+        name = match[1]
         if name in macros:
             return macros[name]
         if name not in _RESERVED:
-            known = ", ".join(f"<{each}>" for each in macros) or "none"
-            raise where.error(f"unknown macro <{name:.40}> (defined above: {known})")
-        return found[0]
+            macro_names = ", ".join(f"<{macro}>" for macro in macros) or "none"
+            raise location.error(f"unknown macro <{name:.40}> (defined above: {macro_names})")
+        return match[0]
 
     return _NAMED.sub(meaning, line)
 
 
-def _entry(line: str, above: list[Entry], where: _Place) -> Entry:
-    """Return the entry of a line."""
-    bare = line.lstrip(" \t")
-    depth = len(line) - len(bare)
-    deepest = next((each.depth + 1 for each in reversed(above) if each.terms), 0)
-    if depth > deepest:
-        raise where.error(f"indented by {depth}, at most {deepest} here: one blank or tab a level")
-    first, *rest = bare.split(maxsplit=1)
+def _parse_entry(line: str, above: list[Entry], location: _Location) -> Entry:
+    """Return the entry of a line; ``above`` are the earlier entries of its section."""
+    unindented = line.lstrip(" \t")
+    depth = len(line) - len(unindented)
+    max_depth = next((entry.depth + 1 for entry in reversed(above) if entry.terms), 0)
+    if depth > max_depth:
+        raise location.error(
+            f"indented by {depth}, at most {max_depth} here: one blank or tab a level"
+        )
+    first, *rest = unindented.split(maxsplit=1)
     terms = [term.strip() for term in first.split("|")]
     usable = not any(term.startswith("!") for term in terms)
     terms = [term.removeprefix("!") for term in terms]
     if not all(terms):
-        raise where.error(f"expected a type, or types between |, got {first!r:.60}")
-    roles, marks = _arguments(rest[0] if rest else "", terms[0], where)
-    if "<INHERIT>" in (mark for mark, _ in marks):
-        parent = next((each for each in reversed(above) if each.terms and each.depth < depth), None)
-        own = {role.name for role in roles}
-        roles += [role for role in (parent.roles if parent else ()) if role.name not in own]
-        marks = [each for each in marks if each[0] != "<INHERIT>"]
-    return Entry(tuple(terms), tuple(roles), depth, usable, tuple(marks), where.line)
+        raise location.error(f"expected a type, or types between |, got {first!r:.60}")
+    roles, marks = _parse_arguments(rest[0] if rest else "", terms[0], location)
+    if "<INHERIT>" in (key for key, _ in marks):
+        parent = next(
+            (entry for entry in reversed(above) if entry.terms and entry.depth < depth), None
+        )
+        own_names = {role.name for role in roles}
+        roles += [role for role in (parent.roles if parent else ()) if role.name not in own_names]
+        marks = [(key, value) for key, value in marks if key != "<INHERIT>"]
+    return Entry(tuple(terms), tuple(roles), depth, usable, tuple(marks), location.line)
 
 
-def _arguments(written: str, label: str, where: _Place) -> tuple[list[Role], list[tuple[str, str]]]:
-    """Return roles and marks of one entry."""
+def _parse_arguments(
+    arguments: str, label: str, location: _Location
+) -> tuple[list[Role], list[tuple[str, str]]]:
+    """Return the roles and the marks of an entry."""
     roles: list[Role] = []
     marks: list[tuple[str, str]] = []
-    for argument in (each.strip() for each in written.split(",")):
+    for argument in (part.strip() for part in arguments.split(",")):
         if not argument:
             continue
         if argument.startswith("<"):
             key, _, value = argument.partition(":")
             marks.append((key, value))
             continue
-        role = _role(argument, where)
-        if role.name in (each.name for each in roles):
-            raise where.error(f"{label!r:.40} has the role {role.name!r:.40} twice")
+        role = _parse_role(argument, location)
+        if role.name in (earlier.name for earlier in roles):
+            raise location.error(f"{label!r:.40} has the role {role.name!r:.40} twice")
         roles.append(role)
     return roles, marks
 
 
-def _role(argument: str, where: _Place) -> Role:
-    """Return one ``Role:Type|Type`` with its repetition."""
-    found = _ROLE.fullmatch(argument)
-    if not found:
-        raise where.error(
+def _parse_role(argument: str, location: _Location) -> Role:
+    """Parse ``Role:Type|Type`` with its repetition."""
+    match = _ROLE.fullmatch(argument)
+    if not match:
+        raise location.error(
             f"expected Role:Type|Type, the role with ? * + {{2}} or {{1-3}}, got {argument!r:.60}"
         )
-    name, repeat, low, high, types = found.groups()
-    if low is None:
-        least, most = _COUNTS[repeat or ""]
+    name, repeat, min_digits, max_digits, types = match.groups()
+    if min_digits is None:
+        min_count, max_count = _COUNTS[repeat or ""]
     else:
-        least, most = int(low[:9]), int((high or low)[:9])
-    if most is not None and not 1 <= most >= least:
-        raise where.error(f"{argument!r:.60}: expected at least one and no falling range")
-    if name[-1].isdigit() and most != 1:
-        raise where.error(
+        min_count, max_count = int(min_digits[:9]), int((max_digits or min_digits)[:9])
+    if max_count is not None and not 1 <= max_count >= min_count:
+        raise location.error(f"{argument!r:.60}: expected at least one and no falling range")
+    if name[-1].isdigit() and max_count != 1:
+        raise location.error(
             f"the role {name!r:.40} ends in a digit, so brat cannot number it: not repeatable"
         )
-    each = tuple(types.split("|"))
-    if not all(each):
-        raise where.error(f"{argument!r:.60}: a type is empty")
-    return Role(name, each, least, most)
+    role_types = tuple(types.split("|"))
+    if not all(role_types):
+        raise location.error(f"{argument!r:.60}: a type is empty")
+    return Role(name, role_types, min_count, max_count)
 
 
-def _written(entry: Entry) -> str:
+def _format_entry(entry: Entry) -> str:
     """Return the line of an entry."""
     if not entry.terms:
         return "-" * 20
-    start = " " * entry.depth + ("" if entry.usable else "!") + "|".join(entry.terms)
-    filled = [f"{each.name}{_repeat(each)}:{'|'.join(each.types)}" for each in entry.roles]
+    label = " " * entry.depth + ("" if entry.usable else "!") + "|".join(entry.terms)
+    roles = [f"{role.name}{_format_repeat(role)}:{'|'.join(role.types)}" for role in entry.roles]
     marks = [f"{mark}:{value}" if value else mark for mark, value in entry.marks]
-    return "\t".join([start, ", ".join(filled + marks)]).rstrip()
+    return "\t".join([label, ", ".join(roles + marks)]).rstrip()
 
 
-def _repeat(role: Role) -> str:
-    """Return the sign of how often a role is filled."""
+def _format_repeat(role: Role) -> str:
+    """Return the repetition sign of a role."""
     for sign, counts in _COUNTS.items():
         if counts == (role.least, role.most):
             return sign

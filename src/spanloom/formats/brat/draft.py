@@ -1,19 +1,19 @@
-"""The lines of a document while it is being read, and what is wrong with them."""
+"""Raw lines of a document's annotation files, the state of parsing them, and their problems."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spanloom.formats.brat.lines import Said
+from spanloom.formats.brat.ann_grammar import ParsedLine
 from spanloom.formats.brat.offsets import MARK
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something about a line (from 1; None: the file) that its writer should know.
+    """A problem of a line (counted from 1; None: of the file).
 
-    ``path`` is the document's name, ``file`` the suffix of the file; ``kept``: the line made no
-    annotation and is written back as it stands.
+    ``path`` is the document's name, ``file`` the suffix of the file; ``kept``: the line has no
+    annotation and is written back unchanged.
     """
 
     path: str
@@ -24,16 +24,16 @@ class Problem:
 
     def __str__(self) -> str:
         """``name.ann:3: what is wrong``."""
-        place = f"{self.path}{self.file}"
+        path = f"{self.path}{self.file}"
         return (
-            f"{place}: {self.message}"
+            f"{path}: {self.message}"
             if self.line is None
-            else f"{place}:{self.line}: {self.message}"
+            else f"{path}:{self.line}: {self.message}"
         )
 
 
 class Line(NamedTuple):
-    """A raw line and where it stood."""
+    """A raw line, its line end, its file's suffix and its number."""
 
     raw: str
     end: str
@@ -42,37 +42,37 @@ class Line(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
-    """The lines of a document while it is read; ``said`` is None for a line that says nothing."""
+class AnnFileParse:
+    """The parse of a document's files; ``parsed[i]`` is None if line i has no annotation."""
 
     name: str
     text: str
     lines: list[Line]
-    said: list[Said | None]
+    parsed: list[ParsedLine | None]
     problems: list[Problem]
 
     def report(self, index: int, message: str, *, kept: bool = True) -> None:
-        """Note a problem of a line; ``kept``: the line makes no annotation."""
+        """Record a problem of a line; ``kept``: the line gets no annotation."""
         line = self.lines[index]
         self.problems.append(Problem(self.name, line.number, line.file, message, kept))
         if kept:
-            self.said[index] = None
+            self.parsed[index] = None
 
 
 def cut(content: str, file: str) -> Iterator[Line]:
-    """Cut at line feeds only (at carriage returns where there is no line feed); drops nothing."""
+    """Split at line feeds only (at carriage returns if there is no line feed), dropping nothing."""
     if content.startswith(MARK):
         yield Line(MARK, "", file, 0)
         content = content[1:]
     end = "\n" if "\n" in content or "\r" not in content else "\r"
-    pieces = content.split(end)
-    last = pieces.pop()
+    parts = content.split(end)
+    rest = parts.pop()
     number = 0
-    for number, piece in enumerate(pieces, start=1):
-        if piece.endswith("\r"):
-            yield Line(piece[:-1], "\r" + end, file, number)
+    for number, part in enumerate(parts, start=1):
+        if part.endswith("\r"):
+            yield Line(part[:-1], "\r" + end, file, number)
         else:
-            yield Line(piece, end, file, number)
-    if last:
-        bare = last.removesuffix("\r")
-        yield Line(bare, last[len(bare) :], file, number + 1)
+            yield Line(part, end, file, number)
+    if rest:
+        raw = rest.removesuffix("\r")
+        yield Line(raw, rest[len(raw) :], file, number + 1)

@@ -1,7 +1,7 @@
-"""A collection: a folder of brat documents, with folders in it.
+"""Read a brat collection: a folder of documents, with subfolders.
 
 A document's name is its path from the root without ``.txt``, so ``a/PMID.1.txt`` is ``a/PMID.1``.
-Hidden files and folders are left out; a link that leads out of the root is refused.
+Hidden files and folders are skipped; a link that leads out of the root is refused.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from spanloom.formats.brat.read import PARTS, Reading, load
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The documents of a folder by name, sorted, and what in it is no document but looks it."""
+    """The documents of a folder by name, sorted, and the problems of files without a text."""
 
     root: Path
     documents: tuple[tuple[str, Path], ...] = ()
@@ -23,11 +23,11 @@ class Collection:
 
 
 def collect(root: Path) -> Collection:
-    """Return the documents under ``root``; raises ``FormatError`` where it is no folder."""
+    """Return the documents under ``root``; raises ``FormatError`` if it is not a folder."""
     if not root.is_dir():
         raise FormatError(str(root), None, "expected a folder of .txt and .ann files")
     texts: dict[str, Path] = {}
-    annotated: dict[str, str] = {}
+    suffix_by_stem: dict[str, str] = {}
     problems: list[Problem] = []
     for path in _files(root, problems):
         name = path.relative_to(root).as_posix()
@@ -35,9 +35,11 @@ def collect(root: Path) -> Collection:
         if suffix == ".txt":
             texts[stem] = path
         elif suffix in (".ann", *PARTS):
-            annotated.setdefault(stem, suffix)
-    lonely = [(stem, suffix) for stem, suffix in annotated.items() if stem not in texts]
-    problems += [Problem(stem, None, suffix, "has no .txt beside it") for stem, suffix in lonely]
+            suffix_by_stem.setdefault(stem, suffix)
+    without_text = [(stem, suffix) for stem, suffix in suffix_by_stem.items() if stem not in texts]
+    problems += [
+        Problem(stem, None, suffix, "has no .txt beside it") for stem, suffix in without_text
+    ]
     return Collection(root, tuple(sorted(texts.items())), tuple(problems))
 
 
@@ -48,26 +50,26 @@ def read_all(root: Path, *, encoding: str = "utf-8") -> Iterator[Reading]:
 
 
 def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:
-    """Yield the files, folder by folder; every folder once, so links in a circle end."""
-    inside = root.resolve()
-    waiting, seen = [root], {inside}
-    while waiting:
-        for path in _entries(waiting.pop()):
+    """Yield the files under ``root``; each folder is visited once, so cyclic links end."""
+    real_root = root.resolve()
+    folders, seen = [root], {real_root}
+    while folders:
+        for path in _entries(folders.pop()):
             if path.name.startswith("."):
                 continue
-            real = path.resolve()
-            if not real.is_relative_to(inside):
+            real_path = path.resolve()
+            if not real_path.is_relative_to(real_root):
                 name = path.relative_to(root).as_posix()
                 problems.append(Problem(name, None, "", "a link that leaves the folder; not read"))
-            elif real.is_file():
+            elif real_path.is_file():
                 yield path
-            elif real.is_dir() and real not in seen:
-                seen.add(real)
-                waiting.append(path)
+            elif real_path.is_dir() and real_path not in seen:
+                seen.add(real_path)
+                folders.append(path)
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder, by name."""
+    """Return the paths in a folder, sorted by name."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:

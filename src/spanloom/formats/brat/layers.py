@@ -1,4 +1,4 @@
-"""Which layer an annotation belongs to, and which equivalences are one."""
+"""Assign annotations to layers and merge equivalences that share members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,105 +14,113 @@ from spanloom.document import (
     Relation,
     Span,
 )
-from spanloom.formats.brat.draft import Draft
-from spanloom.formats.brat.lines import Said
+from spanloom.formats.brat.ann_grammar import ParsedLine
+from spanloom.formats.brat.draft import AnnFileParse
 from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import write_type
 
 
-def layer_from(name: str, made: Iterable[Annotation]) -> Layer:
-    """Return the layer of these annotations, each kind in the order given."""
-    every = list(made)
+def layer_from(name: str, annotations: Iterable[Annotation]) -> Layer:
+    """Return a layer of these annotations; each kind keeps the order given."""
+    items = list(annotations)
     return Layer(
         name,
-        tuple(each for each in every if isinstance(each, Span)),
-        tuple(each for each in every if isinstance(each, Relation)),
-        tuple(each for each in every if isinstance(each, Event)),
-        tuple(each for each in every if isinstance(each, Attribute)),
-        tuple(each for each in every if isinstance(each, Normalization)),
-        tuple(each for each in every if isinstance(each, Note)),
-        tuple(each for each in every if isinstance(each, Equivalence)),
+        tuple(item for item in items if isinstance(item, Span)),
+        tuple(item for item in items if isinstance(item, Relation)),
+        tuple(item for item in items if isinstance(item, Event)),
+        tuple(item for item in items if isinstance(item, Attribute)),
+        tuple(item for item in items if isinstance(item, Normalization)),
+        tuple(item for item in items if isinstance(item, Note)),
+        tuple(item for item in items if isinstance(item, Equivalence)),
     )
 
 
-def layers_of(draft: Draft) -> list[str]:
-    """Return the layer of every line's annotation ("" for a line that made none)."""
-    known: dict[str, str | None] = {}
-    above: dict[str, str] = {}
-    for said in draft.said:
-        if said and not isinstance(said.annotation, Equivalence):  # no line can refer to one
-            known[said.annotation.id] = said.layer
-            if said.layer is None:
-                above[said.annotation.id] = references(said.annotation)[0]
-    for start in above:
+def layers_of(draft: AnnFileParse) -> list[str]:
+    """Return the layer of each line's annotation ("" for a line without one)."""
+    layer_of: dict[str, str | None] = {}
+    target_of: dict[str, str] = {}
+    for parsed in draft.parsed:
+        # no line can refer to an equivalence
+        if parsed and not isinstance(parsed.annotation, Equivalence):
+            layer_of[parsed.annotation.id] = parsed.layer
+            if parsed.layer is None:
+                target_of[parsed.annotation.id] = references(parsed.annotation)[0]
+    for start in target_of:
         path: list[str] = []
-        here = start
-        while here in above and known[here] is None:
-            known[here] = MAIN  # notes about each other in a circle end here
-            path.append(here)
-            here = above[here]
-        found = known.get(here)
-        for each in path:
-            known[each] = MAIN if found is None else found
-    return [_own(said, known) if said else "" for said in draft.said]
+        current = start
+        while current in target_of and layer_of[current] is None:
+            layer_of[current] = MAIN  # notes that refer to each other in a cycle end here
+            path.append(current)
+            current = target_of[current]
+        layer = layer_of.get(current)
+        for annotation_id in path:
+            layer_of[annotation_id] = MAIN if layer is None else layer
+    return [_layer_of_line(parsed, layer_of) if parsed else "" for parsed in draft.parsed]
 
 
-def _own(said: Said, known: Mapping[str, str | None]) -> str:
-    """Return the layer a line names, else the one that was found for it."""
-    found = known[said.annotation.id] if said.layer is None else said.layer
-    return MAIN if found is None else found
+def _layer_of_line(parsed: ParsedLine, layer_of: Mapping[str, str | None]) -> str:
+    """Return the layer that a line names, else the one inferred from its target."""
+    layer = layer_of[parsed.annotation.id] if parsed.layer is None else parsed.layer
+    return MAIN if layer is None else layer
 
 
-def unite(draft: Draft, layers: Sequence[str]) -> None:
-    """Make one of the equivalences of a layer and label that share a member.
+def unite(draft: AnnFileParse, layers: Sequence[str]) -> None:
+    """Merge the equivalences of a layer and label that share a member.
 
-    Each of their lines then makes that one, so that all of them stay, change or go together.
+    Each of their lines then holds the merged one, so that they are kept, changed or removed
+    together.
     """
-    found: dict[int, Equivalence] = {}
-    for index, said in enumerate(draft.said):
-        if said and isinstance(said.annotation, Equivalence):
-            found[index] = said.annotation
-    tops = _tops(
-        {i: [(layers[i], each.label, m) for m in each.members] for i, each in found.items()}
+    equivalences: dict[int, Equivalence] = {}
+    for index, parsed in enumerate(draft.parsed):
+        if parsed and isinstance(parsed.annotation, Equivalence):
+            equivalences[index] = parsed.annotation
+    first_lines = _first_linked(
+        {
+            index: [(layers[index], equivalence.label, member) for member in equivalence.members]
+            for index, equivalence in equivalences.items()
+        }
     )
     members: dict[int, dict[str, None]] = {}
-    for index, each in found.items():
-        members.setdefault(tops[index], {}).update(dict.fromkeys(each.members))
-    made = {
-        top: Equivalence(f"*{place}", found[top].label, tuple(members[top]))
-        for place, top in enumerate(members, start=1)
+    for index, equivalence in equivalences.items():
+        members.setdefault(first_lines[index], {}).update(dict.fromkeys(equivalence.members))
+    merged = {
+        first_line: Equivalence(
+            f"*{number}", equivalences[first_line].label, tuple(members[first_line])
+        )
+        for number, first_line in enumerate(members, start=1)
     }
-    for index in found:
-        draft.said[index] = Said(made[tops[index]], layers[index])
+    for index in equivalences:
+        draft.parsed[index] = ParsedLine(merged[first_lines[index]], layers[index])
 
 
-def _tops(keys: dict[int, list[tuple[str, str, str]]]) -> dict[int, int]:
-    """Return, for every group of keys, the first group that is linked to it by shared keys."""
-    above = {index: index for index in keys}
-    first: dict[tuple[str, str, str], int] = {}
+def _first_linked(keys: dict[int, list[tuple[str, str, str]]]) -> dict[int, int]:
+    """Return, for each group of keys, the first group that is linked to it by shared keys."""
+    parent = {index: index for index in keys}
+    first_group: dict[tuple[str, str, str], int] = {}
 
     def top(index: int) -> int:
-        while above[index] != index:
-            above[index] = above[above[index]]
-            index = above[index]
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
         return index
 
     for index, group in keys.items():
         for key in group:
-            one, other = top(first.setdefault(key, index)), top(index)
-            above[max(one, other)] = min(one, other)
+            root, other_root = top(first_group.setdefault(key, index)), top(index)
+            parent[max(root, other_root)] = min(root, other_root)
     return {index: top(index) for index in keys}
 
 
 def type_of(annotation: Annotation, layer_of: Mapping[str, str]) -> str:
-    """Return the brat type of an annotation; ``layer_of`` names the layer of every id.
+    """Return the brat type of an annotation; ``layer_of`` maps each id to its layer.
 
-    What follows its target names its layer only where it is another one; about a note always, for
-    notes may be about each other in a circle, and about an equivalence, for its id is not written.
+    Attributes, normalizations and notes name their layer only if it is not their target's; always
+    if the target is a note, as notes may refer to each other in a cycle, or an equivalence, as its
+    id is not written.
     """
-    own = layer_of[annotation.id]
-    usual: str | None = MAIN
+    layer = layer_of[annotation.id]
+    default_layer: str | None = MAIN
     if isinstance(annotation, Attribute | Normalization | Note):
-        vague = annotation.target.startswith(("#", "*"))
-        usual = None if vague else layer_of.get(annotation.target, MAIN)
-    return write_type(annotation.label, None if own == usual else own)
+        has_no_default = annotation.target.startswith(("#", "*"))
+        default_layer = None if has_no_default else layer_of.get(annotation.target, MAIN)
+    return write_type(annotation.label, None if layer == default_layer else layer)

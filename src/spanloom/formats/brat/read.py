@@ -1,8 +1,8 @@
-"""Read brat standoff. Nothing is dropped: a line that makes no annotation is kept as it stands.
+"""Read brat standoff. Nothing is dropped: a line without an annotation is kept unchanged.
 
 ``T1`` of ``NAME.ann`` is the span ``T1`` of the document; an equivalence, which has no id in brat,
 gets ``*1``, ``*2``…. A type ``layer__Label`` belongs to that layer, any other to ``main``;
-attributes, normalizations and notes follow what they are about.
+attributes, normalizations and notes belong to the layer of their target.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.draft import Draft, Problem, cut
+from spanloom.formats.brat.ann_grammar import ParsedLine, owner, parse
+from spanloom.formats.brat.draft import AnnFileParse, Problem, cut
 from spanloom.formats.brat.layers import layer_from, layers_of, unite
-from spanloom.formats.brat.lines import Said, owner, parse
-from spanloom.formats.brat.offsets import MARK, Bound, Unit, agrees, choose, shifted
-from spanloom.formats.brat.sanity import refuse_dangling, refuse_duplicates, renumber_words
+from spanloom.formats.brat.offsets import MARK, TextBound, Unit, agrees, choose, shifted
+from spanloom.formats.brat.validation import check_dangling, check_duplicates, renumber_words
 
 PARTS = (".a1", ".a2", ".rel", ".co")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document, and what was wrong with its files."""
+    """A document and the problems of its files."""
 
     document: Document
     problems: tuple[Problem, ...] = ()
@@ -42,23 +42,23 @@ def loads(text: str, ann: str, *, name: str = "") -> Reading:
 
 
 def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Reading:
-    """Read a text and the files beside it, by suffix (``.ann``, ``.words``, ``.queries``…)."""
-    marked = text.startswith(MARK)
-    asked = queries.read(parts.get(queries.SUFFIX, ""), name)
-    order = {suffix: place for place, suffix in enumerate(parts)}
+    """Read a text and its annotation files by suffix (``.ann``, ``.words``, ``.queries``…)."""
+    has_bom = text.startswith(MARK)
+    query_file = queries.read(parts.get(queries.SUFFIX, ""), name)
+    file_order = {suffix: index for index, suffix in enumerate(parts)}
     parts = {suffix: content for suffix, content in parts.items() if suffix != queries.SUFFIX}
     lines = [line for suffix, content in parts.items() for line in cut(content, suffix)]
-    draft = Draft(name, text.removeprefix(MARK), lines, [None] * len(lines), [])
-    unit = _parse(draft, marked=marked)
+    draft = AnnFileParse(name, text.removeprefix(MARK), lines, [None] * len(lines), [])
+    unit = _parse(draft, has_bom=has_bom)
     renumber_words(draft)
-    refuse_duplicates(draft)
-    refuse_dangling(draft)
+    check_duplicates(draft)
+    check_dangling(draft)
     layers = layers_of(draft)
     unite(draft, layers)
-    document = _assembled(draft, layers, parts, unit, marked=marked)
-    problems = [*draft.problems, *asked.problems]
-    problems.sort(key=lambda each: (order[each.file], each.line or 0))
-    return Reading(_asking(document, asked), tuple(problems))
+    document = _build_document(draft, layers, parts, unit, has_bom=has_bom)
+    problems = [*draft.problems, *query_file.problems]
+    problems.sort(key=lambda problem: (file_order[problem.file], problem.line or 0))
+    return Reading(_with_queries(document, query_file), tuple(problems))
 
 
 def load(
@@ -66,30 +66,39 @@ def load(
 ) -> Reading:
     """Read ``NAME.txt`` with its .ann (else .a1, .a2, .rel, .co), .words and .queries.
 
-    ``name`` is the document's (default: the file's); ``annotations`` the folder of the annotation
-    files where it is another. Raises ``FormatError``: no such file, or bytes that are not of the
-    encoding.
+    ``name`` is the document's name (default: the file's); ``annotations`` is the folder of the
+    annotation files if it is another one. Raises ``FormatError`` if there is no such file or its
+    bytes are not of the encoding.
     """
     text = read_text_file(path, encoding)
-    found = files(path, annotations)
-    ignored = [suffix for suffix in found if suffix in PARTS and ".ann" in found]
-    parts = {s: read_text_file(p, encoding) for s, p in found.items() if s not in ignored}
+    paths = files(path, annotations)
+    ignored = [suffix for suffix in paths if suffix in PARTS and ".ann" in paths]
+    parts = {
+        suffix: read_text_file(file_path, encoding)
+        for suffix, file_path in paths.items()
+        if suffix not in ignored
+    }
     base = path.name.removesuffix(".txt")
     reading = loads_parts(text, parts, name=base if name is None else name)
-    where = reading.document.name
-    more = (Problem(where, None, s, "not read, for there is an .ann") for s in ignored)
-    return Reading(reading.document, (*reading.problems, *more))
+    document_name = reading.document.name
+    extra_problems = (
+        Problem(document_name, None, suffix, "not read, for there is an .ann") for suffix in ignored
+    )
+    return Reading(reading.document, (*reading.problems, *extra_problems))
 
 
 def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
-    """Return the files beside ``NAME.txt`` by suffix, in the order in which they are read."""
-    folder, base = annotations or path.parent, path.name.removesuffix(".txt")
-    places = {s: folder / (base + s) for s in (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)}
-    return {suffix: place for suffix, place in places.items() if place.is_file()}
+    """Return the existing files that belong to ``NAME.txt``, by suffix and in reading order."""
+    folder, stem = annotations or path.parent, path.name.removesuffix(".txt")
+    paths = {
+        suffix: folder / (stem + suffix)
+        for suffix in (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)
+    }
+    return {suffix: file_path for suffix, file_path in paths.items() if file_path.is_file()}
 
 
 def read_text_file(path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of a file, line ends untouched; raises ``FormatError`` as ``decoded``."""
+    """Return the text of a file, line ends untouched; raises ``FormatError`` like ``decoded``."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -98,7 +107,7 @@ def read_text_file(path: Path, encoding: str = "utf-8") -> str:
 
 
 def decoded(data: bytes, path: str, encoding: str = "utf-8") -> str:
-    """Return the text of bytes; raises ``FormatError``, which names the first wrong byte."""
+    """Decode bytes; raises ``FormatError`` with the line and offset of the first wrong byte."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -109,29 +118,29 @@ def decoded(data: bytes, path: str, encoding: str = "utf-8") -> str:
         raise FormatError(path, None, f"unknown encoding {encoding!r}") from error
 
 
-def _parse(draft: Draft, *, marked: bool) -> Unit:
-    """Read every line, find out the unit of the offsets, and place the spans."""
-    bounds: list[tuple[int, Bound]] = []
+def _parse(draft: AnnFileParse, *, has_bom: bool) -> Unit:
+    """Parse every line, infer the unit of the offsets from the spans, and add the spans."""
+    bounds: list[tuple[int, TextBound]] = []
     for index, line in enumerate(draft.lines):
         if not line.raw.strip(" \t\r") or line.raw == MARK:
             continue
         if line.file == sidecar.SUFFIX and sidecar.is_directive(line.raw):
             continue
-        item = parse(line.raw)
-        if isinstance(item, str):
-            draft.report(index, item)
-        elif isinstance(item, Bound):
-            bounds.append((index, item))
+        parsed = parse(line.raw)
+        if isinstance(parsed, str):
+            draft.report(index, parsed)
+        elif isinstance(parsed, TextBound):
+            bounds.append((index, parsed))
         else:
-            draft.said[index] = item
-    unit = choose(draft.text, [bound for _, bound in bounds], marked=marked)
+            draft.parsed[index] = parsed
+    unit = choose(draft.text, [bound for _, bound in bounds], has_bom=has_bom)
     for index, bound in bounds:
-        _place(draft, index, bound, unit)
+        _add_span(draft, index, bound, unit)
     return unit
 
 
-def _place(draft: Draft, index: int, bound: Bound, unit: Unit) -> None:
-    """Make a span of a text-bound line, or report why not."""
+def _add_span(draft: AnnFileParse, index: int, bound: TextBound, unit: Unit) -> None:
+    """Turn a text-bound line into a span, or report why it cannot be one."""
     fragments = unit.points(bound.bounds)
     if fragments is None:
         size = len(draft.text)
@@ -142,50 +151,55 @@ def _place(draft: Draft, index: int, bound: Bound, unit: Unit) -> None:
         return
     layer, label = owner(bound.type)
     try:
-        draft.said[index] = Said(Span(bound.id, label, fragments), layer)
+        draft.parsed[index] = ParsedLine(Span(bound.id, label, fragments), layer)
     except DocumentError as error:
         draft.report(index, str(error))
         return
     if bound.text and not agrees(draft.text, fragments, bound.text):
-        mistake = shifted(draft.text, bound.bounds, bound.text, unit)
-        stands = " ".join(draft.text[a : min(b, a + 60)] for a, b in fragments[:60])
-        message = f"the text there is {stands!r:.60}, the line says {bound.text!r:.60}"
-        draft.report(index, f"{message}; {mistake}" if mistake else message, kept=bool(mistake))
+        diagnosis = shifted(draft.text, bound.bounds, bound.text, unit)
+        actual = " ".join(draft.text[a : min(b, a + 60)] for a, b in fragments[:60])
+        message = f"the text there is {actual!r:.60}, the line says {bound.text!r:.60}"
+        draft.report(
+            index, f"{message}; {diagnosis}" if diagnosis else message, kept=bool(diagnosis)
+        )
 
 
-def _assembled(
-    draft: Draft, layers: list[str], parts: Mapping[str, str], unit: Unit, *, marked: bool
+def _build_document(
+    draft: AnnFileParse, layers: list[str], parts: Mapping[str, str], unit: Unit, *, has_bom: bool
 ) -> Document:
-    """Sort the annotations into their layers and keep the lines."""
-    found: dict[str, dict[str, Annotation]] = {}
-    lines = [SourceLine(MARK, None, ".txt", "")] if marked else []
-    annotated, shown = any(suffix != sidecar.SUFFIX for suffix in parts), False
-    for line, said, layer in zip(draft.lines, draft.said, layers, strict=True):
-        annotation = said.annotation if said else None
+    """Group the annotations by layer and keep every raw line as the document's source."""
+    by_layer: dict[str, dict[str, Annotation]] = {}
+    lines = [SourceLine(MARK, None, ".txt", "")] if has_bom else []
+    has_ann_file, has_ann_annotation = any(suffix != sidecar.SUFFIX for suffix in parts), False
+    for line, parsed, layer in zip(draft.lines, draft.parsed, layers, strict=True):
+        annotation = parsed.annotation if parsed else None
         lines.append(SourceLine(line.raw, annotation, line.file, line.end))
         if annotation:
-            found.setdefault(layer, {})[annotation.id] = annotation
-            shown = shown or line.file != sidecar.SUFFIX
-    asides = [line.raw for line in draft.lines if line.file == sidecar.SUFFIX]
-    empty = [MAIN] if annotated and not shown else []
-    for name in (*sidecar.layer_names(asides), *empty):
-        found.setdefault(name, {})
+            by_layer.setdefault(layer, {})[annotation.id] = annotation
+            has_ann_annotation = has_ann_annotation or line.file != sidecar.SUFFIX
+    sidecar_lines = [line.raw for line in draft.lines if line.file == sidecar.SUFFIX]
+    empty_layers = [MAIN] if has_ann_file and not has_ann_annotation else []
+    for name in (*sidecar.layer_names(sidecar_lines), *empty_layers):
+        by_layer.setdefault(name, {})
     return Document(
         draft.text,
-        tuple(layer_from(name, found[name].values()) for name in sorted(found, key=_rank)),
+        tuple(
+            layer_from(name, by_layer[name].values())
+            for name in sorted(by_layer, key=_layer_sort_key)
+        ),
         draft.name,
-        sidecar.meta(asides),
+        sidecar.meta(sidecar_lines),
         source=Source(tuple(lines), unit.name),
     )
 
 
-def _asking(document: Document, asked: queries.Asked) -> Document:
-    """Return the document with its queries and the lines they stood in."""
+def _with_queries(document: Document, query_file: queries.QueryFile) -> Document:
+    """Return the document with the queries and the source lines of its query file."""
     source = document.source or Source()
-    source = replace(source, lines=(*source.lines, *asked.lines))
-    return replace(document, queries=asked.queries, source=source)
+    source = replace(source, lines=(*source.lines, *query_file.lines))
+    return replace(document, queries=query_file.queries, source=source)
 
 
-def _rank(name: str) -> tuple[bool, str]:
-    """The main layer first, then by name."""
+def _layer_sort_key(name: str) -> tuple[bool, str]:
+    """Return the key that sorts layers: the main layer first, then by name."""
     return name != MAIN, name

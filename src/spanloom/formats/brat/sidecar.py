@@ -1,15 +1,14 @@
-"""``NAME.words``: what an .ann file has no place for, in the same grammar, beside it.
+"""Read and write ``NAME.words``: in .ann grammar, what an .ann file has no place for.
 
 It holds the given words and sentences (``T1`` TAB ``words__Label 0 5`` TAB ``Hello``, with their
-attributes), unless another layer refers to them: then they stand in the .ann. Two kinds of lines
-more: ``layer`` TAB name for a layer that is there but empty, ``meta`` TAB key TAB value. brat does
-not look at the file; where it gave an id of this file to something new, reading numbers this file's
-annotation anew.
+attributes), unless another layer refers to them: then they stand in the .ann. It has two more kinds
+of lines: ``layer`` TAB name for an empty layer, ``meta`` TAB key TAB value. brat ignores the file;
+if it gave an id of this file to a new annotation, reading gives this file's annotation a new id.
 """
 
 from collections.abc import Iterable
 
-from spanloom.document import GIVEN, Document
+from spanloom.document import GIVEN_WORDS, Document
 from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
 
@@ -18,13 +17,13 @@ _LAYER, _META = "layer\t", "meta\t"
 
 
 def is_directive(raw: str) -> bool:
-    """Whether the line says something about the document and makes no annotation."""
+    """Whether the line is a layer or meta line, which has no annotation."""
     return raw.startswith((_LAYER, _META))
 
 
-def directives(document: Document, unseen: Iterable[str]) -> list[str]:
-    """Return the lines for the layers that no annotation shows, and for the document's meta."""
-    layers = [_LAYER + write_name(name) for name in unseen]
+def directives(document: Document, empty_layers: Iterable[str]) -> list[str]:
+    """Return the layer lines of ``empty_layers`` and the document's meta lines."""
+    layers = [_LAYER + write_name(name) for name in empty_layers]
     pairs = [
         f"{_META}{write_text(key, tabs=False)}\t{write_text(value, tabs=False)}"
         for key, value in document.meta
@@ -32,27 +31,32 @@ def directives(document: Document, unseen: Iterable[str]) -> list[str]:
     return layers + pairs
 
 
-def layer_names(raws: Iterable[str]) -> list[str]:
-    """Return the layers that such lines name."""
-    return [read_name(raw.removeprefix(_LAYER)) for raw in raws if raw.startswith(_LAYER)]
+def layer_names(raw_lines: Iterable[str]) -> list[str]:
+    """Return the names in the layer lines among these."""
+    return [read_name(line.removeprefix(_LAYER)) for line in raw_lines if line.startswith(_LAYER)]
 
 
-def meta(raws: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the document's meta from such lines."""
-    pairs = [raw.removeprefix(_META).partition("\t") for raw in raws if raw.startswith(_META)]
+def meta(raw_lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the keys and values of the meta lines among these."""
+    pairs = [
+        line.removeprefix(_META).partition("\t") for line in raw_lines if line.startswith(_META)
+    ]
     return tuple(
         (read_text(key, tabs=False), read_text(value, tabs=False)) for key, _, value in pairs
     )
 
 
 def stands_apart(document: Document) -> bool:
-    """Whether words and sentences can leave the .ann: nothing in another layer refers to them."""
-    inside = {
-        each.id for layer in document.layers if layer.name in GIVEN for each in layer.annotations()
+    """Whether words and sentences can leave the .ann: no other layer refers to them."""
+    word_ids = {
+        annotation.id
+        for layer in document.layers
+        if layer.name in GIVEN_WORDS
+        for annotation in layer.annotations()
     }
     return not any(
-        inside.intersection(references(each))
+        word_ids.intersection(references(annotation))
         for layer in document.layers
-        if layer.name not in GIVEN
-        for each in layer.annotations()
+        if layer.name not in GIVEN_WORDS
+        for annotation in layer.annotations()
     )

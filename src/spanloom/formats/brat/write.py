@@ -1,8 +1,8 @@
-"""Write brat standoff: what was read and not changed is written byte for byte.
+"""Write brat standoff; unchanged annotations are written byte for byte as they were read.
 
-A changed annotation takes the place of its line, a removed one leaves, new ones stand at the end;
-without a source the order is T, E, R, *, A, N, #. A span over a line break is cut there, as brat
-wants it. Scores have no place in brat. An id that brat cannot hold is replaced by a fresh one.
+A changed annotation replaces its line, a removed one drops it, new ones are appended at the end;
+without a source the order is T, E, R, *, A, N, #. A span over a line break is split there, as brat
+wants it. Scores are dropped, as brat has none; an id that brat cannot hold gets a new one.
 """
 
 from collections.abc import Iterator
@@ -11,129 +11,145 @@ from dataclasses import replace
 from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
+from spanloom.formats.brat.ann_grammar import ID
+from spanloom.formats.brat.ann_writer import KINDS, AnnWriter
 from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.layers import layer_from
-from spanloom.formats.brat.lines import ID
 from spanloom.formats.brat.offsets import MARK
-from spanloom.formats.brat.page import KINDS, Page
 from spanloom.formats.brat.references import needs, renamed
 
 
 def dumps(document: Document) -> str:
-    """Return the .ann text (split files one after the other), without words and queries.
+    """Return the .ann text (split files one after another), without words and queries.
 
-    Raises ``DocumentError`` where annotations refer to nothing or brat has no form for them.
+    Raises ``DocumentError`` if an annotation refers to a missing one or brat has no form for it.
     """
-    apart = (sidecar.SUFFIX, queries.SUFFIX)
-    texts = (text for suffix, text in parts(document).items() if suffix not in apart)
-    return "".join(_joined([text for text in texts if text]))
+    sidecar_suffixes = (sidecar.SUFFIX, queries.SUFFIX)
+    texts = (text for suffix, text in parts(document).items() if suffix not in sidecar_suffixes)
+    return "".join(_terminate_lines([text for text in texts if text]))
 
 
 def parts(document: Document) -> dict[str, str]:
-    """Return the files beside the text by suffix.
+    """Return the contents of the document's annotation files by suffix.
 
-    ``.ann`` or the split files, ``.words`` and ``.queries`` if needed. A document without layers
-    and queries has none. Raises ``DocumentError`` as ``dumps`` does.
+    These are ``.ann`` or the split files, and ``.words`` and ``.queries`` if needed. A document
+    without layers and queries has none. Raises ``DocumentError`` as ``dumps`` does.
     """
-    whole = _with_brat_ids(document)
-    _check(whole)
-    page = Page(whole)
-    files = page.old_lines()
-    for annotation in page.new():
-        page.add(annotation, files)
-    _add_directives(whole, files, shown=bool(page.annotated - {sidecar.SUFFIX}))
-    if MAIN in {layer.name for layer in whole.layers} and set(files) <= {sidecar.SUFFIX}:
+    valid = _with_brat_ids(document)
+    _check(valid)
+    writer = AnnWriter(valid)
+    files = writer.old_lines()
+    for annotation in writer.new():
+        writer.add(annotation, files)
+    _add_directives(valid, files, ann_has_annotation=bool(writer.annotated - {sidecar.SUFFIX}))
+    if MAIN in {layer.name for layer in valid.layers} and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
-    texts = {s: "".join(_joined(lines, page.ends.get(s, "\n"))) for s, lines in files.items()}
-    asked = queries.written(document)
-    return texts if asked is None else {**texts, queries.SUFFIX: asked}
+    texts = {
+        suffix: "".join(_terminate_lines(lines, writer.ends.get(suffix, "\n")))
+        for suffix, lines in files.items()
+    }
+    query_text = queries.written(document)
+    return texts if query_text is None else {**texts, queries.SUFFIX: query_text}
 
 
 def added(document: Document) -> list[str]:
-    """Return the lines, without their ends, of what no line of the source made.
+    """Return the lines, without line ends, of annotations that come from no line of the source.
 
     Raises ``DocumentError`` as ``dumps`` does.
     """
-    whole = _with_brat_ids(document)
-    _check(whole)
-    made = {line.made.id for line in whole.source.lines if line.made} if whole.source else set()
-    new = [each for key, each in whole.annotations().items() if key not in made]
-    page = Page(whole)
-    return [page.line(each) for each in sorted(new, key=lambda each: KINDS[type(each)][0])]
+    valid = _with_brat_ids(document)
+    _check(valid)
+    source_ids = (
+        {line.annotation.id for line in valid.source.lines if line.annotation}
+        if valid.source
+        else set()
+    )
+    new = [annotation for key, annotation in valid.annotations().items() if key not in source_ids]
+    writer = AnnWriter(valid)
+    return [
+        writer.line(annotation)
+        for annotation in sorted(new, key=lambda annotation: KINDS[type(annotation)][0])
+    ]
 
 
 def text_file(document: Document) -> str:
-    """Return the content of the .txt file, with the byte order mark it had."""
+    """Return the content of the .txt file, including the byte order mark it had."""
     lines = document.source.lines if document.source else ()
-    return "".join(each.raw for each in lines if each.file == ".txt") + document.text
+    return "".join(line.raw for line in lines if line.file == ".txt") + document.text
 
 
 def original(document: Document, suffix: str) -> str | None:
-    """Return the content of a file as it was read, None where nothing was read from it."""
+    """Return the content of a file as it was read, None if nothing was read from it."""
     lines = (
-        [each for each in document.source.lines if each.file == suffix] if document.source else []
+        [line for line in document.source.lines if line.file == suffix] if document.source else []
     )
-    return "".join(each.raw + each.end for each in lines) if lines else None
+    return "".join(line.raw + line.end for line in lines) if lines else None
 
 
-def _joined(lines: list[str], end: str = "\n") -> Iterator[str]:
-    """Yield the lines, with an end for one that has none where others follow."""
-    for place, line in enumerate(lines, start=1):
-        yield line if place == len(lines) else line + separator(line, end)
+def _terminate_lines(lines: list[str], end: str = "\n") -> Iterator[str]:
+    """Yield the lines; each but the last gets a line end if it lacks one."""
+    for number, line in enumerate(lines, start=1):
+        yield line if number == len(lines) else line + separator(line, end)
 
 
 def separator(content: str, end: str) -> str:
-    """Return what must follow ``content`` before a line that is to begin, "" where it may."""
+    """Return what must stand between ``content`` and a new line, "" if nothing is missing."""
     if content in ("", MARK) or content.endswith(end[-1]):
         return ""
     return end[-1] if content.endswith("\r") else end  # half of a CRLF is there
 
 
-def _add_directives(document: Document, files: dict[str, list[str]], *, shown: bool) -> None:
-    """Bring the words file's lines about layers and meta up to date.
+def _add_directives(
+    document: Document, files: dict[str, list[str]], *, ann_has_annotation: bool
+) -> None:
+    """Update the layer and meta lines of the words file.
 
-    ``shown``: the .ann holds an annotation, so that an empty main layer would not be seen.
+    ``ann_has_annotation``: the .ann holds an annotation, so an empty main layer needs a line.
     """
     old = files.get(sidecar.SUFFIX, [])
-    unseen = [
+    invisible = [
         layer.name
         for layer in document.layers
-        if not any(layer.annotations()) and (layer.name != MAIN or shown)
+        if not any(layer.annotations()) and (layer.name != MAIN or ann_has_annotation)
     ]
-    wanted = dict.fromkeys(sidecar.directives(document, unseen))
+    wanted = dict.fromkeys(sidecar.directives(document, invisible))
     kept = [line for line in old if not sidecar.is_directive(line) or line.rstrip("\r\n") in wanted]
-    there = {line.rstrip("\r\n") for line in kept}
-    lines = kept + [line + "\n" for line in wanted if line not in there]
+    present = {line.rstrip("\r\n") for line in kept}
+    lines = kept + [line + "\n" for line in wanted if line not in present]
     if lines or old:
         files[sidecar.SUFFIX] = lines
 
 
 def _with_brat_ids(document: Document) -> Document:
-    """Return the document with fresh ids in place of those that its files cannot hold."""
-    reserved = _reserved(document)
-    every = document.annotations().values()
-    wrong = [each for each in every if each.id in reserved or not _holds(each)]
-    if not wrong:
+    """Return the document with new ids in place of those that its files cannot hold."""
+    reserved = _reserved_ids(document)
+    annotations = document.annotations().values()
+    unwritable = [
+        annotation
+        for annotation in annotations
+        if annotation.id in reserved or not _is_brat_id(annotation)
+    ]
+    if not unwritable:
         return document
-    fresh = fresh_ids(document)
-    ids = {each.id: fresh(KINDS[type(each)][1][0]) for each in wrong}
+    new_id = fresh_ids(document)
+    ids = {annotation.id: new_id(KINDS[type(annotation)][1][0]) for annotation in unwritable}
     layers = tuple(
-        layer_from(layer.name, (renamed(each, ids) for each in layer.annotations()))
+        layer_from(layer.name, (renamed(annotation, ids) for annotation in layer.annotations()))
         for layer in document.layers
     )
     return replace(document, layers=layers)
 
 
-def _reserved(document: Document) -> set[str]:
-    """Return the ids of lines that made nothing, which a new annotation must not take."""
+def _reserved_ids(document: Document) -> set[str]:
+    """Return the ids of unreadable lines, which a new annotation must not take."""
     lines = document.source.lines if document.source else ()
-    silent = [line for line in lines if line.made is None and line.file != queries.SUFFIX]
-    held = {line.raw.partition("\t")[0] for line in silent}
-    return held - {line.made.id for line in lines if line.made is not None}
+    unparsed = [line for line in lines if line.annotation is None and line.file != queries.SUFFIX]
+    ids = {line.raw.partition("\t")[0] for line in unparsed}
+    return ids - {line.annotation.id for line in lines if line.annotation is not None}
 
 
-def _holds(annotation: Annotation) -> bool:
-    """Whether the id is one that brat reads as this kind of annotation."""
+def _is_brat_id(annotation: Annotation) -> bool:
+    """Whether brat reads the id as one of this kind of annotation."""
     if isinstance(annotation, Equivalence):
         return True
     letters = KINDS[type(annotation)][1]
@@ -141,26 +157,34 @@ def _holds(annotation: Annotation) -> bool:
 
 
 def _check(document: Document) -> None:
-    """Raise ``DocumentError`` for what brat would refuse to read."""
-    known = document.annotations()
-    layer_of = {each.id: layer.name for layer in document.layers for each in layer.annotations()}
-    for each in known.values():
-        where = f"{document.name or 'document'}: {each.id}"
-        for target in needs(each):
-            if target not in known or isinstance(known[target], Equivalence):
-                raise DocumentError(f"{where} refers to {target!r}, which no line of brat can be")
-        match each:
+    """Raise ``DocumentError`` for annotations that brat would refuse to read."""
+    annotations = document.annotations()
+    layer_of = {
+        annotation.id: layer.name for layer in document.layers for annotation in layer.annotations()
+    }
+    for annotation in annotations.values():
+        location = f"{document.name or 'document'}: {annotation.id}"
+        for target in needs(annotation):
+            if target not in annotations or isinstance(annotations[target], Equivalence):
+                raise DocumentError(
+                    f"{location} refers to {target!r}, which no line of brat can be"
+                )
+        match annotation:
             case Event(trigger=trigger, label=label):
-                there = known[trigger]
-                same = isinstance(there, Span) and layer_of[trigger] == layer_of[each.id]
-                if not same or there.label != label:
+                trigger_span = annotations[trigger]
+                matches = (
+                    isinstance(trigger_span, Span) and layer_of[trigger] == layer_of[annotation.id]
+                )
+                if not matches or trigger_span.label != label:
                     raise DocumentError(
-                        f"{where}: expected a trigger of its own layer and label {label!r}, "
-                        f"got {there.label!r} of {layer_of[trigger]!r}"
+                        f"{location}: expected a trigger of its own layer and label {label!r}, "
+                        f"got {trigger_span.label!r} of {layer_of[trigger]!r}"
                     )
             case Relation(roles=(first, second)) if first == second:
-                raise DocumentError(f"{where}: expected two different roles, got {first!r} twice")
+                raise DocumentError(
+                    f"{location}: expected two different roles, got {first!r} twice"
+                )
             case Equivalence(members=()):
-                raise DocumentError(f"{where}: expected members, got none")
+                raise DocumentError(f"{location}: expected members, got none")
             case _:
                 pass

@@ -1,7 +1,7 @@
 /** The layers that a reader chooses from; what each is, and how good it was measured to be. */
 
-import { html } from "../../page/draw/make.js";
-import { visible } from "../../page/draw/text.js";
+import { html } from "../../viewer/draw/dom.js";
+import { visible } from "../../viewer/draw/text.js";
 
 const ADDRESS = "/v1/annotate";
 const HEADS = ["layer", "what it is", "tested on", "score"];

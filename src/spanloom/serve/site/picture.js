@@ -1,6 +1,6 @@
 /** The drawing as one picture: its rows under one another, with the styles they have on the page. */
 
-import { html, px, svg } from "../../page/draw/make.js";
+import { html, px, svg } from "../../viewer/draw/dom.js";
 import { Trouble } from "./trouble.js";
 
 const GAP = 6; // between two rows

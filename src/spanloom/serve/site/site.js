@@ -1,8 +1,8 @@
 /** The page: a text goes to the server it came from, and what comes back is drawn. */
 
-import { draw } from "../../page/draw/draw.js";
-import { html } from "../../page/draw/make.js";
-import { visible } from "../../page/draw/text.js";
+import { draw } from "../../viewer/draw/draw.js";
+import { html } from "../../viewer/draw/dom.js";
+import { visible } from "../../viewer/draw/text.js";
 import { chosen, offer } from "./choice.js";
 import { KINDS, jsonOf, save } from "./files.js";
 import { listenForFiles, sizeOf, textOf } from "./input.js";

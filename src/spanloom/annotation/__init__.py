@@ -1,0 +1,1 @@
+"""Pure transformations of annotations: no torch, no files."""

@@ -1,0 +1,85 @@
+"""Collect attribute names and values from train, and index the values per annotation.
+
+An event's attributes count as its trigger's. An attribute without a value has the value "".
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from spanloom.annotation.queries import QUERY
+from spanloom.annotation.text_pairs import VALUE
+from spanloom.document import Attribute, Layer
+
+Values = dict[str, tuple[str, ...]]  # attribute name -> its values
+
+_MAX_VALUES = 50  # an attribute with more values is free text or a number, not a class
+_RESERVED = {QUERY, VALUE}  # names with a meaning of their own
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeScheme:
+    """Attribute names and values of a corpus; ``events`` are the names used for events."""
+
+    spans: Values
+    relations: Values
+    events: frozenset[str] = frozenset()
+
+
+def collect(layers: Iterable[Layer]) -> AttributeScheme:
+    """Return the names and values; a name belongs to spans or to relations, by majority."""
+    values: dict[str, set[str]] = defaultdict(set)
+    target_kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for layer in layers:
+        kinds = dict.fromkeys((span.id for span in layer.spans), "span")
+        kinds |= dict.fromkeys((relation.id for relation in layer.relations), "relation")
+        kinds |= dict.fromkeys((event.id for event in layer.events), "event")
+        for attribute in layer.attributes:
+            if attribute.target in kinds and attribute.label not in _RESERVED:
+                values[attribute.label].add(attribute.value or "")
+                target_kinds[attribute.label][kinds[attribute.target]] += 1
+    main_kind = {name: target_kinds[name].most_common(1)[0][0] for name in values}
+    sorted_values = {name: tuple(sorted(values[name])) for name in sorted(values)}
+    categorical = {
+        name: name_values
+        for name, name_values in sorted_values.items()
+        if len(name_values) <= _MAX_VALUES
+    }
+    return AttributeScheme(
+        {
+            name: name_values
+            for name, name_values in categorical.items()
+            if main_kind[name] != "relation"
+        },
+        {
+            name: name_values
+            for name, name_values in categorical.items()
+            if main_kind[name] == "relation"
+        },
+        frozenset(name for name in categorical if main_kind[name] == "event"),
+    )
+
+
+def rows(layer: Layer, values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the value indices of each annotation that has attributes (a trigger for its event).
+
+    Each tuple has one number per attribute, in the order of ``values``: 0 for an absent attribute,
+    -1 for an unknown value, else the index of the value counted from 1.
+    """
+    slot_of = {name: slot for slot, name in enumerate(values)}
+    triggers = {event.id: event.trigger for event in layer.events}
+    indices: dict[str, list[int]] = {}
+    for attribute in layer.attributes:
+        if attribute.label in slot_of:
+            names, value = values[attribute.label], attribute.value or ""
+            target = triggers.get(attribute.target, attribute.target)
+            row = indices.setdefault(target, [0] * len(slot_of))
+            row[slot_of[attribute.label]] = 1 + names.index(value) if value in names else -1
+    return {target: tuple(row) for target, row in indices.items()}
+
+
+def attribute(
+    name: str, value: str, target: str, score: float, new_id: Callable[[str], str]
+) -> Attribute:
+    """Return a new attribute; ``new_id`` makes its id."""
+    return Attribute(new_id("A"), name, target, value or None, score)

@@ -1,0 +1,41 @@
+"""How a command speaks: results on stdout, everything else on stderr, wrong use as an error."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import typer
+
+SHOWN = 10  # problems of one input that are told; the rest is counted
+
+
+class WrongUse(Exception):
+    """The command line asks for something that no command does; its text is one line."""
+
+
+def log(text: str) -> None:
+    """Tell whoever waits one line of progress."""
+    typer.echo(text, err=True)
+
+
+def write_stdout(text: str, *, end: str = "\n") -> None:
+    """Write a piece of the result."""
+    typer.echo(text + end, nl=False)
+
+
+def warn(problems: Sequence[object], root: Path) -> None:
+    """Tell the first problems of files below ``root``, and how many more there are."""
+    for problem in problems[:SHOWN]:
+        log(f"{root}/{problem}")
+    if len(problems) > SHOWN:
+        log(f"{root}: {len(problems) - SHOWN} more problems (spanloom check shows them)")
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return names with commas, ``none`` for none."""
+    return ", ".join(names) or "none"
+
+
+def is_terminal() -> bool:
+    """Whether results are read by a person at a terminal."""
+    return sys.stdout.isatty()

@@ -1,0 +1,1 @@
+"""Decoders without parameters: from scores to the best tags, trees, spans and clusters."""

@@ -1,0 +1,163 @@
+"""Select compatible spans: the set of largest weight without overlap, or without crossing.
+
+Both are exact. Bounds are ``[start, end)``; weights are positive (the score of a span's best label
+minus that of "none"), so callers leave out spans of zero or negative weight, which never help.
+Where spans of negative weight may be of use, as mentions that wait for an antecedent,
+``greedy_non_crossing`` selects spans best first.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Bounds = tuple[int, int]
+
+
+def max_weight_disjoint(bounds: Sequence[Bounds], weights: Sequence[float]) -> list[int]:
+    """Return the indices of the set without overlap that has the largest total weight, ascending.
+
+    Weighted interval scheduling: O(n log n). Spans of several sentences may be handed in together.
+    """
+    order = sorted(range(len(bounds)), key=lambda i: bounds[i][1])
+    ends = [bounds[i][1] for i in order]
+    best = [0.0]  # largest weight of the first spans by end, 0 of them, 1, …
+    num_before = []  # for each span, how many spans end before it starts
+    for rank, i in enumerate(order):
+        num_before.append(bisect_right(ends, bounds[i][0], hi=rank))
+        best.append(max(best[rank], best[num_before[rank]] + weights[i]))
+    selected = []
+    remaining = len(order)
+    while remaining:
+        if best[remaining] > best[remaining - 1]:
+            selected.append(order[remaining - 1])
+            remaining = num_before[remaining - 1]
+        else:
+            remaining -= 1
+    return sorted(selected)
+
+
+def max_weight_nested(bounds: Sequence[Bounds], weights: Sequence[float]) -> list[int]:
+    """Return the indices of the set without crossing that has the largest total weight, ascending.
+
+    Spans may nest. Of spans with the same bounds only the best is selected. Each group of
+    overlapping spans is solved by itself, by a chart over the distinct boundaries of its spans that
+    is no wider than the widest span: O(boundaries · widest²). Numpy fills the cells of one width
+    together.
+    """
+    selected: list[int] = []
+    for group in _overlapping_groups(bounds):
+        is_nested = _is_nested(group, bounds)
+        selected += group if is_nested else _chart_decode(group, bounds, weights)
+    return sorted(selected)
+
+
+def greedy_non_crossing(bounds: Sequence[Bounds], scores: Sequence[float]) -> list[int]:
+    """Return the indices of spans that cross no better selected span, ascending (Lee et al. 2017).
+
+    Of spans with the same score the first is better. O(n log n + n · widest).
+    """
+    last_end: dict[int, int] = {}  # start -> the last end of a selected span
+    first_start: dict[int, int] = {}  # end -> the first start of a selected span
+    selected = []
+    for i in sorted(range(len(bounds)), key=lambda i: -scores[i]):
+        start, end = bounds[i]
+        if any(
+            last_end.get(boundary, 0) > end or first_start.get(boundary, start) < start
+            for boundary in range(start + 1, end)
+        ):
+            continue
+        selected.append(i)
+        last_end[start] = max(end, last_end.get(start, 0))
+        first_start[end] = min(start, first_start.get(end, start))
+    return sorted(selected)
+
+
+def _is_nested(group: list[int], bounds: Sequence[Bounds]) -> bool:
+    """Return whether no two spans cross or have the same bounds, so that all may be selected."""
+    enclosing: list[Bounds] = []
+    for start, end in sorted((bounds[i] for i in group), key=lambda span: (span[0], -span[1])):
+        while enclosing and enclosing[-1][1] <= start:
+            enclosing.pop()
+        if enclosing and (end > enclosing[-1][1] or enclosing[-1] == (start, end)):
+            return False
+        enclosing.append((start, end))
+    return True
+
+
+def _overlapping_groups(bounds: Sequence[Bounds]) -> list[list[int]]:
+    """Group the indices of spans such that spans of different groups do not overlap."""
+    groups: list[list[int]] = []
+    group_end = -1
+    for i in sorted(range(len(bounds)), key=lambda i: bounds[i]):
+        if bounds[i][0] >= group_end:
+            groups.append([])
+        groups[-1].append(i)
+        group_end = max(group_end, bounds[i][1])
+    return groups
+
+
+def _chart_decode(
+    group: list[int], bounds: Sequence[Bounds], weights: Sequence[float]
+) -> list[int]:
+    """Return the indices of the group's set without crossing that has the largest total weight."""
+    boundaries = sorted({boundary for i in group for boundary in bounds[i]})
+    span_at: dict[Bounds, int] = {}
+    for i in group:
+        cell = bisect_left(boundaries, bounds[i][0]), bisect_left(boundaries, bounds[i][1])
+        if cell not in span_at or weights[i] > weights[span_at[cell]]:
+            span_at[cell] = i
+    best, split = _fill_chart(len(boundaries), {cell: weights[i] for cell, i in span_at.items()})
+    selected, agenda = [], _top_cells(best, len(boundaries))
+    while agenda:
+        start, end = agenda.pop()
+        if best[end - start][start] == 0:
+            continue
+        if (start, end) in span_at:
+            selected.append(span_at[start, end])
+        if end - start > 1:
+            middle = start + int(split[end - start][start])
+            agenda += [(start, middle), (middle, end)]
+    return selected
+
+
+def _fill_chart(
+    n: int, weights: dict[Bounds, float]
+) -> tuple[list[npt.NDArray[np.float64]], list[npt.NDArray[np.intp]]]:
+    """Return the largest weight inside each cell, and the width of the first part of its split.
+
+    Both are lists by width of arrays by start; a cell is a pair of the ``n`` boundaries.
+    """
+    max_width = max(end - start for start, end in weights)
+    best = [np.zeros(n - width) for width in range(max_width + 1)]
+    split = [np.ones(n - width, dtype=np.intp) for width in range(max_width + 1)]
+    for (start, end), weight in weights.items():
+        best[end - start][start] = weight
+    for width in range(2, max_width + 1):
+        best_split = best[1][: n - width] + best[width - 1][1:]
+        for first_width in range(2, width):
+            first = best[first_width][: n - width]
+            second = best[width - first_width][first_width : first_width + n - width]
+            sums = first + second
+            split[width][sums > best_split] = first_width
+            np.maximum(best_split, sums, out=best_split)
+        best[width] += best_split
+    return best, split
+
+
+def _top_cells(best: list[npt.NDArray[np.float64]], n: int) -> list[Bounds]:
+    """Return the adjacent cells that cover all ``n`` boundaries with the largest total weight."""
+    sums, widths = [0.0], [0]
+    for end in range(1, n):
+        candidates = range(1, min(len(best) - 1, end) + 1)
+        widths.append(
+            max(candidates, key=lambda width: sums[end - width] + best[width][end - width])
+        )
+        sums.append(sums[end - widths[end]] + float(best[widths[end]][end - widths[end]]))
+    cells = []
+    end = n - 1
+    while end:
+        cells.append((end - widths[end], end))
+        end -= widths[end]
+    return cells

@@ -1,0 +1,240 @@
+"""Static word vectors from a text file: GloVe, word2vec or fastText, frozen or tuned.
+
+All three write a word and its numbers a line, parted by single blanks; the latter two begin with a
+line that says how many rows and columns follow. Files may be compressed (``.gz``).
+"""
+
+import gzip
+import re
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BufferedIOBase
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from pydantic import Field
+from torch import Tensor, nn
+
+from spanloom.config.options import Options as _Options
+from spanloom.config.yaml import SourceLocation
+from spanloom.embedders._base import BuildContext, EmbedderType
+from spanloom.errors import FormatError, ModelError
+from spanloom.nn.gather import gather_rows
+from spanloom.tensors import Batch
+
+VOCABULARY = "vocabulary.txt"
+MAX_ROWS, MAX_DIM = 10_000_000, 4096
+_LONGEST_LINE = 256_000  # bytes: more than any word and MAX_DIM numbers take
+_BLOCK = 1 << 22  # numbers by which a table grows while it is read
+_LARGEST = float(np.finfo(np.float32).max)
+_HEADER = re.compile(rb"([0-9]{1,12}) ([0-9]{1,6})")
+_ENDS_IN_NUMBER = re.compile(rb".* [-+]?[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]+)?", re.DOTALL)
+_SHAPE = re.compile("([0-9]{1,8}) ([0-9]{1,4})")
+
+
+class Options(_Options):
+    """``{static: vectors/glove.6B.50d.txt, trainable: true}``."""
+
+    static: str = Field(min_length=1, description="text file of vectors, from the recipe's folder")
+    trainable: bool = Field(False, description="whether the vectors are trained, too")
+    max_vectors: int = Field(400_000, ge=1, le=MAX_ROWS, description="rows read at most")
+    train_words_only: bool = Field(
+        False, description="keep words of the training data only: tuning is quicker, files smaller"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Different words and a row of numbers for each."""
+
+    words: tuple[str, ...]
+    rows: Float[np.ndarray, "row dim"]
+
+
+class Static(nn.Module):
+    """One vector for each word of a vocabulary, and a learnt one for all other words.
+
+    A word is looked up as it stands, then in lower case.
+    """
+
+    def __init__(
+        self, words: Iterable[str], vectors: Float[Tensor, "row dim"], *, tuned: bool
+    ) -> None:
+        """``words`` differ; the vector of unknown words starts as the mean and is always tuned."""
+        super().__init__()
+        self.dim = vectors.shape[1]
+        self.rows = {word: row for row, word in enumerate(words)}
+        self.table = nn.Parameter(vectors, requires_grad=tuned)
+        self.unknown = nn.Parameter(vectors.mean(0))
+
+    def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
+        """Return one vector a word."""
+        row = {word: self._row(word) for word in set(batch.words)}
+        rows = [row[word] for word in batch.words]
+        index = torch.tensor(rows, dtype=torch.long, device=batch.input_ids.device)
+        vectors = gather_rows(self.table, index.clamp(min=0))
+        return torch.where(index[:, None] < 0, self.unknown, vectors)
+
+    def extra_files(self) -> dict[str, str]:
+        """Return the vocabulary: a line with rows and columns, then one word a line."""
+        return {VOCABULARY: "\n".join((f"{len(self.rows)} {self.dim}", *self.rows))}
+
+    def _row(self, word: str) -> int:
+        """A word's row, -1 where it has none."""
+        found = self.rows.get(word)
+        return self.rows.get(word.lower(), -1) if found is None else found
+
+
+def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None = None) -> Vectors:
+    """Read the first ``max_vectors`` rows of a file and keep those ``wanted`` (None: all).
+
+    Words may hold blanks: a line's last fields are its numbers. Of rows for the same word the first
+    counts. Memory is that of the rows kept. Raises ``FormatError``, with the line, for columns that
+    are too few or too many, numbers that are none or not finite, a file that is cut off, or a
+    header that does not fit the rows.
+    """
+    name = str(path)
+    try:
+        with _opened(path) as stream:
+            return _parse(_lines(stream, name), name, max_vectors, wanted)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(name, None, f"not a whole gzip file: {error}") from error
+    except OSError as error:
+        raise FormatError(name, None, f"cannot be read: {error.strerror}") from error
+
+
+def build(options: Options, sources: BuildContext, where: SourceLocation) -> Static:
+    """Read the file that a recipe names; raises ``RecipeError`` where that cannot be done."""
+    path, where = sources.recipe_dir / options.static, where.location_of("static")
+    wanted = (
+        sources.train_vocab | {word.lower() for word in sources.train_vocab}
+        if options.train_words_only
+        else None
+    )
+    try:
+        found = read_vectors(path, max_vectors=options.max_vectors, wanted=wanted)
+    except FormatError as error:
+        raise where.error(str(error)) from error
+    if not found.words:
+        raise where.error(
+            f"{path}: no word of the training data among its first {options.max_vectors}"
+        )
+    return Static(found.words, torch.from_numpy(found.rows), tuned=options.trainable)
+
+
+def restore(options: Options, files: Mapping[str, str]) -> Static:
+    """Make the table for a saved vocabulary, all zero; raises ``ModelError`` for a broken one."""
+    text = files.get(VOCABULARY)
+    if text is None or text.count("\n") > MAX_ROWS:
+        raise ModelError(f"{VOCABULARY}: expected a text of at most {MAX_ROWS} words")
+    head, *words = text.split("\n")
+    shape = _SHAPE.fullmatch(head)
+    rows, dim = map(int, shape.groups()) if shape else (0, 0)
+    if not 0 < rows == len(words) or not 0 < dim <= MAX_DIM:
+        raise ModelError(
+            f"{VOCABULARY}: expected rows and columns (1 to {MAX_DIM}), then a word for each row; "
+            f"got {head!r:.40} and {len(words)} words"
+        )
+    if len(set(words)) < rows:
+        raise ModelError(f"{VOCABULARY}: a word stands twice")
+    return Static(words, torch.zeros(rows, dim), tuned=options.trainable)
+
+
+class _Growing:
+    """A table whose memory grows with its rows."""
+
+    def __init__(self, dim: int) -> None:
+        self.step = -(-_BLOCK // dim)
+        self.table = np.empty((0, dim), dtype=np.float32)
+        self.used = 0
+
+    def add(self, row: Float[np.ndarray, " dim"]) -> None:
+        """Append a row."""
+        if self.used == len(self.table):
+            self._resize(self.used + self.step)
+        self.table[self.used] = row
+        self.used += 1
+
+    def whole(self) -> Float[np.ndarray, "row dim"]:
+        """Return the rows; nothing can be added afterwards."""
+        self._resize(self.used)
+        return self.table
+
+    def _resize(self, rows: int) -> None:
+        # in place, where a list of blocks would be held twice at the end; there are no views
+        self.table.resize((rows, self.table.shape[1]), refcheck=False)
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+def _lines(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
+    """Lines without their ends; no more of the file is held than one."""
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise FormatError(name, number, f"over {_LONGEST_LINE} bytes in a line: is it text?")
+        yield line.rstrip(b" \r\n")  # word2vec and fastText end lines in a blank
+
+
+def _parse(
+    lines: Iterator[bytes], name: str, max_vectors: int, wanted: Container[str] | None
+) -> Vectors:
+    """The rows of a file's lines."""
+    first = next(lines, b"").removeprefix(BOM_UTF8)
+    promised, dim = _head(first, name)
+    body = chain([first], lines) if promised is None else lines
+    before = 0 if promised is None else 1
+    table, words = _Growing(dim), dict[str, None]()
+    count = 0
+    for count, line in enumerate(islice(body, max_vectors), 1):
+        try:
+            word, fields = _cut(line, dim)
+            if word not in words and (wanted is None or word in wanted):
+                table.add(_numbers(fields))
+                words[word] = None
+        except ValueError as error:
+            raise FormatError(name, before + count, str(error)) from error
+    if promised is not None and count != min(promised, max_vectors):
+        raise FormatError(name, 1, f"a header that promises {promised} rows, but {count} came")
+    return Vectors(tuple(words), table.whole())
+
+
+def _head(first: bytes, name: str) -> tuple[int | None, int]:
+    """Rows (None: not told) and columns, from a file's first line."""
+    header = _HEADER.fullmatch(first)
+    rows, dim = map(int, header.groups()) if header else (None, first.count(b" "))
+    if rows == 0 or not 0 < dim <= MAX_DIM:
+        problem = f"expected a word and 1 to {MAX_DIM} numbers, or rows and columns"
+        raise FormatError(name, 1, f"{problem}; got {first[:40]!r}")
+    return rows, dim
+
+
+def _cut(line: bytes, dim: int) -> tuple[str, list[bytes]]:
+    """A line's word and its numbers as texts; raises ``ValueError``."""
+    word, *fields = line.rsplit(b" ", dim)
+    if len(fields) < dim:
+        raise ValueError(f"expected a word and {dim} numbers, got {len(fields)} numbers at most")
+    if b" " in word and _ENDS_IN_NUMBER.fullmatch(word):
+        raise ValueError(f"expected {dim} numbers after a word, got more: {line[:60]!r}")
+    if b"\r" in word:  # it would end a line of the saved vocabulary
+        raise ValueError(f"expected a word without carriage returns, got {word[:60]!r}")
+    return word.decode(), fields
+
+
+def _numbers(fields: list[bytes]) -> Float[np.ndarray, " dim"]:
+    """Numbers that 32 bits can hold; raises ``ValueError`` for any other."""
+    row = np.array([float(field) for field in fields])
+    if not np.abs(row).max() <= _LARGEST:  # true for nan, too
+        raise ValueError("expected finite numbers of 32 bits")
+    return row
+
+
+KIND = EmbedderType(Options, build, restore)

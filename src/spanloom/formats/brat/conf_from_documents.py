@@ -1,0 +1,131 @@
+"""Infer the annotation.conf with which brat opens documents and knows all their types."""
+
+from collections.abc import Iterable
+
+from spanloom.document import (
+    GIVEN_WORDS,
+    Annotation,
+    Attribute,
+    Document,
+    Equivalence,
+    Event,
+    Relation,
+    Span,
+)
+from spanloom.formats.brat.conf_types import Config, Entry, Role
+from spanloom.formats.brat.layers import type_of
+from spanloom.formats.brat.sidecar import stands_apart
+from spanloom.formats.brat.spelling import write_name, write_text
+
+_Roles = dict[str, dict[str, None]]
+_EQUIVALENT = (("<REL-TYPE>", "symmetric-transitive"),)
+
+
+def config_of(documents: Iterable[Document]) -> Config:
+    """Return the configuration with all types, roles and values of the documents, sorted."""
+    collector = _TypeCollector()
+    for document in documents:
+        collector.add(document)
+    return collector.config()
+
+
+class _TypeCollector:
+    """Collects the types of documents, and for each type its roles and their fillers."""
+
+    def __init__(self) -> None:
+        """Begin with no types."""
+        self.entities: set[str] = set()
+        self.events: dict[str, _Roles] = {}
+        self.relations: dict[str, set[tuple[str, str, str, str]]] = {}
+        self.equivalences: dict[str, set[str]] = {}
+        self.attributes: dict[str, set[str]] = {}
+
+    def add(self, document: Document) -> None:
+        """Add the types of a document, except those of its words file."""
+        words_apart = stands_apart(document)
+        layer_of = {
+            annotation.id: layer.name
+            for layer in document.layers
+            for annotation in layer.annotations()
+        }
+        types = {
+            annotation.id: type_of(annotation, layer_of)
+            for annotation in document.annotations().values()
+        }
+        for layer in document.layers:
+            if not (words_apart and layer.name in GIVEN_WORDS):
+                for annotation in layer.annotations():
+                    self._add_annotation(annotation, types)
+
+    def _add_annotation(self, annotation: Annotation, types: dict[str, str]) -> None:
+        """Add the type of one annotation; ``types`` maps ids to brat types."""
+        type_name = types[annotation.id]
+        match annotation:
+            case Span():
+                self.entities.add(type_name)
+            case Event():
+                roles = self.events.setdefault(type_name, {})
+                for argument in annotation.arguments:
+                    name = write_name(argument.role.rstrip("0123456789") or argument.role)
+                    roles.setdefault(name, {})[types.get(argument.target, "<ANY>")] = None
+            case Relation(roles=(first, second)):
+                ends = types.get(annotation.head, "<ANY>"), types.get(annotation.tail, "<ANY>")
+                row = (write_name(first), ends[0], write_name(second), ends[1])
+                self.relations.setdefault(type_name, set()).add(row)
+            case Equivalence():
+                members = {types.get(member, "<ANY>") for member in annotation.members}
+                self.equivalences.setdefault(type_name, set()).update(members)
+            case Attribute():
+                values = self.attributes.setdefault(type_name, set())
+                if annotation.value is not None:
+                    values.add(write_text(annotation.value, tabs=False) or "_x_")
+            case _:
+                pass
+
+    def config(self) -> Config:
+        """Return the configuration of the collected types."""
+        entities = tuple(Entry((name,)) for name in sorted(self.entities - set(self.events)))
+        events = tuple(
+            Entry((name,), _event_roles(self.events[name])) for name in sorted(self.events)
+        )
+        relations = [
+            Entry((name,), _relation_roles(rows, ends))
+            for name in sorted(self.relations)
+            for ends in sorted({(row[0], row[2]) for row in self.relations[name]})
+            for rows in [self.relations[name]]
+        ]
+        equivalences = [
+            Entry((name,), (Role("Arg1", members), Role("Arg2", members)), marks=_EQUIVALENT)
+            for name in sorted(self.equivalences)
+            for members in [tuple(sorted(self.equivalences[name]))]
+        ]
+        attributes = tuple(
+            Entry((name,), _attribute_roles(self.attributes[name]))
+            for name in sorted(self.attributes)
+        )
+        return Config(entities, (*relations, *equivalences), events, attributes)
+
+
+def _event_roles(types_by_role: _Roles) -> tuple[Role, ...]:
+    """Return an event's roles, all optional; one that ends in a digit is not repeatable in brat."""
+    return tuple(
+        Role(name, tuple(sorted(types_by_role[name])), 0, 1 if name[-1].isdigit() else None)
+        for name in sorted(types_by_role)
+    )
+
+
+def _relation_roles(
+    rows: Iterable[tuple[str, str, str, str]], roles: tuple[str, str]
+) -> tuple[Role, Role]:
+    """Return the two roles of a relation with the types that fill them under these two names."""
+    first, second = roles
+    matching = [row for row in rows if (row[0], row[2]) == roles]
+    heads, tails = sorted({row[1] for row in matching}), sorted({row[3] for row in matching})
+    return Role(first, tuple(heads)), Role(second, tuple(tails))
+
+
+def _attribute_roles(values: Iterable[str]) -> tuple[Role, ...]:
+    """Return the roles of an attribute; values with a blank, comma or bar are left out."""
+    written = tuple(sorted(value for value in values if not set(value) & set(" \t,|<>")))
+    anything = Role("Arg", ("<ANY>",))
+    return (anything, Role("Value", written)) if written else (anything,)

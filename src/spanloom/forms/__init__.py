@@ -1,1 +1,0 @@
-"""What annotations mean for models, apart from documents: no torch, no files."""

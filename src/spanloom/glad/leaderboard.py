@@ -1,0 +1,91 @@
+"""The board: rows as a table of text (markdown) and as a page."""
+
+from collections.abc import Sequence
+from html import escape
+
+from spanloom.corpora import card as cards
+from spanloom.glad.result import Result
+
+HEAD = (
+    *("dataset", "task", "kind", "measure", "dev", "test", "95 %", "recipe", "seed"),
+    *("min", "trained", "words/s", "of encoder", "commit", "version"),
+)
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
+    "max-width:75rem;padding:0 1rem}table{border-collapse:collapse;width:100%}"
+    "th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid #8884}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:.85em}"
+)
+_NUMBERS = {"dev", "test", "95 %", "seed", "min", "trained", "words/s", "of encoder"}
+
+
+def cells(row: Result) -> tuple[str, ...]:
+    """Return a row's cells under ``HEAD``, "" for what is not known.
+
+    Ratios are in percent, speeds in words a second of CPU time, in training and annotating.
+    """
+    measure, value = row.main
+    kind = ", ".join(
+        (row.kind, *(["given"] if row.given else []), *(["labels mapped"] if row.labels else []))
+    )
+    dev = row.dev.get(f"{row.task}.{measure}")
+    sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
+    return (
+        *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
+        *(" to ".join(sure), row.made_by, str(row.seed), _shown(row.minutes, ".1f")),
+        *(_shown(row.trained, ",.0f"), f"{row.annotated:,.0f}", _shown(row.ratio, ".0f", 100)),
+        *(row.commit, row.version),
+    )
+
+
+def _shown(value: float | None, form: str, times: float = 1) -> str:
+    return "" if value is None else format(times * value, form)
+
+
+def ordered(rows: Sequence[Result]) -> list[Result]:
+    """Return rows by dataset and task, the best first."""
+    return sorted(rows, key=lambda row: (row.dataset, row.task, -row.main[1], row.file))
+
+
+def table(rows: Sequence[Result]) -> str:
+    """Return a markdown table of the rows."""
+    lines = [HEAD, tuple("---" for _ in HEAD), *map(cells, ordered(rows))]
+    return "".join("| " + " | ".join(_plain(cell) for cell in line) + " |\n" for line in lines)
+
+
+def _plain(cell: str) -> str:
+    """Return a cell that ends no cell of markdown."""
+    return cell.replace("|", "\\|").replace("\n", " ")
+
+
+def page(rows: Sequence[Result]) -> str:
+    """Return a page that stands by itself: the table, and under it how each row was made."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
+    body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in ordered(rows))
+    how = "\n".join(f"<li>{_how(row)}</li>" for row in ordered(rows))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Open GLAD</title><style>{_STYLE}</style></head><body>\n<h1>Open GLAD</h1>\n"
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>\n"
+        f"<h2>Commands</h2>\n<ul>\n{how}\n</ul>\n</body></html>\n"
+    )
+
+
+def _cells(row: Result) -> str:
+    named = zip(HEAD, cells(row), strict=True)
+    return "".join(
+        f'<td class="n">{escape(cell)}</td>' if name in _NUMBERS else f"<td>{escape(cell)}</td>"
+        for name, cell in named
+    )
+
+
+def _how(row: Result) -> str:
+    """A row's command, and what its dataset's card says that matters to whoever compares."""
+    known = row.dataset in cards.names()
+    card = cards.load(row.dataset) if known else None
+    note = f" {card.note}" if card and card.note else ""
+    licence = f" ({card.licence})" if card else ""
+    return (
+        f"{escape(row.dataset)}{escape(licence)}: <code>{escape(row.command)}</code>{escape(note)}"
+    )

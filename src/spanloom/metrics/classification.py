@@ -1,0 +1,240 @@
+"""Score classes (accuracy, F1, Matthews) and numbers (correlations) of whole texts or text pairs.
+
+Undefined ratios are 0.0; an undefined correlation (fewer than two texts, or a constant side) is
+nan, as in scipy.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
+from spanloom.document import Document
+from spanloom.errors import LayerError
+from spanloom.metrics.correlation import Numbers, pearson, spearman
+from spanloom.metrics.counts import Counts, macro
+from spanloom.metrics.per_document import DocumentCounts, scores_per_document
+from spanloom.metrics.report import matched_documents
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationReport:
+    """The scores of one layer of classes: per text, a gold label and a predicted one or None.
+
+    ``not_annotated`` is the number of gold documents without a label; they are not scored.
+    """
+
+    layer: str
+    pairs: tuple[tuple[str, str | None], ...]
+    not_annotated: int = 0
+
+    @property
+    def accuracy(self) -> float:
+        """The share of texts with the right label."""
+        return sum(a == b for a, b in self.pairs) / max(1, len(self.pairs))
+
+    @property
+    def by_label(self) -> dict[str, Counts]:
+        """The counts of each gold or predicted label, sorted."""
+        gold = Counter(a for a, _ in self.pairs)
+        predicted = Counter(b for _, b in self.pairs if b is not None)
+        hits = Counter(a for a, b in self.pairs if a == b)
+        labels = sorted({*gold, *predicted})
+        return {label: Counts(hits[label], predicted[label], gold[label]) for label in labels}
+
+    @property
+    def macro(self) -> float:
+        """The mean F1 of all gold or predicted labels."""
+        return macro(self.by_label).f1
+
+    @property
+    def matthews(self) -> float:
+        """Matthews' correlation for any number of labels (Gorodkin 2004, R_K), from -1 to 1."""
+        gold, predicted = Counter(a for a, _ in self.pairs), Counter(b for _, b in self.pairs)
+        size, num_right = len(self.pairs), sum(a == b for a, b in self.pairs)
+        covariance = num_right * size - sum(gold[label] * predicted[label] for label in gold)
+        gold_variance = size**2 - sum(n**2 for n in gold.values())
+        predicted_variance = size**2 - sum(n**2 for n in predicted.values())
+        product = gold_variance * predicted_variance
+        return covariance / math.sqrt(product) if product else 0.0
+
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the terms of accuracy: each text is one item, right or wrong."""
+        return {"accuracy": scores_per_document([float(a == b) for a, b in self.pairs])}
+
+    def metrics(self) -> dict[str, float]:
+        """Return accuracy, macro F1 and Matthews' correlation as numbers from 0 to 1.
+
+        A correlation below 0 becomes 0; it is 1 if all labels are right, even where it is
+        undefined.
+        """
+        matthews = 1.0 if self.accuracy == 1 else max(0.0, self.matthews)
+        return {"accuracy": self.accuracy, "macro": self.macro, "matthews": matthews}
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``."""
+        return {
+            "layer": self.layer,
+            "documents": len(self.pairs),
+            "not_annotated": self.not_annotated,
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro,
+            "matthews": self.matthews,
+            "labels": {label: counts.f1 for label, counts in self.by_label.items()},
+        }
+
+    def to_table(self) -> str:
+        """Return aligned text, ratios in percent."""
+        width = max([len("macro F1"), *map(len, self.by_label)])
+        lines = [
+            f"layer {self.layer}: {len(self.pairs)} documents",
+            *(f"  {name:{width}}  {100 * value:6.2f}" for name, value in self._averages()),
+            f"  {'label':{width}}      F1  hits  predicted   gold",
+        ]
+        for label, counts in self.by_label.items():
+            numbers = f"{counts.hits:4}  {counts.predicted:9}  {counts.gold:5}"
+            lines.append(f"  {label:{width}}  {100 * counts.f1:6.2f}  {numbers}")
+        return "\n".join(lines) + "\n"
+
+    def _averages(self) -> list[tuple[str, float]]:
+        """Return each average with its name in the table."""
+        return [
+            ("accuracy", self.accuracy),
+            ("macro F1", self.macro),
+            ("Matthews", self.matthews),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionReport:
+    """The scores of one layer of numbers: one pair per text, gold and predicted.
+
+    ``missing`` is the number of texts without a prediction, which the scores leave out;
+    ``not_annotated`` that of gold documents without a number.
+    """
+
+    layer: str
+    pairs: tuple[tuple[float, float], ...]
+    missing: int = 0
+    not_annotated: int = 0
+
+    @property
+    def pearson(self) -> float:
+        """Pearson's correlation, from -1 to 1, or nan."""
+        gold, predicted = self._columns()
+        return pearson(gold, predicted)
+
+    @property
+    def spearman(self) -> float:
+        """Pearson's correlation of ranks, or nan; ties share the mean of their ranks."""
+        gold, predicted = self._columns()
+        return spearman(gold, predicted)
+
+    @property
+    def squared_error(self) -> float:
+        """The mean squared error; nan without texts."""
+        gold, predicted = self._columns()
+        return float(np.mean((gold - predicted) ** 2)) if len(gold) else math.nan
+
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return nothing: a rank correlation is no function of sums over texts."""
+        return {}
+
+    def metrics(self) -> dict[str, float]:
+        """Return both correlations as numbers from 0 to 1.
+
+        One below 0 becomes 0; an undefined one is 1 if every number is right, else 0.
+        """
+        all_right = bool(self.pairs) and not self.missing and all(a == b for a, b in self.pairs)
+        correlations = {"pearson": self.pearson, "spearman": self.spearman}
+        return {
+            name: float(all_right) if math.isnan(value) else min(1.0, max(0.0, value))
+            for name, value in correlations.items()
+        }
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``; None for what is undefined."""
+        scores = {name: None if math.isnan(value) else value for name, value in self._scores()}
+        return {
+            "layer": self.layer,
+            "documents": len(self.pairs) + self.missing,
+            "missing": self.missing,
+            "not_annotated": self.not_annotated,
+            **scores,
+        }
+
+    def to_table(self) -> str:
+        """Return aligned text."""
+        missing = f", {self.missing} without a prediction" if self.missing else ""
+        header = f"layer {self.layer}: {len(self.pairs) + self.missing} documents{missing}"
+        lines = [header, *(f"  {name:18}  {value:8.4f}" for name, value in self._scores())]
+        return "\n".join(lines) + "\n"
+
+    def _columns(self) -> tuple[Numbers, Numbers]:
+        """Return gold and predicted numbers."""
+        table = np.array(self.pairs, dtype=np.float64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def _scores(self) -> list[tuple[str, float]]:
+        """Return each score with its name."""
+        return [
+            ("pearson", self.pearson),
+            ("spearman", self.spearman),
+            ("mean_squared_error", self.squared_error),
+        ]
+
+
+def score_classes(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> ClassificationReport:
+    """Score the labels of whole texts against those of the gold documents of the same name.
+
+    A text without a prediction is wrong. Raises ``DataError`` where names do not match one to one,
+    texts differ or a layer is malformed, and ``LayerError`` where no gold document has the layer.
+    """
+    pairs = _classifications(gold, predicted, layer)
+    labeled = [
+        (gold_class.label, predicted_class.label if predicted_class else None)
+        for gold_class, predicted_class in pairs
+        if gold_class
+    ]
+    return ClassificationReport(layer, tuple(labeled), len(gold) - len(labeled))
+
+
+def score_values(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> RegressionReport:
+    """Score the numbers of whole texts against those of the gold documents of the same name.
+
+    Raises as ``score_classes`` does.
+    """
+    pairs = _classifications(gold, predicted, layer)
+    annotated = [(a.value, b) for a, b in pairs if a and a.value is not None]
+    scored = [(a, b.value) for a, b in annotated if b and b.value is not None]
+    missing, not_annotated = len(annotated) - len(scored), len(gold) - len(annotated)
+    return RegressionReport(layer, tuple(scored), missing, not_annotated)
+
+
+def _classifications(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> list[tuple[Classification | None, Classification | None]]:
+    """Return the gold and predicted classification of each gold document with the layer."""
+    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
+    if not pairs:
+        names = sorted({source.name for document in gold for source in document.layers})
+        raise LayerError("gold documents", layer, names)
+    return [(classification_of(a, layer), _predicted_classification(a, b, layer)) for a, b in pairs]
+
+
+def _predicted_classification(
+    gold: Document, predicted: Document, layer: str
+) -> Classification | None:
+    """Return the predicted classification; the text pair may be in the gold document alone."""
+    if not predicted.has_layer(layer):
+        return None
+    if gold.has_layer(TEXT_PAIR) and not predicted.has_layer(TEXT_PAIR):
+        predicted = predicted.unannotated([layer]).with_layer(gold[TEXT_PAIR])
+    return classification_of(predicted, layer)

@@ -1,0 +1,172 @@
+"""Score answers to queries by their text: exact match and F1 of words, as SQuAD 2.0's program does.
+
+Texts are compared without case, ASCII punctuation, the articles a, an, the, and outer blanks. The
+most similar of several gold answers counts. A query without a gold answer scores 1 if nothing was
+predicted, else 0.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanloom.annotation.queries import answers
+from spanloom.document import Document
+from spanloom.errors import LayerError
+
+if TYPE_CHECKING:
+    from spanloom.metrics.per_document import DocumentCounts
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+
+
+def normalize_answer(text: str) -> str:
+    """Return the text in lower case without punctuation and articles, words one blank apart."""
+    lowered = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLE.sub(" ", lowered).split())
+
+
+def overlap(gold: str, predicted: str) -> float:
+    """Return the F1 of both bags of words; if one is empty, 1 if the other is too, else 0."""
+    return _normalized_overlap(normalize_answer(gold), normalize_answer(predicted))
+
+
+def shared_words(gold: str, predicted: str) -> float:
+    """Return the F1 of the words of two normalised texts; 0.0 if they share none."""
+    if gold == predicted:
+        return float(bool(gold))
+    gold_words, predicted_words = gold.split(), predicted.split()
+    if set(gold_words).isdisjoint(predicted_words):
+        return 0.0
+    num_shared = (Counter(gold_words) & Counter(predicted_words)).total()
+    precision, recall = num_shared / len(predicted_words), num_shared / len(gold_words)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _normalized_overlap(gold: str, predicted: str) -> float:
+    """Return ``overlap`` of normalised texts."""
+    return shared_words(gold, predicted) if gold and predicted else float(gold == predicted)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Scores of the answer to one query; ``answerable`` is whether the gold layer has answers."""
+
+    answerable: bool
+    exact: float
+    f1: float
+
+
+def score_answer(gold: Sequence[str], predicted: str) -> Answered:
+    """Compare an answer ("" for none) with the alternatives, ignoring those without words."""
+    alternatives = list(filter(None, map(normalize_answer, gold))) or [""]
+    answer = normalize_answer(predicted)
+    best = max(_normalized_overlap(text, answer) for text in alternatives)
+    return Answered(bool(gold), float(answer in alternatives), best)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The scores of one layer, per query.
+
+    ``not_annotated`` is the number of gold documents without the layer; they are not scored.
+    """
+
+    layer: str
+    documents: int
+    queries: tuple[Answered, ...]
+    not_annotated: int = 0
+
+    @property
+    def exact(self) -> float:
+        """The share of queries answered exactly; 0.0 without queries."""
+        return _mean([answered.exact for answered in self.queries])
+
+    @property
+    def f1(self) -> float:
+        """The mean F1 over queries; 0.0 without queries."""
+        return _mean([answered.f1 for answered in self.queries])
+
+    def part(self, *, answerable: bool) -> "Report":
+        """Return the report of only the answerable or only the unanswerable queries."""
+        queries = tuple(query for query in self.queries if query.answerable == answerable)
+        return Report(self.layer, self.documents, queries, self.not_annotated)
+
+    def per_document_counts(self) -> dict[str, "DocumentCounts"]:
+        """Return nothing: scores are per query, and those of one document are dependent."""
+        return {}
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``."""
+        return {
+            "layer": self.layer,
+            "documents": self.documents,
+            "not_annotated": self.not_annotated,
+            **{title: _numbers(part) for title, part in self._parts()},
+        }
+
+    def to_table(self) -> str:
+        """Return aligned text, ratios in percent."""
+        header = f"layer {self.layer}: {self.documents} documents, {len(self.queries)} queries"
+        lines = [header, f"  {'queries':12}  exact      F1  number"]
+        for title, part in self._parts():
+            scores = f"{100 * part.exact:5.2f}  {100 * part.f1:6.2f}"
+            lines.append(f"  {title:12}  {scores}  {len(part.queries):6}")
+        return "\n".join(lines) + "\n"
+
+    def _parts(self) -> list[tuple[str, "Report"]]:
+        """Return the report of all, of answerable and of unanswerable queries, by title."""
+        parts = self.part(answerable=True), self.part(answerable=False)
+        return [("all", self), ("answerable", parts[0]), ("unanswerable", parts[1])]
+
+
+def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Report:
+    """Score the answers of the predicted documents against the gold ones of the same name.
+
+    A predicted document without the layer has no answers, not even empty ones: its queries score 0.
+    Of several answers to a query the first counts. Raises ``DataError`` where names do not match
+    one to one or texts differ, and ``LayerError`` where no gold document has the layer.
+    """
+    from spanloom.metrics.report import (
+        matched_documents,  # numpy, which the measures above do without
+    )
+
+    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
+    if not pairs:
+        names = sorted({source.name for document in gold for source in document.layers})
+        raise LayerError("gold documents", layer, names)
+    queries = [query for pair in pairs for query in _score_document(*pair, layer)]
+    return Report(layer, len(pairs), tuple(queries), len(gold) - len(pairs))
+
+
+def _score_document(gold: Document, predicted: Document, layer: str) -> list[Answered]:
+    """Score the queries of one text."""
+    gold_answers = _answer_texts(gold, layer)
+    if not predicted.has_layer(layer):
+        return [Answered(bool(texts), 0.0, 0.0) for texts in gold_answers.values()]
+    predicted_answers = _answer_texts(predicted, layer)
+    return [
+        score_answer(texts, (predicted_answers.get(query) or [""])[0])
+        for query, texts in gold_answers.items()
+    ]
+
+
+def _answer_texts(document: Document, layer: str) -> dict[str, list[str]]:
+    """Return the texts of the answers to each query."""
+    return {
+        query: [document.text_of(span) for span in spans]
+        for query, spans in answers(document, layer).items()
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean; 0.0 without values."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def _numbers(report: Report) -> dict[str, float]:
+    """Return the report's numbers by name."""
+    return {"exact": report.exact, "f1": report.f1, "number": len(report.queries)}

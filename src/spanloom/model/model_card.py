@@ -1,0 +1,156 @@
+"""The model card: what a model was made from and how good it is, for people and for the hub."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from spanloom.config.recipe import EmbedderSpec, Recipe
+from spanloom.embedders._sources import SOURCES
+from spanloom.model.model import Model
+from spanloom.model.quantization import StorageDtypes
+from spanloom.tasks._base import Task
+
+_STORED = "Weights are stored smaller than they were measured: "
+_LABELS = {  # keys of a task's vocabulary, and what a card calls them
+    "span_labels": "spans",
+    "relation_labels": "relations",
+    "labels": "labels",
+    "attributes": "attributes",
+}
+
+
+def stored(card: str, store: StorageDtypes) -> str:
+    """Return a card that says how weights are stored, and no more what it said of that before."""
+    lines = [line for line in card.splitlines() if not line.startswith(_STORED)]
+    if store != StorageDtypes():
+        lines.append(f"{_STORED}{store}.")
+    return "\n".join(lines) + "\n"
+
+
+def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
+    """Return the labels that a task writes, by what they are labels of."""
+    found = recipe.vocabulary.get(task.name, {})
+    kept = {
+        name: tuple(label for label in found[key] if label not in task.unwritten)
+        for key, name in _LABELS.items()
+        if key in found
+    }
+    return {key: some for key, some in kept.items() if some}
+
+
+def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
+    """Return the lines that the hub reads: language, licence, the encoder that came before."""
+    bases = [
+        SOURCES[name].name
+        for part in recipe.trunk
+        if (name := _pretrained(part)) is not None and name in SOURCES
+    ]
+    lines = ["---", "library_name: spanloom"]
+    lines += [f"language: {recipe.card.language}"] if recipe.card.language else []
+    lines += [f"license: {licence}"] if licence else []
+    lines += [f"base_model: {name}" for name in bases]
+    return [*lines, "tags: [spanloom, span-relation]", "---", ""]
+
+
+def initial_models(recipe: Recipe) -> list[str]:
+    """Return a section on what the model was made of before it learnt its tasks."""
+    lines = ["## What it began with", ""]
+    for part in recipe.trunk:
+        lines += _began(part)
+    if recipe.init_from is not None:
+        earlier = ", ".join(recipe.pretraining_data)
+        learnt = f", learnt from {earlier}" if earlier else ""
+        lines.append(f"- All weights that fit: the model `{_place(recipe.init_from)}`{learnt}")
+    return [*lines, ""] if len(lines) > 2 else []
+
+
+def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
+    """Return sections on what the model is for, and on its limits."""
+    lines = []
+    if recipe.card.intended_use is not None:
+        lines += ["## Intended use", "", recipe.card.intended_use.strip(), ""]
+    limits = [each.strip() for each in recipe.card.limitations]
+    for name, task in tasks.items():
+        if recipe.tasks[name].on_request:
+            limits.append(f"`{name}` runs only where it is asked for (`--tasks {name}`).")
+        for label in sorted(task.unwritten):
+            limits.append(
+                f"`{label}` of `{name}` is no relation: it is learnt, but neither written nor "
+                f"scored."
+            )
+    if limits:
+        lines += ["## Limits", "", *(f"- {each}" for each in limits), ""]
+    return lines
+
+
+def write(model: Model, figures: Mapping[str, float]) -> str:
+    """Return the README of a model folder, with the front matter that the hub reads."""
+    recipe = model.recipe
+    lines = [*front_matter(recipe), "# A Spanloom model", "", "Tasks:", ""]
+    for name in recipe.kept_tasks:
+        spec = recipe.tasks[name]
+        sources = ", ".join(f"`{each}`" for each in recipe.sources(name))
+        lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
+        for key, some in labels(recipe, model.tasks[name]).items():
+            lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in some)}")
+    lines += [
+        "",
+        "Scores on the dev set (the model was chosen on it), in percent:",
+        "",
+        "| figure | score |",
+        "|---|---|",
+    ]
+    lines += [f"| {name} | {100 * value:.2f} |" for name, value in figures.items()]
+    lines += ["", *initial_models(recipe), *purpose(recipe, model.tasks)]
+    lines += ["```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
+    lines += ['document = model("Add 5 ml of buffer.")', "```", ""]
+    lines += ["The recipe (`recipe.yaml`) with its seed rebuilds it from the same data.", ""]
+    return "\n".join(lines)
+
+
+def _place(said: str) -> str:
+    """Where something came from: of a path on somebody's machine the last name alone."""
+    return Path(said).name if Path(said).is_absolute() else said
+
+
+def _pretrained(part: EmbedderSpec) -> str | None:
+    """The name of a part's pre-trained encoder, None where it has none."""
+    name = part.options.get("transformer")
+    return None if name is None or part.options.get("init") == "random" else str(name)
+
+
+def _began(part: EmbedderSpec) -> list[str]:
+    """What a part of the trunk was before training: a line, or none where it was nothing."""
+    if "static" in part.options:
+        return [f"- Word vectors: `{_place(str(part.options['static']))}`"]
+    name = _pretrained(part)
+    if name is None:
+        return []
+    if name not in SOURCES:
+        told = f"`{_place(name)}`, pre-trained; its licence is its own"
+        return [f"- The encoder below all layers: {told}"]
+    source = SOURCES[name]
+    return [
+        f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "
+        f"{source.licence}; the package {source.package} holds it"
+    ]
+
+
+def licence(card: str) -> str | None:
+    """Return what the front matter of a card says of the weights' licence, None for nothing."""
+    front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
+    found = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
+    return found[1].strip() if found else None
+
+
+def tables(card: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a card's tables, which hold its scores: cells by the head of the column."""
+    head: list[str] = []
+    for line in card.splitlines():
+        cells = [each.strip() for each in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            head = []
+        elif not head:
+            head = cells
+        elif set("".join(cells)) - set("-:"):
+            yield dict(zip(head, cells, strict=False))

@@ -1,0 +1,94 @@
+"""Weights as they are stored: fp32, fp16, or int8 with a scale a row. Computed with is fp32 alone.
+
+A matrix of name ``N`` in int8 has its scales beside it, ``N@scale``, one a row.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spanloom.errors import NameNotFound
+
+FORMS = ("fp32", "fp16", "int8")
+_SCALE = "@scale"
+_LARGEST, _TINY = 127, torch.finfo(torch.float32).tiny
+_LARGEST_HALF = torch.finfo(torch.float16).max
+_KNOWN = ("F32", "F16", "I64", "BOOL")  # what a weight may be stored as, beside int8 with scales
+
+
+@dataclass(frozen=True, slots=True)
+class StorageDtypes:
+    """How weights are stored: the trunk's vectors that are looked up (``tables``), other matrices.
+
+    What has one dimension stays as it is: it is small, and norms need it.
+    """
+
+    tables: str = "fp32"
+    matrices: str = "fp32"
+
+    def __post_init__(self) -> None:
+        """Raise ``NameNotFound`` for what is none of ``FORMS``."""
+        for each in (self.tables, self.matrices):
+            if each not in FORMS:
+                raise NameNotFound("form", each, FORMS)
+
+    def __str__(self) -> str:
+        """Say it in words, for a model card."""
+        return f"vectors that are looked up as {self.tables}, other matrices as {self.matrices}"
+
+
+def pack(
+    weights: Mapping[str, Tensor], tables: Collection[str], store: StorageDtypes
+) -> dict[str, Tensor]:
+    """Return weights as they are to be stored; ``tables`` names what is looked up."""
+    packed: dict[str, Tensor] = {}
+    for name, each in weights.items():
+        form = store.tables if name in tables else store.matrices
+        if each.ndim < 2 or not each.is_floating_point() or form == "fp32":
+            packed[name] = each.contiguous()
+        elif form == "fp16":
+            packed[name] = each.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
+        else:
+            rows = each.float().flatten(1)
+            scale = rows.abs().amax(1) / _LARGEST
+            steps = (rows / scale.clamp(min=_TINY)[:, None]).round()
+            packed[name] = steps.to(torch.int8).view_as(each).contiguous()
+            packed[name + _SCALE] = scale
+    return packed
+
+
+def unpack(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return what ``pack`` was given, as near as what was stored allows; float tensors in fp32."""
+    weights: dict[str, Tensor] = {}
+    for name, each in stored.items():
+        if name.endswith(_SCALE):
+            continue
+        if each.dtype == torch.int8:
+            scale = stored[name + _SCALE].view(-1, *(1 for _ in each.shape[1:]))
+            weights[name] = each.float() * scale
+        else:
+            weights[name] = each.float() if each.is_floating_point() else each
+    return weights
+
+
+def shapes(header: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight from how it is stored: type and shape by name.
+
+    Raises ``ValueError`` that names a tensor which ``unpack`` could make nothing of.
+    """
+    found = {}
+    for name, (form, shape) in header.items():
+        if name.endswith(_SCALE):
+            if header.get(name.removesuffix(_SCALE), ("",))[0] != "I8":
+                raise ValueError(f"{name}: a scale of no int8 weight")
+            continue
+        if form == "I8":
+            beside = header.get(name + _SCALE)
+            if len(shape) < 2 or beside != ("F32", shape[:1]):
+                raise ValueError(f"{name}: int8 needs a scale for each of {shape[:1]} rows")
+        elif form not in _KNOWN:
+            raise ValueError(f"{name}: expected {', '.join(_KNOWN)} or I8, got {form}")
+        found[name] = shape
+    return found

@@ -1,1 +1,0 @@
-"""Documents drawn as HTML, SVG and text tables."""

@@ -1,1 +1,0 @@
-"""Search over scores: no parameters, no documents."""

@@ -1,0 +1,172 @@
+"""What ``question``, ``choice`` and ``number`` share: one head that extracts a span (SpEx-BERT).
+
+An answer is a span of the text. A class or a number is one of the choices that are written behind
+the text, or in its place, in natural language.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from pydantic import Field
+from torch import Tensor
+
+from spanloom.annotation.text_pairs import Classification, classification_of, classify
+from spanloom.config.options import Options
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.document import Document, Layer
+from spanloom.nn.start_end import StartEndScorer
+from spanloom.tasks._base import HeadInputSpec, LayerTask, NewId
+from spanloom.tasks._classification import LabelGold, TextPairMixin
+from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tokenization import Bounds
+
+FAMILY = "extract"
+TokenBounds = Float[np.ndarray, "row 2"]  # scores as first and as last word
+AnswerLogProbs = tuple[float, ...]  # of each choice, adding up to 1
+
+
+class ExtractOptions(Options):
+    """Options of every task that extracts."""
+
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTargets:
+    """What is right, as ``nn.extract`` lays it out: all words, then "no answer" of each unit."""
+
+    rows: Bool[Tensor, "row 2"]
+
+    def to(self, device: torch.device) -> "AnswerTargets":
+        """Return the same targets on another device."""
+        return AnswerTargets(self.rows.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractTask(LayerTask):
+    """Something that is a span of what is read."""
+
+    dropout: float
+
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        """The first word and the last."""
+        return ("start", "end")
+
+    def build_head(self, ground: HeadInputSpec) -> StartEndScorer:
+        """Make the head; it knows nothing of the task."""
+        return StartEndScorer(ground.word_dim, self.dropout)
+
+    def loss(
+        self, head: StartEndScorer, vectors: HeadInputs, batch: Batch, targets: AnswerTargets
+    ) -> dict[str, Loss]:
+        """Return the losses of starts and of ends."""
+        return head.loss(vectors.word_vectors, cls_vectors(vectors), batch.instances, targets.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
+    """One of several choices, said of a text or of two."""
+
+    parts: bool
+
+    def index_of(self, said: Classification) -> int | None:
+        """Return the choice that says this, None where none does."""
+        raise NotImplementedError
+
+    def label_at(self, row: int) -> Classification:
+        """Return what a choice says."""
+        raise NotImplementedError
+
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> LabelGold:
+        """Find the choice that says what the layer does."""
+        said = classification_of(document, self.layer)
+        return LabelGold(None if said is None else self.index_of(said))
+
+    def collate_targets(
+        self, units: Sequence[Instance], gold: Mapping[int, LabelGold]
+    ) -> AnswerTargets:
+        """Mark the words of the right choice."""
+        rows = [gold[unit.document].row for unit in units]
+        return collate_answers(
+            units,
+            [
+                None if row is None else [unit.choices[row]]
+                for unit, row in zip(units, rows, strict=True)
+            ],
+        )
+
+    def predict(
+        self,
+        head: StartEndScorer,
+        vectors: HeadInputs,
+        batch: Batch,
+        units: Sequence[Instance],
+        given: Any,
+    ) -> Iterator[AnswerLogProbs]:
+        """Score each choice by its first and its last word; yield how likely each is."""
+        for unit, (words, _) in zip(
+            units, classification_report(head, vectors, units), strict=True
+        ):
+            scores = [words[a, 0] + words[b - 1, 1] for a, b in unit.choices]
+            weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
+            yield tuple((weights / weights.sum()).tolist())
+
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, AnswerLogProbs]], fresh: NewId
+    ) -> Layer:
+        """Say the choice that is likeliest over all stretches of the text; of no text nothing."""
+        if not document.text.strip():
+            return Layer(self.layer)
+        chances = np.mean([each for _, each in found], axis=0)
+        row = int(chances.argmax())
+        said = self.label_at(row)
+        return classify(document, self.layer, said.label, said.value, fresh, float(chances[row]))
+
+
+def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return nothing: what is extracted stands in the text, so any tasks can share the head."""
+    return {}
+
+
+def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "unit dim"]:
+    """Return the vectors of what opens the units, which every reading of these tasks asks for."""
+    assert vectors.cls_vectors is not None, "units without openings: a reading that does not ask"
+    return vectors.cls_vectors
+
+
+def collate_answers(
+    units: Sequence[Instance], right: Iterable[Sequence[Bounds] | None]
+) -> AnswerTargets:
+    """Mark right answers as ``collate`` lays the units' words.
+
+    ``right`` are, a unit, the bounds in its words of answers that are all right; none of them for
+    "no answer"; None where nothing is known.
+    """
+    bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+    starts: list[int] = []
+    ends: list[int] = []
+    for none, (base, bounds) in enumerate(zip(bases, right, strict=False), bases[-1]):
+        if bounds is None:
+            continue
+        starts += [base + start for start, _ in bounds] or [none]
+        ends += [base + end - 1 for _, end in bounds] or [none]
+    rows = torch.zeros(bases[-1] + len(units), 2, dtype=torch.bool)
+    rows[starts, 0] = True
+    rows[ends, 1] = True
+    return AnswerTargets(rows)
+
+
+def classification_report(
+    head: StartEndScorer, vectors: HeadInputs, units: Sequence[Instance]
+) -> Iterator[tuple[TokenBounds, TokenBounds]]:
+    """Yield the scores of each unit's words, and those of its "no answer" as one row."""
+    scores = head(vectors.word_vectors, cls_vectors(vectors)).detach().cpu().numpy()
+    bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+    for none, (a, b) in enumerate(zip(bases, bases[1:], strict=False), bases[-1]):
+        yield scores[a:b], scores[none : none + 1]

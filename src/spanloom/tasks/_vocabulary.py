@@ -1,0 +1,156 @@
+"""What span tasks ask for and what they collect from train: options, labels, limits."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from spanloom.annotation import attributes
+from spanloom.annotation.attributes import AttributeScheme
+from spanloom.annotation.events import EventScheme, collect, project
+from spanloom.annotation.nesting import has_nesting
+from spanloom.annotation.partial_labels import UNKNOWN_LABEL
+from spanloom.config.options import Options
+from spanloom.tasks._base import TrainDocuments
+from spanloom.tasks._spans import Labels, word_bounds
+
+_COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
+_WIDEST = 30
+LIMIT = 1000  # words that a recipe may ask a span to be wide
+
+
+class SpanOptions(Options):
+    """Options of every span task; what is null is collected from train.
+
+    With ``limits: spanrel`` the defaults are those of SpanRel's table 8 for the kind.
+    """
+
+    spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 10}
+
+    limits: Literal["train", "spanrel"] = Field(
+        "train", description="train (seen there) | spanrel: width and pruning of its table 8"
+    )
+    max_span_width: int | None = Field(None, ge=1, le=LIMIT, description="widest span, in words")
+    nested: bool | None = Field(None, description="whether spans may nest")
+    hidden_size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
+    attributes: bool = Field(True, description="whether attributes of spans are learnt")
+    boundary_context: bool = Field(
+        False, description="the words before and after a span are read with it"
+    )
+    coarse_spans_per_word: float | None = Field(
+        None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
+    )
+    hard_negatives_per_word: Literal["all"] | Annotated[float, Field(gt=0)] = Field(
+        "all", description="negative spans in the loss: all, or the hardest so many times n"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_the_paper(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or given.get("limits") != "spanrel":
+            return given
+        said = (
+            {"spans_per_sentence"} if "spans_per_word" in given else set()
+        )  # which would hide what the recipe says
+        return {
+            **{key: cls.spanrel_limits[key] for key in cls.spanrel_limits.keys() - said},
+            **given,
+        }
+
+
+class RelationOptions(SpanOptions):
+    """Options of tasks with relations."""
+
+    spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 5, "spans_per_sentence": 5}
+
+    spans_per_word: float = Field(
+        0.5, gt=0, description="spans kept for pairs, times the sentence's words"
+    )
+    spans_per_sentence: int | None = Field(
+        None, ge=1, description="spans kept for pairs, whatever the length"
+    )
+    gold_spans: bool = Field(
+        False, description="gold spans are given, only relations are predicted"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Labels and limits, collected from train alone."""
+
+    spans: tuple[str, ...]
+    relations: tuple[str, ...]
+    events: EventScheme
+    max_span_width: int
+    nested: bool
+    attributes: AttributeScheme = AttributeScheme({}, {})
+
+    @property
+    def labels(self) -> Labels:
+        """What rows of scores mean."""
+        attributes = self.attributes.spans, self.attributes.relations
+        return Labels(self.spans, self.relations, *attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers for the saved recipe."""
+        return {
+            "span_labels": list(self.spans),
+            "relation_labels": list(self.relations),
+            "trigger_labels": sorted(self.events.trigger_labels),
+            "roles": sorted(self.events.roles),
+            "role_relations": sorted(self.events.relations),
+            "max_span_width": self.max_span_width,
+            "nested": self.nested,
+            "attributes": {name: list(each) for name, each in self.attributes.spans.items()},
+            "event_attributes": sorted(self.attributes.events),
+            "relation_attributes": {
+                name: list(each) for name, each in self.attributes.relations.items()
+            },
+        }
+
+
+def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
+    """Read back what ``to_dict`` wrote."""
+    named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
+    labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
+    spans, relations = (
+        {name: tuple(each) for name, each in data[key].items()}
+        for key in ("attributes", "relation_attributes")
+    )
+    attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
+    limits = int(data["max_span_width"]), bool(data["nested"])
+    return Vocabulary(*labels, EventScheme(*named), *limits, attributes)
+
+
+def infer_span_vocabulary(
+    options: SpanOptions, name: str, documents: TrainDocuments, *, relations: bool
+) -> Vocabulary:
+    """Collect labels, widths and nesting of the layer of that name."""
+    train = [(document[name], cut.words) for document, cut in documents]
+    scheme = collect(layer for layer, _ in train)
+    spans = Counter(span.label for layer, _ in train for span in layer.spans)
+    pairs: Counter[str] = Counter()
+    if relations:
+        for layer, _ in train:
+            pairs.update(relation.label for relation in project(layer, scheme)[1])
+    there = [word_bounds(layer, words) for layer, words in train]
+    width = options.max_span_width or _width([b - a for each in there for a, b in each.values()])
+    nested = options.nested
+    if nested is None:
+        nested = has_nesting(each.values() for each in there)
+    found = attributes.collect(layer for layer, _ in train if options.attributes)
+    if not relations:
+        found = replace(found, relations={})
+    del spans[UNKNOWN_LABEL]
+    return Vocabulary(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
+
+
+def _width(widths: list[int]) -> int:
+    """Return the least width that covers nearly all."""
+    if not widths:
+        return 1
+    uncovered = (1000 - _COVERED) * len(widths) // 1000
+    return min(sorted(widths)[-1 - uncovered], _WIDEST)

@@ -1,0 +1,82 @@
+"""Texts, or pairs of texts, of one class each: what the class is called is extracted (SpEx-BERT).
+
+All classes are written in natural language, behind the first of two texts or in the place of one
+(section 3, table 1).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from spanloom.annotation.text_pairs import Classification
+from spanloom.data.instance_readers import ChoiceReader, InstanceReader
+from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.tasks._base import TaskType, TrainDocuments, labels_of
+from spanloom.tasks._classification import SingleLabelMixin, has_text_pairs, text_labels
+from spanloom.tasks._span_extraction import (
+    FAMILY,
+    ExtractiveChoiceTask,
+    ExtractOptions,
+    merge_vocabularies,
+)
+
+_SAMPLE = Document(
+    "The film is slow , very slow .",
+    (Layer(MAIN, (Span("T1", "not-good", ((0, 30),)),)),),
+    "sample",
+)
+
+
+class ChoiceOptions(ExtractOptions):
+    """Options of choices."""
+
+    verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] | None = Field(
+        None, description="what is written for each label; null: the label, - and _ as blanks"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
+    """One of the labels that train has."""
+
+    labels: tuple[str, ...]
+
+    def index_of(self, said: Classification) -> int | None:
+        """Return the row of a label."""
+        return self.labels.index(said.label) if said.label in self.labels else None
+
+    def label_at(self, row: int) -> Classification:
+        """Return a label."""
+        return Classification(self.labels[row])
+
+
+def written(label: str) -> str:
+    """Return a label as it is read: signs between words as blanks."""
+    return label.translate({ord("-"): " ", ord("_"): " "}).strip() or label
+
+
+def _infer_vocabulary(options: ChoiceOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    labels = text_labels(layer, train) | {*(options.verbalizer or ())}
+    return {"labels": sorted(labels), "parts": has_text_pairs(train)}
+
+
+def _build(
+    name: str,
+    layer: str,
+    options: ChoiceOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> ExtractiveClassificationTask:
+    labels = labels_of(name, collected["labels"])
+    texts = options.verbalizer or {}
+    reading = InstanceReader(
+        ChoiceReader(tuple(texts.get(label) or written(label) for label in labels))
+    )
+    return ExtractiveClassificationTask(
+        name, layer, reading, options.dropout, bool(collected["parts"]), labels
+    )
+
+
+KIND = TaskType(ChoiceOptions, _infer_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)

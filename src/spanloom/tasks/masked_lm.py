@@ -1,0 +1,168 @@
+"""Pre-training: guess masked spans from themselves and from their boundaries (SpanBERT, section 3).
+
+It learns from any text and annotates nothing. It reads the pieces of the trunk's transformer.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+
+from spanloom.config.options import Options
+from spanloom.config.recipe import PIECES
+from spanloom.data.collate import split_instances
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.data.span_masking import Masking, MaskTargets, mask_pieces, merge_batches
+from spanloom.data.subwords import SubwordTokenizer
+from spanloom.document import Document, Layer
+from spanloom.errors import TrainingError
+from spanloom.nn.masked_language import MaskedLMHead
+from spanloom.tasks._base import (
+    HeadInputSpec,
+    LayerTask,
+    MaskedBatch,
+    MetricValues,
+    NewId,
+    Predictor,
+    TaskType,
+    TrainDocuments,
+)
+from spanloom.tensors import Batch, HeadInputs, Loss
+
+_SAMPLE = Document("Add 5 ml of the cold buffer .\nMix well .", (), "sample")
+
+
+class MaskingOptions(Options):
+    """Options of masked language modelling; the defaults are SpanBERT's."""
+
+    mlm_probability: float = Field(0.15, gt=0, lt=1, description="share of pieces that are masked")
+    masking: Literal["span", "whole-word", "subword"] = Field(
+        "span", description="span (of words) | whole-word | subword: what is masked at once"
+    )
+    geometric_p: float = Field(
+        0.2, gt=0, lt=1, description="of the geometric distribution of span lengths"
+    )
+    max_span_length: int = Field(10, ge=1, le=100, description="words of a span at most")
+    span_boundary_objective: bool = Field(True, description="guess spans from their boundaries too")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedLMTask(LayerTask):
+    """Text in, masked pieces out."""
+
+    masking: Masking
+    boundary: bool
+
+    @property
+    def predicts(self) -> bool:
+        """It makes no annotation."""
+        return False
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """How likely the right pieces are, by the geometric mean."""
+        return ("likelihood",)
+
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        """The masked language model's loss, and that of the boundary objective."""
+        return ("masked", "boundary") if self.boundary else ("masked",)
+
+    def has_gold(self, document: Document) -> bool:
+        """Whether there is any text."""
+        return bool(document.text.strip())
+
+    def build_head(self, ground: HeadInputSpec) -> MaskedLMHead:
+        """Make the head, whose output is tied to the encoder's pieces."""
+        return MaskedLMHead(
+            ground.word_dim,
+            piece_dim=ground.piece_dim,
+            vocab_size=ground.vocab_size,
+            use_boundary=self.boundary,
+        )
+
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> range:
+        """All words are there to learn from."""
+        return range(len(cut.words))
+
+    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> MaskTargets:
+        """Nothing, before something is concealed."""
+        none = torch.zeros(0, dtype=torch.long)
+        return MaskTargets(none, none, none, none, none)
+
+    def mask_inputs(
+        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+    ) -> MaskedBatch:
+        """Mask some of each unit; what, follows from the unit and the seed.
+
+        Raises ``TrainingError`` where windows have no special pieces at their ends.
+        """
+        if not (pieces.prefix and pieces.suffix):
+            raise TrainingError(
+                f"task {self.name!r}: expected a tokenizer that puts special pieces around a text, "
+                f"as the ends of masked spans; this one puts none"
+            )
+        size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+        masked = []
+        with torch.random.fork_rng(devices=[]):
+            for unit, part in zip(units, split_instances(batch), strict=True):
+                chance = Random(f"{seed}/{unit.document}/{unit.first_word}")
+                torch.manual_seed(chance.getrandbits(63))
+                masked.append(mask_pieces(part, self.masking, piece=pieces.mask, vocabulary=size))
+        return merge_batches(batch, masked)
+
+    def loss(
+        self, head: MaskedLMHead, vectors: HeadInputs, batch: Batch, targets: MaskTargets
+    ) -> dict[str, Loss]:
+        """Return the losses of both objectives."""
+        assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
+        rows = targets.rows, targets.labels, targets.left, targets.right, targets.place
+        return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
+
+    def predict(
+        self, head: Any, vectors: HeadInputs, batch: Batch, units: Sequence[Instance], given: None
+    ) -> Iterator[None]:
+        """Find nothing."""
+        yield from [None] * len(units)
+
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, None]], fresh: NewId
+    ) -> Layer:
+        """Make an empty layer."""
+        return Layer(self.layer)
+
+    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
+        """Return the likelihood of masked pieces."""
+        return {"likelihood": math.exp(-use.losses(documents, self.name)["masked"])}
+
+
+def _infer_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    return {}
+
+
+def _build(
+    name: str,
+    layer: str,
+    options: MaskingOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> MaskedLMTask:
+    masking = Masking(
+        options.mlm_probability,
+        options.geometric_p,
+        options.max_span_length,
+        scheme=options.masking,
+    )
+    return MaskedLMTask(
+        name, layer, InstanceReader(SentenceReader()), masking, options.span_boundary_objective
+    )
+
+
+KIND = TaskType(
+    MaskingOptions, _infer_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True
+)

@@ -1,0 +1,314 @@
+"""Relations between words: several labels a pair, no spans needed (HMTL, relation extraction).
+
+A relation stands between the last words of its arguments, in one sentence (Sanh et al. 2019,
+"Relation Extraction"). Without given spans what is written are spans of one word and the relations
+between them; with them, relations between the given spans that end in those words. Events are
+trigger spans with relations to their arguments, as in ``relations``.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from pydantic import Field
+from torch import Tensor
+
+from spanloom.annotation.events import EventScheme, collect, project, restore
+from spanloom.config.options import Options
+from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
+from spanloom.metrics.triples import TripleReport, score_triples
+from spanloom.nn.word_relations import WordPairs
+from spanloom.tasks._base import (
+    HeadInputSpec,
+    LayerTask,
+    MetricValues,
+    NewId,
+    TaskType,
+    TrainDocuments,
+)
+from spanloom.tasks._left_out import coverage_notes
+from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tokenization import Bounds
+
+Link = tuple[int, int, str, float]  # head and tail in words of a unit, label, probability
+
+_SAMPLE = Document(
+    "Mix the warm buffer .\nAdd 5 ml water .",
+    (
+        Layer(
+            MAIN,
+            (
+                Span("T1", "Action", ((0, 3),)),
+                Span("T2", "Modifier", ((8, 12),)),
+                Span("T3", "Reagent", ((4, 19),)),
+                Span("T4", "Action", ((22, 25),)),
+                Span("T5", "Amount", ((26, 30),)),
+                Span("T6", "Reagent", ((31, 36),)),
+            ),
+            (
+                Relation("R1", "Mod-Link", "T3", "T2"),
+                Relation("R2", "Has", "T3", "T2"),
+                Relation("R3", "Measure", "T6", "T5"),
+            ),
+            (
+                Event("E1", "Action", "T1", (Argument("Acts-on", "T3"),)),
+                Event("E2", "Action", "T4", (Argument("Acts-on", "T6"),)),
+            ),
+        ),
+    ),
+    "sample",
+)
+
+
+class WordPairOptions(Options):
+    """Options of relations between words."""
+
+    hidden_size: int = Field(128, ge=8, le=4096, description="units of the hidden layer")
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
+    threshold: float = Field(0.5, gt=0, lt=1, description="probability from which a label is given")
+    gold_spans: bool = Field(False, description="spans are given, only relations are predicted")
+    word_label: str = Field(
+        "word", min_length=1, description="label of the words it writes where none are given"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WordPairGold:
+    """A document's gold: ``(head, tail, label)`` in its words, sorted; the words spans end in.
+
+    ``left`` counts the relations that are left out, by reason.
+    """
+
+    pairs: tuple[tuple[int, int, int], ...]
+    relations: tuple[int, ...]
+    skipped: Counter[str]
+
+    def __len__(self) -> int:
+        """How many relations there are to learn from."""
+        return len(self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTargets:
+    """Gold relations, rows ``(head, tail, label)`` of a batch's words; the words that make pairs.
+
+    Both ascend.
+    """
+
+    pairs: Int[Tensor, "relation 3"]
+    able: Int[Tensor, " able"]
+
+    def to(self, device: torch.device) -> "PairTargets":
+        """Return the same targets on another device."""
+        return PairTargets(self.pairs.to(device), self.able.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class WordRelationsTask(LayerTask):
+    """Relations of ``labels``; ``events`` says which of them are arguments of events."""
+
+    options: WordPairOptions
+    labels: tuple[str, ...]
+    events: EventScheme
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its own layer, where spans are given."""
+        return (self.layer,) if self.options.gold_spans else ()
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of ``figures``."""
+        return ("relations",)
+
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        """All labels of all pairs."""
+        return ("pairs",)
+
+    def build_head(self, ground: HeadInputSpec) -> WordPairs:
+        """Make the head; there is no label for "none"."""
+        return WordPairs(
+            ground.word_dim,
+            num_labels=len(self.labels),
+            hidden_size=self.options.hidden_size,
+            dropout=self.options.dropout,
+        )
+
+    def encode_gold(self, document: Document, cut: TokenizedDocument) -> WordPairGold:
+        """Express a layer over words: a span is the word that it ends with."""
+        layer = document[self.layer]
+        last = {end: row for row, (_, end) in enumerate(cut.words)}
+        at = {span.id: last[span.end] for span in layer.spans if span.end in last}
+        starts = [start for start, _ in cut.sentences]
+        known = {label: row for row, label in enumerate(self.labels)}
+        pairs: set[tuple[int, int, int]] = set()
+        left: Counter[str] = Counter()
+        for each in project(layer, self.events)[1]:
+            if each.head not in at or each.tail not in at:
+                left["whose ends are no words"] += 1
+            elif each.label not in known:
+                left["of unknown labels"] += 1
+            elif len({bisect_right(starts, at[end]) for end in (each.head, each.tail)}) > 1:
+                left["across sentences"] += 1
+            else:
+                pairs.add((at[each.head], at[each.tail], known[each.label]))
+        return WordPairGold(tuple(sorted(pairs)), tuple(sorted(set(at.values()))), left)
+
+    def coverage_notes(
+        self,
+        train: TrainDocuments,
+        whole: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, WordPairGold],
+    ) -> list[str]:
+        """Say how much there is to learn from, and what words cannot express."""
+        return coverage_notes(self.name, "relations", train, whole, gold)
+
+    def collate_targets(
+        self, units: Sequence[Instance], gold: Mapping[int, WordPairGold]
+    ) -> PairTargets:
+        """Lay the gold of some units flat, as ``collate`` lays their words."""
+        pairs: list[tuple[int, int, int]] = []
+        able: list[int] = []
+        bases = accumulate((len(unit.tokens) for unit in units), initial=0)
+        for base, unit in zip(bases, units, strict=False):
+            mine, size, shift = gold[unit.document], len(unit.tokens), base - unit.first_word
+            # a unit is whole sentences, so both ends of a relation are in it
+            for head, tail, label in _within(
+                mine.pairs, (unit.first_word,), (unit.first_word + size,)
+            ):
+                pairs.append((head + shift, tail + shift, label))
+            if self.options.gold_spans:
+                able += [
+                    end + shift
+                    for end in _within(mine.relations, unit.first_word, unit.first_word + size)
+                ]
+            else:
+                able += range(base, base + size)
+        rows = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
+        return PairTargets(rows, torch.tensor(able, dtype=torch.long))
+
+    def loss(
+        self, head: WordPairs, vectors: HeadInputs, batch: Batch, targets: PairTargets
+    ) -> dict[str, Loss]:
+        """Return the binary cross-entropy of all labels of all pairs."""
+        return {
+            "pairs": head.loss(vectors.word_vectors, batch.sentences, targets.able, targets.pairs)
+        }
+
+    def predict(
+        self,
+        head: WordPairs,
+        vectors: HeadInputs,
+        batch: Batch,
+        units: Sequence[Instance],
+        given: PairTargets | None,
+    ) -> Iterator[list[Link]]:
+        """Give every label that is likely enough, between all words or those given spans end in."""
+        words = vectors.word_vectors
+        able = torch.arange(len(words), device=words.device) if given is None else given.able
+        bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+        links: list[list[Link]] = [[] for _ in units]
+        for part in head.best(words, batch.sentences, able, self.options.threshold):
+            columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
+            for (one, two), label, sure in zip(*columns, strict=True):
+                which = bisect_right(bases, one) - 1
+                ends = one - bases[which], two - bases[which]
+                links[which].append((*ends, self.labels[label], sure))
+        yield from links
+
+    def to_layer(
+        self, document: Document, found: Sequence[tuple[Instance, list[Link]]], fresh: NewId
+    ) -> Layer:
+        """Make a layer of relations, and of the spans they stand between."""
+        links = [
+            (unit.words[head], unit.words[tail], label, sure)
+            for unit, mine in found
+            for head, tail, label, sure in mine
+        ]
+        if self.options.gold_spans:
+            given = document[self.layer].spans
+            spans = [Span(fresh("T"), each.label, each.fragments, each.score) for each in given]
+            scheme = self.events
+        else:
+            words = sorted({word for link in links for word in link[:2]})
+            spans = [Span(fresh("T"), self.options.word_label, (word,)) for word in words]
+            scheme = EventScheme()
+        at = _by_end(spans)
+        relations = [
+            Relation("", label, at[head[1]], at[tail[1]], score=sure)
+            for head, tail, label, sure in sorted(links)
+        ]
+        layer = restore(spans, relations, scheme, self.layer, fresh)
+        return replace(
+            layer, relations=tuple(replace(each, id=fresh("R")) for each in layer.relations)
+        )
+
+    def compute_metrics(
+        self, gold: Sequence[Document], predicted: Sequence[Document]
+    ) -> TripleReport:
+        """Score the relations of the task's layer by the last words of their ends."""
+        return score_triples(gold, predicted, self.layer)
+
+    def metrics(self, report: TripleReport) -> MetricValues:
+        """Return F1 of relations."""
+        return {"relations": report.relations.micro.f1}
+
+    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
+        """Return labels of relations that train did not have."""
+        return _labels([document[self.layer] for document in documents]) - set(self.labels)
+
+
+def _within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
+    """Rows from one that is not below ``start`` to the last below ``stop``; they ascend."""
+    return rows[bisect_left(rows, start) : bisect_left(rows, stop)]
+
+
+def _by_end(spans: Iterable[Span]) -> dict[int, str]:
+    """The span that ends at each place; of several the widest, of those the first."""
+    at: dict[int, str] = {}
+    for span in sorted(spans, key=lambda span: span.start):
+        at.setdefault(span.end, span.id)
+    return at
+
+
+def _labels(layers: Sequence[Layer]) -> set[str]:
+    scheme = collect(layers)
+    return {each.label for layer in layers for each in project(layer, scheme)[1]}
+
+
+def _infer_vocabulary(
+    options: WordPairOptions, layer: str, train: TrainDocuments
+) -> dict[str, Any]:
+    layers = [document[layer] for document, _ in train]
+    scheme = collect(layers)
+    return {
+        "labels": sorted(_labels(layers)),
+        "trigger_labels": sorted(scheme.trigger_labels),
+        "roles": sorted(scheme.roles),
+        "role_relations": sorted(scheme.relations),
+    }
+
+
+def _build(
+    name: str,
+    layer: str,
+    options: WordPairOptions,
+    collected: Mapping[str, Any],
+    united: Mapping[str, Any],
+) -> WordRelationsTask:
+    named = (frozenset(collected[key]) for key in ("trigger_labels", "roles", "role_relations"))
+    labels = tuple(collected["labels"])
+    return WordRelationsTask(
+        name, layer, InstanceReader(SentenceReader()), options, labels, EventScheme(*named)
+    )
+
+
+KIND = TaskType(WordPairOptions, _infer_vocabulary, _build, _SAMPLE, family="word-pairs")

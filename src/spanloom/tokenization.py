@@ -1,0 +1,228 @@
+"""Split raw text into words and sentences, as character bounds.
+
+Words are never split at annotation boundaries: what an annotator marked is unknown at test time.
+spaCy is imported only where needed.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import regex
+
+from spanloom.document import SENTENCES, WORDS, Document
+from spanloom.errors import NameNotFound
+
+Bounds = tuple[int, int]
+
+# Letters with their combining marks, numbers, or one user-perceived character of anything else; a
+# prepended sign (as U+0600, Arabic number sign) is a word by itself, as it may precede a blank
+# too. Blanks are what str.isspace accepts, including U+001C to U+001F.
+_CHAR_CLASS_RUN = regex.compile(
+    r"[\p{L}\p{M}]+|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X"
+)
+_SURROGATE = regex.compile("[\\ud800-\\udfff]")
+_NON_BLANK_RUN = regex.compile(r"[^\s\x1C-\x1F]+")
+_LINE = regex.compile(r"[^\n\r]+")
+_BLANK_LINES = regex.compile(r"\n\s*\n")
+# What spaCy splits and treebanks do not; quotes and brackets are separate words in both.
+_UNSPLIT = regex.compile(
+    r"[!?.]{2,}|([^\w\s'\"()\[\]]|_)\1+|(?<![\w-])\d++(?:-\d++){2,}+(?![\w-])"
+    r"|(?i:(?<![\w-])e-\p{L}+)"
+)
+_ELLIPSIS_OR_SMILEY = regex.compile(r"\.{2,}|…+|[:;=]-?[)(DP]+")
+_TRAILING = regex.compile(r"[.!?…)\]}\"'’”»*]+")
+_SENTENCE_START = regex.compile(r"\p{Lu}|[(\"“\[<*]")
+# spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
+_MAX_RUN = 1000
+_LONG_RUN = regex.compile(rf"\S{{{_MAX_RUN},}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenization:
+    """Word bounds in characters, and sentences as ``[first word, end word)``."""
+
+    words: tuple[Bounds, ...]
+    sentences: tuple[Bounds, ...]
+
+
+def fine_words(text: str) -> list[Bounds]:
+    """Split at blanks and where letters, numbers and other characters meet (``50ml``: two)."""
+    return [match.span() for match in _CHAR_CLASS_RUN.finditer(text)]
+
+
+def blank_words(text: str) -> list[Bounds]:
+    """Split at blanks alone, for texts that were joined from words."""
+    return [match.span() for match in _NON_BLANK_RUN.finditer(text)]
+
+
+def spacy_words(text: str) -> list[Bounds]:
+    """Split with spaCy's English tokenizer; runs of 1,000 or more characters are split finely."""
+    return list(_spacy_words(text))
+
+
+@lru_cache(maxsize=1)  # the sentence splitter asks for the same words again
+def _spacy_words(text: str) -> tuple[Bounds, ...]:
+    """Return ``spacy_words`` as a tuple, cached for the last text."""
+    words: list[Bounds] = []
+    position = 0
+    for run in _LONG_RUN.finditer(text):
+        words += _spacy_bounds(text, position, run.start())
+        words += [
+            (run.start() + start, run.start() + end) for start, end in fine_words(run.group())
+        ]
+        position = run.end()
+    return (*words, *_spacy_bounds(text, position, len(text)))
+
+
+def treebank_words(text: str) -> list[Bounds]:
+    """Split as Universal Dependencies treebanks do: spaCy's words, some of them merged.
+
+    Merged are runs of one character (``====``), of closing punctuation (``?!``), telephone numbers,
+    and words like ``e-mail``.
+    """
+    words, merged, next_word = spacy_words(text), [], 0
+    starts = [start for start, _ in words]
+    for match in _UNSPLIT.finditer(text):
+        first = bisect_left(starts, match.start(), lo=next_word)
+        end = bisect_left(starts, match.end(), lo=first)
+        is_aligned = first < end and (words[first][0], words[end - 1][1]) == match.span()
+        if is_aligned:
+            merged += [*words[next_word:first], match.span()]
+            next_word = end
+    return merged + words[next_word:]
+
+
+def line_sentences(text: str) -> list[Bounds]:
+    """Split at line breaks: every line is a sentence."""
+    return [match.span() for match in _LINE.finditer(text)]
+
+
+def rule_sentences(text: str) -> list[Bounds]:
+    """End sentences at closing punctuation that is a word by itself, and at blank lines.
+
+    Brackets and quotes that close directly after it belong to the sentence. After dots (``...``)
+    and smileys a sentence continues, unless a capital, a quote or a bracket follows.
+    """
+    words = treebank_words(text)
+    starts = [start for start, _ in words]
+    breaks = {bisect_left(starts, blank.end()) for blank in _BLANK_LINES.finditer(text)}
+    breaks.add(len(words))
+    sentences, first, index = [], 0, 0
+    while index < len(words):
+        index, ends_sentence = _scan_word(text, words, index)
+        if ends_sentence or index in breaks:
+            sentences.append((words[first][0], words[index - 1][1]))
+            first = index
+    return sentences
+
+
+def _scan_word(text: str, words: Sequence[Bounds], index: int) -> tuple[int, bool]:
+    """Return the index after a word and its closing quotes, and whether a sentence ends there."""
+    start, end = words[index]
+    index += 1
+    is_closing = text[start] in _sentence_enders()
+    if not is_closing and text[start] not in ":;=…":
+        return index, False
+    is_doubtful = _ELLIPSIS_OR_SMILEY.fullmatch(text, start, end)
+    if not is_doubtful and not (is_closing and _sentence_enders().issuperset(text[start:end])):
+        return index, False
+    while index < len(words) and words[index][0] == words[index - 1][1]:
+        if not _TRAILING.fullmatch(text, *words[index]):
+            break
+        index += 1
+    continues = index < len(words) and not _SENTENCE_START.match(text, words[index][0])
+    return index, not (is_doubtful and continues)
+
+
+TOKENIZERS: dict[str, Callable[[str], list[Bounds]]] = {
+    "char-class": fine_words,
+    "spacy": spacy_words,
+    "treebank": treebank_words,
+    "whitespace": blank_words,
+}
+SENTENCE_SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
+    "newline": line_sentences,
+    "punctuation": rule_sentences,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WordTokenizer:
+    """Tokenize raw text with a word splitter and a sentence splitter."""
+
+    words: Callable[[str], list[Bounds]]
+    sentences: Callable[[str], list[Bounds]]
+
+    def __call__(self, text: str) -> Tokenization:
+        """Return the words and sentences of ``text``; sentences without words are dropped."""
+        words = self.words(text)
+        return Tokenization(tuple(words), tuple(_group_words(words, self.sentences(text))))
+
+
+def given_words(document: Document) -> Tokenization | None:
+    """Return the words and sentences of a document's own layers; None without a layer of words.
+
+    They come in text order; a word of several fragments extends from its first character to its
+    last. Without a layer of sentences, each line is one. Words of no width, and words that overlap
+    an earlier one, are left out: no model could distinguish them.
+    """
+    if not document.has_layer(WORDS):
+        return None
+    words: list[Bounds] = []
+    for start, end in sorted((span.start, span.end) for span in document[WORDS].spans):
+        if start < end and (not words or start >= words[-1][1]):
+            words.append((start, end))
+    sentences = line_sentences(document.text)
+    if document.has_layer(SENTENCES):
+        sentences = sorted((span.start, span.end) for span in document[SENTENCES].spans)
+    return Tokenization(tuple(words), tuple(_group_words(words, sentences)))
+
+
+def words_of(document: Document, split: Callable[[str], Tokenization]) -> Tokenization:
+    """Return the words that a document gives, else the result of ``split`` on its text."""
+    return given_words(document) or split(document.text)
+
+
+def word_tokenizer(words: str, sentences: str) -> WordTokenizer:
+    """Return the tokenizer with these splitters; raises ``NameNotFound`` for unknown names."""
+    if words not in TOKENIZERS:
+        raise NameNotFound("word splitter", words, TOKENIZERS)
+    if sentences not in SENTENCE_SPLITTERS:
+        raise NameNotFound("sentence splitter", sentences, SENTENCE_SPLITTERS)
+    return WordTokenizer(TOKENIZERS[words], SENTENCE_SPLITTERS[sentences])
+
+
+def _group_words(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]:
+    """Return sentences as runs of words; a sentence extends to the start of the next one."""
+    starts = [start for start, _ in words]
+    bounds = [0, *(bisect_left(starts, start) for start, _ in sentences[1:]), len(words)]
+    return [(first, end) for first, end in zip(bounds, bounds[1:], strict=False) if first < end]
+
+
+def _spacy_bounds(text: str, start: int, end: int) -> list[Bounds]:
+    """Return the bounds of spaCy's words in ``text[start:end]``."""
+    if start == end:
+        return []
+    doc = _spacy_tokenizer()(_SURROGATE.sub("?", text[start:end]))  # a lone surrogate has no UTF-8
+    return [
+        (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
+    ]
+
+
+@cache
+def _sentence_enders() -> frozenset[str]:
+    """Return the characters that end sentences in any script, as spaCy lists them."""
+    from spacy.pipeline import Sentencizer
+
+    return frozenset(Sentencizer.default_punct_chars)
+
+
+@cache
+def _spacy_tokenizer() -> Any:
+    """Return spaCy's English tokenizer."""
+    import spacy
+
+    return spacy.blank("en").tokenizer

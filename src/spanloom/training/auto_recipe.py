@@ -1,0 +1,145 @@
+"""A recipe from what data shows: one task a layer, with settings that did well elsewhere."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.config.recipe import Recipe
+from spanloom.config.yaml import Keys
+from spanloom.corpora import folder
+from spanloom.document import GIVEN_WORDS, MAIN, Document, Layer
+from spanloom.errors import DataError
+from spanloom.metrics.counts import Counts, total
+from spanloom.tokenization import TOKENIZERS, given_words
+
+LONG = 100  # words: a longer line is rather a paragraph than a sentence
+SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
+_EPOCHS = 8, 250_000  # this many did well on so many words; fewer words need more
+_FEWEST, _MOST = 4, 40
+_LOOKED = 200  # documents from which on some tell as well as all how words are split
+_NAME = re.compile(r"[^\w-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A recipe, and what was seen in the data, by the recipe's keys."""
+
+    recipe: Recipe
+    notes: dict[Keys, str]
+
+
+def propose_recipe(path: Path, data: str) -> Proposal:
+    """Read what there is to learn from at ``path`` and propose a recipe whose ``data`` is ``data``.
+
+    Raises ``DataError`` where nothing there has spans, and what ``corpora.folder.read`` raises.
+    """
+    known = folder.splits(path)
+    documents = folder.read(path, "train" if "train" in known else next(iter(known))).documents
+    layers = _layers(documents)
+    if not layers:
+        there = sorted({layer.name for document in documents for layer in document.layers})
+        raise DataError(
+            f"{path}: {len(documents)} documents, none with spans to learn "
+            f"(layers there: {', '.join(there) or 'none'})"
+        )
+    tasks, notes = _tasks(layers, path, data)
+    raw: dict[str, Any] = {
+        "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
+        "tasks": tasks,
+        "tokenization": {"tokenizer": words(documents), "sentence_splitter": sentences(documents)},
+        "stages": [
+            {
+                "tasks": list(tasks),
+                "epochs": epochs(sum(len(each.text.split()) for each in documents)),
+                "lr": {"encoder": 5e-4, "task": 2e-3},
+                "ema_decay": 0.998,
+            }
+        ],
+    }
+    return Proposal(recipes.loads(yaml.dump(raw), f"recipe for {path}"), notes)
+
+
+def words(documents: Sequence[Document]) -> str:
+    """Return the splitter whose words are most often (F1) those that documents give, else fine."""
+    there = [(each, known) for each in documents if (known := given_words(each)) is not None]
+    seen = there[:: max(1, len(there) // _LOOKED)]
+    if not seen:
+        return "char-class"
+
+    def likeness(name: str) -> float:
+        every = [(set(known.words), set(TOKENIZERS[name](each.text))) for each, known in seen]
+        counts = (Counts(len(mine & theirs), len(theirs), len(mine)) for mine, theirs in every)
+        return total(counts).f1
+
+    return max(TOKENIZERS, key=likeness)
+
+
+def sentences(documents: Iterable[Document]) -> str:
+    """Return ``line`` where lines are short enough to be sentences, else ``rule``."""
+    counts = [len(line.split()) for each in documents for line in each.text.splitlines()]
+    filled = [count for count in counts if count]
+    short = sum(count <= LONG for count in filled)
+    return "newline" if short >= SHORT_LINES * len(filled) else "punctuation"
+
+
+def epochs(words: int) -> int:
+    """Return how often to go through so many words."""
+    times, usual = _EPOCHS
+    return min(max(round(times * sqrt(usual / max(words, 1))), _FEWEST), _MOST)
+
+
+def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
+    """The layers that have spans anywhere, by name, those of words and sentences left out."""
+    found: dict[str, list[Layer]] = {}
+    for document in documents:
+        for layer in document.layers:
+            if layer.name not in GIVEN_WORDS:
+                found.setdefault(layer.name, []).append(layer)
+    return {name: each for name, each in found.items() if any(layer.spans for layer in each)}
+
+
+def _tasks(
+    layers: dict[str, list[Layer]], path: Path, data: str
+) -> tuple[dict[str, Any], dict[Keys, str]]:
+    """One task a layer, and what was seen of each."""
+    tasks: dict[str, Any] = {}
+    notes: dict[Keys, str] = {}
+    for layer, found in layers.items():
+        related = any(each.relations or each.events for each in found)
+        name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
+        kind = "relations" if related else "entities"
+        tasks[name] = {"data": data, "kind": kind, "layer": layer}
+        if related:
+            tasks[name]["spans_per_word"] = 0.4
+            notes["tasks", name, "spans_per_word"] = (
+                "spans kept for pairs, times the sentence's words"
+            )
+        notes["tasks", name] = _seen(found)
+    return tasks, notes
+
+
+def _name(wanted: str, taken: Iterable[str]) -> str:
+    """A valid name of a task that no other has."""
+    name = base = _NAME.sub("-", wanted).strip("-") or "task"
+    number = 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    return name
+
+
+def _seen(layers: Sequence[Layer]) -> str:
+    """What a layer holds, in words."""
+    spans = Counter(span.label for layer in layers for span in layer.spans)
+    relations = Counter(each.label for layer in layers for each in layer.relations)
+    events = Counter(each.label for layer in layers for each in layer.events)
+    told = [f"{len(layers)} documents"]
+    for what, table in (("spans", spans), ("relations", relations), ("events", events)):
+        if table:
+            told.append(f"{table.total()} {what} of {len(table)} labels")
+    return ", ".join(told)

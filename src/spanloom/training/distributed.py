@@ -1,0 +1,90 @@
+"""The processes of a run: one by itself, or several under ``torchrun``, through accelerate."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from torch import Tensor, nn
+
+from spanloom.errors import TrainingError
+
+
+class ProcessGroup:
+    """Who am I, where do tensors live, and sums over all of us."""
+
+    def __init__(self, device: str | None = None) -> None:
+        """``device`` "cpu" keeps a run off a GPU that is there."""
+        # Left to itself where no GPU is, it would take each process for the only one.
+        alone = not torch.cuda.is_available()
+        self._accelerator = Accelerator(cpu=device == "cpu" or alone)
+        self.device: torch.device = self._accelerator.device
+        self.rank: int = self._accelerator.process_index
+        self.ranks: int = self._accelerator.num_processes
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a tensor over all processes."""
+        if self.ranks == 1:
+            return tensor
+        with _together():
+            summed: Tensor = self._accelerator.reduce(tensor, "sum")
+        return summed
+
+    def sum_gradients(self, network: nn.Module, *, stop: bool = False) -> bool:
+        """Add up the gradients; a parameter that no process touched keeps none.
+
+        Returns whether any process asks to ``stop``, the same on all of them.
+        """
+        if self.ranks == 1:
+            return stop
+        learnt = [each for each in network.parameters() if each.requires_grad]
+        said = torch.cat([_touched(learnt), torch.tensor([int(stop)])])
+        *touched, stops = self.sum(said.to(self.device)).tolist()
+        mine = [each for each, times in zip(learnt, touched, strict=True) if times]
+        if not mine:
+            return bool(stops)
+        grads = [torch.zeros_like(each) if each.grad is None else each.grad for each in mine]
+        flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
+        for each, part in zip(
+            mine, torch.split(flat, [each.numel() for each in mine]), strict=True
+        ):
+            each.grad = part.view_as(each).clone()
+        return bool(stops)
+
+    def agree(self, value: object) -> object:
+        """Return the first process's value on all of them."""
+        if self.ranks == 1:
+            return value
+        values = [value]
+        with _together():
+            broadcast_object_list(values)
+        return values[0]
+
+    def wait(self) -> None:
+        """Go on when all are here."""
+        with _together():
+            self._accelerator.wait_for_everyone()
+
+    def end(self) -> None:
+        """Leave the group, if there is one."""
+        self._accelerator.end_training()
+
+
+def _touched(parameters: Iterable[nn.Parameter]) -> Tensor:
+    return torch.tensor([int(each.grad is not None) for each in parameters], dtype=torch.int64)
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """Say in one line that another process is gone, which its own line tells more of."""
+    try:
+        yield
+    except RuntimeError as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise TrainingError(f"another process of this run is gone ({first:.80})") from error

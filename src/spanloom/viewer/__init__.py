@@ -1,0 +1,1 @@
+"""Draw documents as HTML, SVG and text tables."""

@@ -1,0 +1,269 @@
+"""Convert documents to the JSON that the drawing script reads (``draw/draw.js``).
+
+::
+
+    {"title": "…", "sides": ["gold", "predicted"], "layers": [{"name": "main", "shape": "spans"}],
+     "documents": [{"name": "…", "text": "…", "lines": [[0, 12]], "notes": ["…"], "equal": 3,
+       "sides": [{"spans": [{"id": "T1", "layer": 0, "label": "A", "fragments": [[0, 3]],
+                             "colour": 4, "cluster": 2, "parent": 0, "bare": true, …}],
+                  "links": [{"id": "R1", "layer": 0, "label": "r", "source": 0, "target": 1, …}],
+                  "loose": ["…"]}]}],
+     "differences": [{"document": 0, "kind": "label", "what": "spans", "items": [4, null]}]}
+
+Offsets are code points. Spans and links are identified by their indices in ``spans`` and
+``links``, also in differences. A drawing without comparison has one side without a name. A layer
+with ``aside`` is hidden until the reader asks for it. Empty and default values are left out.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from spanloom.annotation.connected_spans import connected_spans
+from spanloom.document import SENTENCES, Document, Fragment
+from spanloom.viewer.compare import Comparison, Item, compare
+from spanloom.viewer.default_layers import hidden_layers
+from spanloom.viewer.document_pairing import lone_layers, pair_documents, shared_layers
+from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
+from spanloom.viewer.palette import SIZE, numbers
+from spanloom.viewer.shapes import CLUSTERS, CONSTITUENTS, DEPENDENCY, nesting, shapes_of
+
+Json = dict[str, Any]
+
+
+def drawing(
+    documents: Iterable[Document], *, title: str, layers: Collection[str] | None = None
+) -> Json:
+    """Return documents as JSON, with one drawing each.
+
+    ``layers`` names the layers to draw; None draws all but words and sentences, and hides dense
+    ones. Raises ``LayerError`` for a layer that a document does not have.
+    """
+    all_documents = tuple(documents)
+    pictures = [picture(document, layers) for document in all_documents]
+    builder = _PageBuilder(all_documents, pictures, all_asked=layers is not None)
+    document_items = []
+    for document, drawn in zip(all_documents, pictures, strict=True):
+        drawn_names = {layer.name for layer in drawn_layers(document, layers)}
+        drawn_names.add(SENTENCES)  # as lines
+        not_drawn = [layer.name for layer in document.layers if layer.name not in drawn_names]
+        notes = [f"layers not drawn: {', '.join(not_drawn)}"] if not_drawn else []
+        document_items.append(_document_json(document, [builder.side(document, drawn)], notes))
+    return builder.to_json(title, [""], document_items, [])
+
+
+def comparison(
+    gold: Iterable[Document],
+    predicted: Iterable[Document],
+    *,
+    title: str,
+    layers: Collection[str] | None = None,
+) -> Json:
+    """Return gold and predicted documents as JSON, with their differences.
+
+    Documents are paired by name; layers that only one side has are listed and not compared. Raises
+    ``DataError`` if a document has no counterpart or a name occurs twice, ``DocumentError`` if two
+    texts differ, ``LayerError`` for a layer in ``layers`` that a document does not have.
+    """
+    pairs = pair_documents(tuple(gold), tuple(predicted))
+    pictures: list[DrawnDocument] = []
+    for pair in pairs:
+        names = shared_layers(*pair) if layers is None else layers
+        pictures += [picture(side, names) for side in pair]
+    sides_in_order = [side for pair in pairs for side in pair]
+    builder = _PageBuilder(sides_in_order, pictures, all_asked=layers is not None)
+    document_items, differences = [], []
+    for index, (gold_document, predicted_document) in enumerate(pairs):
+        drawn_pair = pictures[2 * index], pictures[2 * index + 1]
+        compared = compare(*drawn_pair)
+        sides = [
+            builder.side(gold_document, compared.gold),
+            builder.side(predicted_document, compared.predicted),
+        ]
+        lone = lone_layers(gold_document, predicted_document)
+        notes = [f"layers on one side only: {', '.join(lone)}"] if lone else []
+        document_items.append(
+            _document_json(gold_document, sides, notes) | {"equal": compared.equal}
+        )
+        differences += [
+            {"document": index, **difference}
+            for difference in _difference_json(compared, *drawn_pair)
+        ]
+    return builder.to_json(title, ["gold", "predicted"], document_items, differences)
+
+
+class _PageBuilder:
+    """What all documents of a page share: layers, their shapes, and colors of labels.
+
+    If layers were requested by name, none is hidden.
+    """
+
+    def __init__(
+        self, documents: Sequence[Document], pictures: Iterable[DrawnDocument], *, all_asked: bool
+    ) -> None:
+        boxes = [box for drawn in pictures for box in drawn.marks]
+        layer_names = {layer.name: None for document in documents for layer in document.layers}
+        arc_layers = {arc.layer for drawn in pictures for arc in drawn.links}
+        used_layers = {box.layer for box in boxes} | arc_layers
+        self.layers = {
+            name: index
+            for index, name in enumerate(name for name in layer_names if name in used_layers)
+        }
+        self.shapes = shapes_of(documents)
+        names = tuple(self.layers)
+        self.hidden = frozenset() if all_asked else hidden_layers(names, self.shapes, documents)
+        self.colors = numbers(box.label for box in boxes)
+        labels = {(box.layer, box.label) for box in boxes}
+        self.single_label = {
+            name for name in used_layers if sum(layer == name for layer, _ in labels) == 1
+        }
+
+    def to_json(
+        self, title: str, sides: list[str], document_items: list[Json], differences: list[Json]
+    ) -> Json:
+        """Return the JSON of the page."""
+        layers = [
+            {
+                "name": name,
+                "shape": self.shapes[name],
+                **_without_none(aside=name in self.hidden or None),
+            }
+            for name in self.layers
+        ]
+        return {
+            "title": title,
+            "sides": sides,
+            "layers": layers,
+            "documents": document_items,
+            "differences": differences,
+        }
+
+    def side(self, document: Document, drawn: DrawnDocument) -> Json:
+        """Return one drawing of a document."""
+        box_index = {box.id: index for index, box in enumerate(drawn.marks)}
+        clusters, parents = self._cluster_numbers(document), self._parents(document)
+        spans = [
+            self._span_json(box, clusters.get(box.id), box_index.get(parents.get(box.id, "")))
+            for box in drawn.marks
+        ]
+        links = [self._arc_json(arc, box_index) for arc in drawn.links]
+        return {"spans": spans, "links": links, "loose": list(drawn.loose)}
+
+    def _cluster_numbers(self, document: Document) -> dict[str, int]:
+        """Return the cluster number of each clustered mention, from 1, by mention id."""
+        cluster_numbers: dict[str, int] = {}
+        for layer in document.layers:
+            if self.shapes.get(layer.name) == CLUSTERS:
+                first = max(cluster_numbers.values(), default=0) + 1
+                for number, group in enumerate(connected_spans(layer), first):
+                    cluster_numbers |= dict.fromkeys(group, number)
+        return cluster_numbers
+
+    def _parents(self, document: Document) -> dict[str, str]:
+        """Return the parent id of each constituent, "" for the outermost ones."""
+        parents: dict[str, str] = {}
+        for layer in document.layers:
+            if self.shapes.get(layer.name) == CONSTITUENTS:
+                parent_indices = nesting(layer.spans) or []
+                for span, parent_index in zip(layer.spans, parent_indices, strict=True):
+                    parents[span.id] = "" if parent_index is None else layer.spans[parent_index].id
+        return parents
+
+    def _span_json(self, box: SpanBox, cluster: int | None, parent: int | None) -> Json:
+        """Return the JSON of a box."""
+        bare = self.shapes[box.layer] == DEPENDENCY and box.layer in self.single_label
+        caption = box.caption
+        if cluster is not None:
+            caption = str(cluster) if box.layer in self.single_label else f"{caption} {cluster}"
+        color = self.colors[box.label] if cluster is None else (cluster - 1) % SIZE
+        return {
+            **self._common_json(box, caption),
+            "fragments": [list(fragment) for fragment in box.fragments],
+            "colour": color,
+            **_without_none(cluster=cluster, parent=parent, bare=bare or None),
+        }
+
+    def _arc_json(self, arc: Arc, box_index: Mapping[str, int]) -> Json:
+        """Return the JSON of an arc."""
+        return {
+            **self._common_json(arc, arc.caption),
+            "source": box_index[arc.source],
+            "target": box_index[arc.target],
+            **_without_none(undirected=not arc.directed or None),
+        }
+
+    def _common_json(self, item: Item, caption: str) -> Json:
+        """Return the values that boxes and arcs have in common."""
+        score = item.score if item.score is not None and math.isfinite(item.score) else None
+        return {
+            "id": item.id,
+            "layer": self.layers[item.layer],
+            "label": item.label,
+            **_without_none(
+                caption=caption if caption != item.label else None,
+                score=score,
+                about=list(item.about) or None,
+                state=item.state or None,
+            ),
+        }
+
+
+def _without_none(**values: Any) -> Json:
+    """Return the values that are not None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _document_json(document: Document, sides: list[Json], notes: list[str]) -> Json:
+    """Return the JSON of one document."""
+    queries = [f"{query.id}: {query.prompt}" for query in document.queries]
+    return {
+        "name": document.name,
+        "text": document.text,
+        "lines": [list(line) for line in _line_bounds(document)],
+        "notes": [*queries, *notes],
+        "sides": sides,
+    }
+
+
+def _line_bounds(document: Document) -> Iterator[Fragment]:
+    """Yield the bounds of lines without their ends; given sentences start lines too.
+
+    Blanks before a line's first sentence are part of its line.
+    """
+    text = document.text
+    line_starts = {
+        0,
+        *(offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"),
+    }
+    sentences = document[SENTENCES].spans if document.has_layer(SENTENCES) else ()
+    sentence_starts = {span.start for span in sentences if span.start < len(text)}
+    starts: list[int] = []
+    for offset in sorted(line_starts | sentence_starts):
+        if offset in line_starts or text[starts[-1] : offset].strip():
+            starts.append(offset)
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        if text[start:end].endswith("\n"):
+            end -= 2 if text[start:end].endswith("\r\n") else 1
+        yield start, end
+
+
+def _difference_json(
+    comparison_result: Comparison, gold: DrawnDocument, predicted: DrawnDocument
+) -> Iterator[Json]:
+    """Yield the JSON of each difference."""
+    indices = _item_indices(gold), _item_indices(predicted)
+    for difference in comparison_result.differences:
+        item = difference.gold or difference.predicted
+        sides = difference.gold, difference.predicted
+        item_kind = "spans" if isinstance(item, SpanBox) else "links"
+        items = [
+            index_of.get(id(side_item)) for index_of, side_item in zip(indices, sides, strict=True)
+        ]
+        yield {"kind": difference.kind, "what": item_kind, "items": items}
+
+
+def _item_indices(drawn: DrawnDocument) -> dict[int, int]:
+    """Return the index of each box among the boxes, and of each arc among the arcs, by ``id()``."""
+    return {
+        id(item): index for items in (drawn.marks, drawn.links) for index, item in enumerate(items)
+    }

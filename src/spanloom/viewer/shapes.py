@@ -1,0 +1,163 @@
+"""Recognize the shape of a layer, such as a tree, from its annotations alone.
+
+| shape | recognized by |
+|---|---|
+| ``dependency`` | spans side by side, and a relation of one to itself: the root |
+| ``constituents`` | spans that never cross; outermost ones have children and cover the text |
+| ``clusters`` | equivalences, or relations of one label to an earlier span, mostly of equal label |
+| ``tuples`` | relations to all spans of one label, from which no relation starts |
+| ``spans`` | all others |
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+from spanloom.document import Document, Layer, Span
+
+SPANS = "spans"
+DEPENDENCY, CONSTITUENTS, CLUSTERS, TUPLES = "dependency", "constituents", "clusters", "tuples"
+
+_MIN_FILLED = 0.8  # fraction of roots with children, and of characters under roots
+_MIN_SAME_LABEL = 0.5  # fraction of mentions with the label of their antecedent
+
+
+def shapes_of(documents: Iterable[Document]) -> dict[str, str]:
+    """Return the shape of every layer over all its documents; ``spans`` if they differ."""
+    by_name: dict[str, list[tuple[Layer, str]]] = {}
+    for document in documents:
+        for layer in document.layers:
+            if any(layer.annotations()):
+                by_name.setdefault(layer.name, []).append((layer, document.text))
+    return {name: _shape(layers) for name, layers in by_name.items()}
+
+
+def _shape(layers: list[tuple[Layer, str]]) -> str:
+    """Return the common shape of a layer's documents; if some have relations, of those only."""
+    with_relations = [
+        layer for layer, _ in layers if layer.relations or layer.events or layer.equivalences
+    ]
+    if not with_relations:
+        return CONSTITUENTS if _are_trees(layers) else SPANS
+    return next(
+        (shape for shape, has_shape in _SHAPES.items() if all(map(has_shape, with_relations))),
+        SPANS,
+    )
+
+
+def _is_dependency(layer: Layer) -> bool:
+    """Whether spans do not overlap, and a relation marks the root."""
+    has_root = any(relation.head == relation.tail for relation in layer.relations)
+    ordered = sorted((span.start, span.end) for span in layer.spans)
+    is_flat = all(previous[1] <= following[0] for previous, following in pairwise(ordered))
+    return has_root and is_flat and not layer.events
+
+
+def _is_clusters(layer: Layer) -> bool:
+    """Whether relations of one label link each mention to at most one antecedent."""
+    spans = {span.id: span for span in layer.spans}
+    ends = [(relation.head, relation.tail) for relation in layer.relations]
+    if layer.events or not all(head in spans and tail in spans for head, tail in ends):
+        return False
+    span_pairs = [(spans[head], spans[tail]) for head, tail in ends]
+    num_same_label = sum(head.label == tail.label for head, tail in span_pairs)
+    antecedents_per_mention = Counter(relation.head for relation in layer.relations)
+    return (
+        all(_is_antecedent(*pair) for pair in span_pairs)
+        and num_same_label >= _MIN_SAME_LABEL * len(span_pairs)
+        and len({relation.label for relation in layer.relations}) <= 1
+        and max(antecedents_per_mention.values(), default=1) == 1
+    )
+
+
+def _is_antecedent(later: Span, earlier: Span) -> bool:
+    """Whether the earlier span precedes the later one."""
+    return (earlier.start, earlier.end) < (later.start, later.end)
+
+
+def _is_tuples(layer: Layer) -> bool:
+    """Whether all spans of one label, and no others, are arguments of other spans."""
+    labels = {span.id: span.label for span in layer.spans}
+    tail_ids = {relation.tail for relation in layer.relations}
+    tail_labels = {labels.get(tail) for tail in tail_ids}
+    head_labels = {labels.get(relation.head) for relation in layer.relations}
+    argument_ids = {id for id, label in labels.items() if label in tail_labels}
+    return (
+        len(tail_labels) == 1
+        and not head_labels & tail_labels
+        and argument_ids == tail_ids
+        and not layer.events
+    )
+
+
+def _are_trees(layers: list[tuple[Layer, str]]) -> bool:
+    """Whether nothing crosses, and nearly all roots have children and cover the text."""
+    num_roots = num_filled = covered_characters = characters = num_children = 0
+    for layer, text in layers:
+        parents = nesting(layer.spans)
+        if parents is None:
+            return False
+        pairs = [
+            (layer.spans[index], layer.spans[parent])
+            for index, parent in enumerate(parents)
+            if parent is not None
+        ]
+        num_children += sum(
+            (span.start, span.end) != (parent.start, parent.end) for span, parent in pairs
+        )
+        root_indices = [index for index, parent in enumerate(parents) if parent is None]
+        num_roots += len(root_indices)
+        num_filled += len(set(root_indices) & set(parents))
+        covered_characters += sum(
+            _num_nonblank(text[layer.spans[index].start : layer.spans[index].end])
+            for index in root_indices
+        )
+        characters += _num_nonblank(text)
+    return (
+        num_children > 0
+        and num_filled >= _MIN_FILLED * num_roots
+        and covered_characters >= _MIN_FILLED * characters
+    )
+
+
+def _num_nonblank(text: str) -> int:
+    """Return the number of characters that are not blank."""
+    return sum(map(len, text.split()))
+
+
+def nesting(spans: tuple[Span, ...]) -> list[int | None] | None:
+    """Return the index of each span's smallest container, None at the top; None if any two cross.
+
+    The first of spans with equal bounds contains the others; a span with gaps crosses.
+    """
+    if any(len(span.fragments) > 1 for span in spans):
+        return None
+    parents: list[int | None] = [None] * len(spans)
+    ancestors: list[int] = []
+    for index in _outermost_first(spans):
+        span = spans[index]
+        while (
+            ancestors
+            and spans[ancestors[-1]].end <= span.start
+            and spans[ancestors[-1]].end < span.end
+        ):
+            ancestors.pop()
+        if ancestors and spans[ancestors[-1]].end < span.end:
+            return None
+        parents[index] = ancestors[-1] if ancestors else None
+        ancestors.append(index)
+    return parents
+
+
+def _outermost_first(spans: tuple[Span, ...]) -> Iterator[int]:
+    """Yield the indices of spans by start, the longer first."""
+    yield from sorted(
+        range(len(spans)), key=lambda index: (spans[index].start, -spans[index].end, index)
+    )
+
+
+_SHAPES: dict[str, Callable[[Layer], bool]] = {
+    DEPENDENCY: _is_dependency,
+    CLUSTERS: _is_clusters,
+    TUPLES: _is_tuples,
+}

@@ -1,0 +1,123 @@
+"""The column of clusters: the way there and back is exact, and broken cells name their word."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.annotation.coreference_column import ColumnError, clusters, column
+
+WORDS = 7
+NAMES = st.sampled_from(["0", "1", "12", "é"])
+
+
+@st.composite
+def mentions(draw):
+    """Draw any mentions; those that cross an earlier one in more than a word are left out."""
+    kept = []
+    for one, two in draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8)):
+        start, end = min(one, two), max(one, two) + 1
+        if not any(crosses((start, end), each) for each in kept):
+            kept.append((start, end))
+    return kept
+
+
+def crosses(one, two):
+    (_, first), (start, end) = sorted((one, two), key=lambda each: (each[0], -each[1]))
+    return start + 1 < first < end
+
+
+@given(st.dictionaries(NAMES, mentions()))
+def test_clusters_and_back(drawn):
+    cells = column(drawn, WORDS)
+    found = clusters(cells)
+    assert {name: sorted(each) for name, each in found.items()} == {
+        name: sorted(each) for name, each in drawn.items() if each
+    }
+    assert clusters(column(found, WORDS)) == found
+
+
+@given(st.lists(st.sampled_from(["-", "_", "(0", "0)", "(0)|0)", "(1|(0", "1)"]), max_size=9))
+def test_what_is_read_is_spelt_and_read_again(cells):
+    try:
+        found = clusters(cells)
+    except ColumnError:
+        return
+    assert clusters(column(found, len(cells))) == found
+
+
+def test_the_example_of_the_head_of_the_file():
+    cells = ("(0", "-", "(1)", "(0)|0)", "(1)", "(0)")
+    found = {"0": ((0, 4), (3, 4), (5, 6)), "1": ((2, 3), (4, 5))}
+    assert clusters(cells) == found
+    assert column(found, 6) == cells
+
+
+def test_no_mention_is_spelt_in_two_ways():
+    assert clusters(["-", "_"]) == {}
+    assert column({}, 2) == ("-", "-")
+
+
+def test_mentions_of_one_cluster_nest_and_those_of_two_may_cross():
+    assert clusters(["(0", "(0", "0)", "0)"]) == {"0": ((0, 4), (1, 3))}
+    crossing = {"0": ((0, 2),), "1": ((1, 3),)}
+    assert clusters(["(0", "(1|0)", "1)"]) == crossing
+    assert column(crossing, 3) == ("(0", "(1|0)", "1)")
+
+
+def test_mentions_that_share_one_word():
+    shared = {"0": ((0, 3), (2, 5))}
+    assert column(shared, 5) == ("(0", "-", "0)|(0", "-", "0)")
+    assert clusters(column(shared, 5)) == shared
+
+
+def test_a_mention_spelt_twice_stands_there_twice():
+    twice = {"0": ((0, 2), (0, 2), (2, 3), (2, 3))}
+    assert clusters(("(0|(0", "0)|0)", "(0)|(0)")) == twice
+    assert column(twice, 3) == ("(0|(0", "0)|0)", "(0)|(0)")
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        (["-", "0)"], 1),
+        (["(0", "-"], 0),
+        (["(0", "1)", "0)"], 1),
+        (["0"], 0),
+        ([""], 0),
+        (["()"], 0),
+        (["(0)|"], 0),
+        (["-", "(0)|-"], 1),
+        (["((0)"], 0),
+        (["(0 )"], 0),
+    ],
+)
+def test_broken_cells_name_their_word(cells, word):
+    with pytest.raises(ColumnError) as caught:
+        clusters(cells)
+    assert caught.value.word == word
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"0": [(0, 3), (1, 4)]}, {"0": [(0, 0)]}, {"0": [(3, 5)]}, {"": [(0, 1)]}, {"a b": [(0, 1)]}],
+)
+def test_clusters_that_no_column_spells(named):
+    with pytest.raises(ColumnError):
+        column(named, 4)
+
+
+def test_mutated_columns_raise_nothing_else():
+    dice = random.Random(3)
+    for _ in range(300):
+        cells = ["(0", "(1)|0)", "-", "(0|(12", "12)|0)"]
+        row = dice.randrange(len(cells))
+        letters = list(cells[row])
+        letters[dice.randrange(len(letters))] = dice.choice("()|01_- \x00é")
+        cells[row] = "".join(letters)
+        try:
+            found = clusters(cells)
+        except ColumnError:
+            continue
+        assert clusters(column(found, len(cells))) == found

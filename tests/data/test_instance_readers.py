@@ -1,0 +1,331 @@
+"""What tasks read, and the batches made of it: against plain loops over words and pieces."""
+
+from itertools import count
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tiny_tokenizers import letters
+
+from spanloom.annotation.text_pairs import join_texts
+from spanloom.data.collate import collate
+from spanloom.data.instance_readers import (
+    ChoiceReader,
+    InstanceReader,
+    QuestionReader,
+    SentenceReader,
+    TextReader,
+)
+from spanloom.data.instances import Instance, InstanceLimits, Prompt, tokenize, tokenize_prompt
+from spanloom.data.windows import pack
+from spanloom.document import Document, Query
+from spanloom.tokenization import word_tokenizer
+
+SPLIT = word_tokenizer("char-class", "newline")
+LETTERS = letters()
+OPEN, CLOSE = LETTERS.prefix[0], LETTERS.suffix[0]
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["a", "the", "abc", "\x01"]), max_size=8).map(" ".join), max_size=8
+).map("\n".join)
+SIZES = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=6), max_size=4)
+DRAWN = st.lists(
+    st.tuples(SIZES, st.lists(st.integers(1, 3), max_size=4), st.booleans()), min_size=1, max_size=4
+)
+
+
+def cutter(text):
+    return tokenize_prompt(text, SPLIT, LETTERS)
+
+
+def unit(row, drawn, limit, fresh):
+    """A unit whose every piece is another; ``drawn`` are pieces a word of sentences and prompt."""
+    sentences, asked, opening = drawn
+    sizes = [size for sentence in sentences for size in sentence]
+    ends = [0]
+    for sentence in sentences:
+        ends.append(ends[-1] + len(sentence))
+    bounds = list(zip(ends, ends[1:], strict=False))
+    ahead = Prompt(tuple(f"p{size}" for size in asked), _ids(asked, fresh))
+    windows = pack([sum(sentence) for sentence in sentences], limit)
+    contexts = tuple((bounds[a][0], bounds[b - 1][1]) for a, b in windows)
+    forms = tuple(f"w{place}" for place in range(len(sizes)))
+    words = tuple((2 * place, 2 * place + 1) for place in range(len(sizes)))
+    pieces = _ids(sizes, fresh)
+    return Instance(row, 0, words, forms, pieces, tuple(bounds), contexts, ahead, opening)
+
+
+def _ids(sizes, fresh):
+    return tuple(tuple(next(fresh) for _ in range(size)) for size in sizes)
+
+
+def windows_of(batch):
+    """The pieces of each window, padding left out."""
+    every = zip(batch.input_ids.tolist(), batch.attention_mask.tolist(), strict=True)
+    return [[piece for piece, real in zip(*window, strict=True) if real] for window in every]
+
+
+def owned(batch, word):
+    """The places of a word's pieces: rows of windows, and in them."""
+    rows = batch.piece_index[batch.piece_to_word == word].tolist()
+    return [divmod(row, batch.input_ids.shape[1]) for row in rows]
+
+
+@settings(max_examples=50)
+@given(drawn=DRAWN, limit=st.integers(1, 20))
+def test_every_word_read_owns_its_own_pieces_in_the_windows_of_its_unit(drawn, limit):
+    fresh = count(100)
+    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
+    batch = collate(made, LETTERS, limit)
+    windows, word = windows_of(batch), 0
+    assert batch.piece_to_word.tolist() == sorted(batch.piece_to_word.tolist())
+    first = 0
+    for each in made:
+        asked = [piece for ids in each.prompt.pieces for piece in ids]
+        head = [OPEN, *asked, CLOSE] if asked else [OPEN]
+        mine = _taken(windows[first:], head, each)
+        rows = range(first, first + mine)
+        if each.wants_cls:
+            assert owned(batch, word) == [(row, 0) for row in rows]
+            word += 1
+        for place, ids in enumerate(each.prompt.pieces):
+            before = 1 + sum(map(len, each.prompt.pieces[:place]))
+            expected = [(row, before + i) for row in rows for i in range(len(ids))]
+            assert owned(batch, word) == expected
+            assert [windows[row][at] for row, at in expected] == list(ids) * mine
+            word += 1
+        for ids in each.pieces:
+            places = owned(batch, word)
+            assert [windows[row][at] for row, at in places] == list(ids)
+            assert all(row in rows and at >= len(head) for row, at in places)
+            word += 1
+        first += mine
+    assert first == len(windows)
+    assert word == len(batch.words)
+
+
+def _taken(windows, head, each):
+    """How many windows, from the first, are the unit's; each holds a stretch of one context."""
+    texts = [[piece for ids in each.pieces[a:b] for piece in ids] for a, b in each.windows] or [[]]
+    taken = 0
+    for text in texts:
+        seen = set()
+        while seen != set(text) or not taken:
+            window = windows[taken]
+            assert window[: len(head)] == head
+            assert window[-1] == CLOSE
+            inner = window[len(head) : -1]
+            at = text.index(inner[0]) if inner else 0
+            assert inner == text[at : at + len(inner)]
+            seen |= set(inner)
+            taken += 1
+    return taken
+
+
+@settings(max_examples=50)
+@given(drawn=DRAWN, limit=st.integers(1, 20))
+def test_what_is_no_text_is_told_apart(drawn, limit):
+    fresh = count(100)
+    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
+    batch = collate(made, LETTERS, limit)
+    forms = [form for each in made for form in each.tokens]
+    bounds = (
+        [batch.words]
+        if batch.prompt_layout is None
+        else [batch.words, *batch.prompt_layout.level_runs]
+    )
+    if batch.prompt_layout is None:
+        assert not any(each.wants_cls or each.prompt.tokens for each in made)
+        assert list(batch.words) == forms
+    else:
+        assert [batch.words[row] for row in batch.prompt_layout.text_rows.tolist()] == forms
+        opened = all(each.wants_cls for each in made)
+        assert (batch.prompt_layout.cls_rows is not None) == opened
+        starts = [0]
+        for each in made:
+            starts.append(starts[-1] + each.wants_cls + len(each.prompt.tokens) + len(each.tokens))
+        if opened:
+            assert batch.prompt_layout.cls_rows.tolist() == starts[:-1]
+        for runs, name in zip(bounds[1:], ("sentences", "windows"), strict=True):
+            assert runs.tolist() == _runs(made, starts, name)
+    ahead = any(each.prompt.tokens for each in made)
+    assert (batch.token_type_ids is not None) == ahead
+    assert batch.instances.tolist() == _laid([[(0, len(each.tokens))] for each in made], made)
+    assert batch.sentences.tolist() == _laid([each.sentences for each in made], made)
+    assert batch.windows.tolist() == _laid([each.windows for each in made], made)
+
+
+def _laid(bounds, made):
+    found, base = [], 0
+    for inner, each in zip(bounds, made, strict=True):
+        found += [[base + a, base + b] for a, b in inner]
+        base += len(each.tokens)
+    return found
+
+
+def _runs(made, starts, name):
+    """Runs of words read: the first of each unit begins where the unit does."""
+    found = []
+    for each, start in zip(made, starts, strict=False):
+        extra = each.wants_cls + len(each.prompt.tokens)
+        inner = getattr(each, name) or ((0, 0),)
+        mine = [[start + extra + a, start + extra + b] for a, b in inner]
+        mine[0][0] = start
+        found += mine
+    return found
+
+
+@settings(max_examples=50)
+@given(drawn=DRAWN, limit=st.integers(1, 20))
+def test_segments_are_one_behind_a_prompt(drawn, limit):
+    fresh = count(100)
+    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
+    assume(any(each.prompt.tokens for each in made))
+    batch = collate(made, LETTERS, limit)
+    prompts = {piece for each in made for ids in each.prompt.pieces for piece in ids}
+    for window, segments in zip(windows_of(batch), batch.token_type_ids.tolist(), strict=True):
+        last = max((at for at, piece in enumerate(window) if piece in prompts), default=None)
+        behind = len(window) if last is None else last + 2  # the special piece between is asked
+        expected = [int(at >= behind) for at in range(len(window))]
+        assert segments[: len(window)] == expected
+
+
+def _units(shape, document, limit, *, token=None, pages=1):
+    whole = tokenize(document, SPLIT, LETTERS)
+    reading = InstanceReader(shape, token, pages)
+    return whole, list(reading.instances(7, whole, InstanceLimits(limit, limit * pages), cutter))
+
+
+def _fits(made, limit):
+    """Each context is one window, which is no longer than the limit."""
+    batch = collate(made, LETTERS, limit)
+    long = any(len(ids) > limit + 2 for ids in windows_of(batch))
+    return not long and len(batch.input_ids) == sum(max(1, len(each.windows)) for each in made)
+
+
+@settings(max_examples=40)
+@given(text=TEXTS, limit=st.integers(30, 60))
+def test_a_whole_document_is_one_unit_with_an_opening(text, limit):
+    whole, (made,) = _units(TextReader(), Document(text), limit)
+    assert (made.tokens, made.words, made.sentences) == (whole.tokens, whole.words, whole.sentences)
+    assert (made.wants_cls, made.prompt, made.first_word, made.document) == (True, Prompt(), 0, 7)
+    assert _fits([made], limit)
+
+
+@settings(max_examples=40)
+@given(first=TEXTS, second=TEXTS, limit=st.integers(60, 90))
+def test_of_two_parts_the_first_is_the_prompt(first, second, limit):
+    document = join_texts("two", first, second)
+    whole, (made,) = _units(TextReader(), document, limit)
+    assert made.prompt.tokens == tuple(first.split())[: len(made.prompt.tokens)]
+    assert sum(map(len, made.prompt.pieces)) <= limit // 2
+    assert made.tokens == tuple(second.split())
+    assert tuple(document.text[a:b] for a, b in made.words) == made.tokens
+    assert made.words == whole.words[made.first_word : made.first_word + len(made.words)]
+    assert _covered(made)
+    assert _fits([made], limit)
+
+
+def _covered(made):
+    """Sentences and contexts cover a unit's words, one after another."""
+    return all(
+        [place for a, b in bounds for place in range(a, b)] == list(range(len(made.tokens)))
+        for bounds in (made.sentences, made.windows)
+    )
+
+
+@settings(max_examples=40)
+@given(text=TEXTS, asked=st.lists(TEXTS, max_size=3), limit=st.integers(60, 90))
+def test_each_query_is_asked_of_the_whole_document(text, asked, limit):
+    queries = tuple(Query(f"Q{row}", each.strip() or "?") for row, each in enumerate(asked))
+    whole, made = _units(QuestionReader(), Document(text, queries=queries), limit)
+    assert [each.query for each in made] == list(range(len(asked)))
+    for each, query in zip(made, queries, strict=True):
+        forms = tuple(query.prompt[a:b] for a, b in SPLIT(query.prompt).words)
+        assert each.prompt.tokens == forms[: len(each.prompt.tokens)]
+        cost = sum(map(len, cutter(query.prompt).pieces))
+        assert each.prompt.tokens == forms or cost > limit // 2
+        assert (each.tokens, each.sentences) == (whole.tokens, whole.sentences)
+        assert each.wants_cls
+        assert _covered(each)
+        assert _fits([each], limit)
+
+
+CHOICES = ("yes", "no way", "may be so")
+
+
+@settings(max_examples=40)
+@given(text=TEXTS, limit=st.integers(8, 60))
+def test_choices_are_the_text_and_the_document_is_the_prompt(text, limit):
+    whole, made = _units(ChoiceReader(CHOICES), Document(text), limit)
+    assert sum((each.prompt.tokens for each in made), ()) == whole.tokens
+    for each in made:
+        said = [" ".join(each.tokens[a:b]) for a, b in each.choices]
+        assert said == list(CHOICES)
+        assert (each.words, each.wants_cls) == ((), True)
+        assert _covered(each)
+    if limit >= 40:
+        assert _fits(made, limit)
+
+
+@settings(max_examples=40)
+@given(first=TEXTS, second=TEXTS, limit=st.integers(8, 60))
+def test_the_first_part_stands_before_the_choices(first, second, limit):
+    whole, made = _units(ChoiceReader(CHOICES), join_texts("two", first, second), limit)
+    (a, b), (c, d) = whole.text_pair
+    assert sum((each.prompt.tokens for each in made), ()) == whole.tokens[c:d]
+    for each in made:
+        assert each.tokens[: b - a] == whole.tokens[a:b] == tuple(first.split())
+        assert each.words == whole.words[a:b]
+        assert [" ".join(each.tokens[a:b]) for a, b in each.choices] == list(CHOICES)
+
+
+@pytest.mark.parametrize("shape", [TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))])
+def test_no_window_is_longer_than_an_encoder_can_read_whatever_is_asked(shape):
+    long = "abc" * 100
+    document = Document(f"{long} a\n{long}", queries=(Query("Q1", f"a {long}"),))
+    for each in (document, join_texts("two", long, f"a {long}")):
+        _, made = _units(shape, each, 16)
+        if made:
+            assert collate(made, LETTERS, 16).input_ids.shape[1] <= 18
+
+
+SHAPES = [SentenceReader(), TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: type(shape).__name__)
+def test_a_token_stands_before_each_sentence_and_takes_nothing_away(shape):
+    text = "the cat\na b c\nabc"
+    document = Document(text, queries=(Query("Q1", "a cat"), Query("Q2", "the")))
+    _, plain = _units(shape, document, 40)
+    whole, made = _units(shape, document, 40, token=3)
+    assert all(each.prompt.tokens[0] == "" for each in made)
+    assert all(len(each.prompt.pieces[0]) == 1 for each in made)
+    assert all(each.prompt.task_number == 3 for each in made)
+    assert _joined_up(made, 1) == _joined_up(plain, 0)
+    if not isinstance(shape, ChoiceReader):
+        alone = [
+            (each.first_word + a, each.first_word + b) for each in made for a, b in each.windows
+        ]
+        assert alone == list(whole.sentences) * (2 if isinstance(shape, QuestionReader) else 1)
+    assert _fits(made, 40)
+
+
+def _joined_up(made, skipped):
+    """What is read of each query: prompts and texts, however they are cut into units."""
+    found = {}
+    for each in made:
+        asked = each.prompt.tokens[skipped:]
+        found.setdefault((each.query, asked), []).extend(each.tokens)
+    return found
+
+
+def test_readings_of_one_key_are_read_in_one_pass():
+    keys = {
+        InstanceReader(shape, token, pages).key
+        for shape in SHAPES
+        for token in "ab"
+        for pages in (1, 2)
+    }
+    assert len(keys) == 2 * len(SHAPES)
+    assert InstanceReader(ChoiceReader(("a",))).key != InstanceReader(ChoiceReader(("b",))).key
+    assert InstanceReader(ChoiceReader(("a",))).key == InstanceReader(ChoiceReader(("a",))).key

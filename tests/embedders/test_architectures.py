@@ -1,0 +1,214 @@
+"""Every architecture as it is published: trained, saved and loaded it gives equal vectors."""
+
+import ast
+import importlib.util
+import json
+from pathlib import Path
+
+import published
+import pytest
+import tiny
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+
+from spanloom.config import recipe as recipes
+from spanloom.embedders import _config_check as shape
+from spanloom.embedders import _hub, transformer
+from spanloom.errors import ModelError, RecipeError
+from spanloom.model import serialization
+from spanloom.training import train
+
+QUICK = ("bert-base-uncased", "roberta-base", "deberta-v3-base")
+EVERY = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+    for name in published.PUBLISHED
+]
+TEXT = "Add the cold buffer.\nDon't  mix 5ml (warm), or élan 中文 is lost."
+pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers' own modules
+
+
+def trained(name, place, **changes):
+    """Train a recipe on an encoder as it is published; return the folder of the model."""
+    published.save(name, place / "encoder")
+    tiny.recipe(place, **changes)
+    recipe = recipes.load(place / "recipe.yaml")
+    train.train(recipe, place, place / "model", lambda line: None, device="cpu")
+    return place / "model"
+
+
+def vectors(model, text=TEXT):
+    """The trunk's vectors of a text, and its pieces."""
+    from spanloom.data.collate import collate
+    from spanloom.data.instances import InstanceLimits
+    from spanloom.document import Document
+
+    cut = model.tokenize(Document(text))
+    units = list(
+        model.tasks["steps"].reader.instances(0, cut, InstanceLimits(64, 64), model.tokenize_prompt)
+    )
+    with torch.inference_mode():
+        batch = collate(units, model.subword_tokenizer, 64)
+        return model.network.eval().encode(batch, ["trunk"])["trunk"].word_vectors, cut.pieces
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch):
+    models = []
+    real = train.verify
+    monkeypatch.setattr(
+        train, "verify", lambda model, out: (real(model, out), models.append(model))
+    )
+    saved = trained(name, tmp_path)
+    loaded = serialization.load(saved, device="cpu", precision="fp32")
+    (mine, cut), (theirs, again) = vectors(models[0]), vectors(loaded)
+    assert mine.equal(theirs)
+    assert cut == again
+    assert mine.isfinite().all()
+    before = load_file(tmp_path / "encoder" / "model.safetensors")
+    after = load_file(saved / "model.safetensors")
+    learnt = {key.removeprefix("trunk.0.encoder."): each for key, each in after.items()}
+    assert any(
+        key.endswith(tuple(learnt)) and not each.equal(learnt[key.removeprefix("encoder.")])
+        for key, each in before.items()
+        if key.removeprefix("encoder.") in learnt
+    )
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_stands_beside_a_text_does_not_change_its_vectors(name, tmp_path):
+    published.save(name, tmp_path)
+    options = transformer.Options(transformer=str(tmp_path))
+    made = transformer.build(options, transformer.pretrained(str(tmp_path), options)).eval()
+    sizes, ids = [9, 4, 7], torch.arange(10, 40).view(3, 10)
+
+    def read(rows):
+        width = max(sizes[row] for row in rows)
+        mask = torch.tensor([[place < sizes[row] for place in range(width)] for row in rows])
+        words = sum(sizes[row] for row in rows)
+        bounds, owners = torch.tensor([[0, words]]), torch.arange(words)
+        places = mask.flatten().nonzero().flatten()
+        from spanloom.tensors import Batch
+
+        batch = Batch(
+            *(("w",) * words, bounds, bounds, bounds, ids[rows, :width], mask, places, owners),
+            tiny.placed(ids[rows, :width], places, owners),
+        )
+        with torch.no_grad():
+            return made(batch)
+
+    together = read([0, 1, 2]).split(sizes)
+    for row, found in enumerate(together):
+        torch.testing.assert_close(found, read([row]), rtol=1e-3, atol=1e-4)
+
+
+KINDS = sorted({said["model_type"] for said, _ in published.PUBLISHED.values()})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_that_encoders_read_by_getattr_are_known(kind):
+    """An upgrade of transformers that reads another key so is told of here."""
+    config = transformers.CONFIG_MAPPING[kind]
+    package = config.__module__.rsplit(".", 1)[0]
+    place = Path(importlib.util.find_spec(package).origin).parent
+    heads = {  # of heads, pooling and export, which no encoder of ours has
+        *("cls_dropout", "num_labels", "summary_activation", "summary_type", "summary_use_proj"),
+        *(
+            "onnx_export",
+            "summary_last_dropout",
+            "summary_first_dropout",
+            "classifier_dropout_rate",
+        ),
+        *("max_relative_positions", "pad_token_id", "relative_attention"),  # classes have these
+    }
+    read = set()
+    for path in place.glob(f"modeling_{kind.replace(chr(45), chr(95))}.py"):
+        for each in ast.walk(ast.parse(path.read_text())):
+            if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "getattr":
+                asked, key = each.args[:2]
+                if ast.unparse(asked) in ("config", "self.config") and isinstance(
+                    key, ast.Constant
+                ):
+                    read.add(key.value)
+    assert read <= _hub.keys(kind) | heads
+
+
+@pytest.mark.parametrize("name", ["deberta-v2-xlarge", "deberta-v3-base", "xlnet-base-cased"])
+def test_the_configuration_keeps_what_decides_the_vectors(name, tmp_path):
+    published.save(name, tmp_path)
+    kept = json.loads(shape.dumps(_hub.shape(str(tmp_path))))
+    said, _ = published.PUBLISHED[name]
+    inert = {"architectures", "gradient_checkpointing", "output_past"}
+    for key in _hub.READ_BY_GETATTR & said.keys() - inert:
+        assert kept[key] == said[key]
+
+
+def test_weights_that_are_missing_are_named(tmp_path):
+    published.save("roberta-base", tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    gone = {"encoder.layer.1.output.dense.weight", "embeddings.word_embeddings.weight"}
+    left = {key: each for key, each in weights.items() if key not in gone}
+    save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match=r"no weights .*word_embeddings.*layer\.1\.output"):
+        transformer.pretrained(str(tmp_path), transformer.Options())
+
+
+def test_a_pooler_may_be_missing(tmp_path):
+    published.save("bert-base-uncased", tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    left = {key: each for key, each in weights.items() if "pooler" not in key}
+    assert len(left) < len(weights)
+    save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    transformer.pretrained(str(tmp_path), transformer.Options())
+
+
+def test_a_model_of_ours_is_no_encoder(tmp_path):
+    tiny.recipe(tmp_path)
+    model, _ = train.fresh(recipes.load(tmp_path / "recipe.yaml"), tmp_path, "cpu")
+    serialization.save(model, tmp_path / "mine", figures={})
+    recipe = recipes.load(tmp_path / "recipe.yaml", ["trunk=[{transformer: mine}]"])
+    with pytest.raises(
+        RecipeError, match="is a model of spanloom, no encoder; .*init_from: "
+    ) as caught:
+        train.fresh(recipe, tmp_path, "cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_decoder_is_no_encoder(tmp_path):
+    config = transformers.GPT2Config(
+        vocab_size=60, n_embd=16, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=2
+    )
+    transformers.GPT2Model(config).save_pretrained(tmp_path / "encoder")
+    published.roberta().save(str(tmp_path / "encoder" / "tokenizer.json"))
+    tiny.recipe(tmp_path)
+    with pytest.raises(RecipeError, match="left to right"):
+        train.fresh(recipes.load(tmp_path / "recipe.yaml"), tmp_path, "cpu")
+
+
+def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypatch):
+    """What is dropped from a configuration without a word: the very mistake, made again."""
+    real = shape.dumps
+
+    def dropping(config):
+        said = json.loads(real(config))
+        return json.dumps({k: v for k, v in said.items() if k != "layer_norm_eps"})
+
+    published.save("roberta-base", tmp_path / "encoder")
+    path = tmp_path / "encoder" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"layer_norm_eps": 0.1}))
+    tiny.recipe(tmp_path)
+    recipe = recipes.load(tmp_path / "recipe.yaml")
+    model, _ = train.fresh(recipe, tmp_path, "cpu")
+    monkeypatch.setattr(shape, "dumps", dropping)
+    serialization.save(model, tmp_path / "saved", figures={})
+    with pytest.raises(ModelError, match="its shape was not kept"):
+        train.verify(model, tmp_path / "saved")
+
+
+def test_published_tokenizers_are_let_in():
+    from spanloom.data import tokenizer_file
+
+    for _, make in published.PUBLISHED.values():
+        raw = make().to_str().encode()
+        assert isinstance(tokenizer_file.read(raw, "tokenizer.json"), Tokenizer)

@@ -1,0 +1,111 @@
+"""Our BERT: the shapes it takes, and that nothing of transformers is needed to use it."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import CONFIG_MAPPING, BertConfig, BertModel
+
+from spanloom.embedders import _bert, _config_check
+from spanloom.errors import ModelError
+
+SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+SMALL |= {"intermediate_size": 12, "max_position_embeddings": 16}
+
+
+def test_every_key_that_transformers_knows_is_known():
+    assert _bert.KNOWN >= CONFIG_MAPPING["bert"]().to_dict().keys()
+
+
+@pytest.mark.parametrize("act", ["gelu", "relu"])
+def test_segments_vectors_and_hidden_places_are_read_as_hugging_face_reads_them(act):
+    torch.manual_seed(3)
+    theirs = BertModel(BertConfig(**SMALL, hidden_act=act, attn_implementation="eager"))
+    said = theirs.config.to_dict()
+    assert _bert.fits(said)
+    mine = _bert.Bert(_bert.config(said)).eval()
+    weights = theirs.eval().state_dict()
+    mine.load_state_dict({name: weights[name] for name in mine.state_dict()})
+    read = {
+        "inputs_embeds": torch.randn(3, 7, 8),
+        "attention_mask": torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] + [0] * 6]),
+        "token_type_ids": torch.tensor([[0, 0, 1, 1, 1, 0, 0]] * 3),
+    }
+    with torch.no_grad():
+        expected = theirs(**read, output_hidden_states=True).hidden_states
+        found = mine(**read).hidden_states
+        top = mine(**read, output_hidden_states=False).hidden_states
+    assert len(found) == len(expected) == 3
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b)
+    assert len(top) == 1
+    assert top[0].equal(found[-1])
+
+
+def test_long_windows_are_read_alike_with_and_without_gradients():
+    torch.manual_seed(4)
+    long = {**SMALL, "max_position_embeddings": 300}
+    mine = _bert.Bert(_bert.config({"model_type": "bert", **long})).eval()
+    read = {
+        "input_ids": torch.randint(0, 30, (2, 200)),
+        "attention_mask": torch.ones(2, 200, dtype=torch.long),
+    }
+    read["attention_mask"][1, 140:] = 0
+    with torch.no_grad():
+        found = mine(**read).hidden_states[-1]
+    expected = mine(**read).hidden_states[-1].detach()
+    torch.testing.assert_close(found[0], expected[0])
+    torch.testing.assert_close(found[1, :140], expected[1, :140])
+
+
+def test_weights_start_as_those_of_hugging_face_do():
+    config = BertConfig(vocab_size=2_000, hidden_size=64, num_hidden_layers=1)
+    config.num_attention_heads = 2
+    mine, theirs = _bert.Bert(_bert.config(config.to_dict())), BertModel(config)
+    for name, weight in mine.state_dict().items():
+        other = theirs.state_dict()[name]
+        assert weight.shape == other.shape
+        assert abs(weight.std() - other.std()) < 0.002, name
+        assert abs(weight.mean() - other.mean()) < 0.01, name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("hidden_size", "8", "expected a whole number from 1, got '8'"),
+        ("hidden_size", 9, "a multiple of num_attention_heads"),
+        ("num_hidden_layers", True, "a whole number from 1"),
+        ("num_hidden_layers", 0, "a whole number from 1, got 0"),
+        ("layer_norm_eps", None, "a number from 0, got None"),
+        ("layer_norm_eps", float("nan"), "a number from 0, got nan"),
+        ("pad_token_id", -1, "a whole number from 0"),
+    ],
+)
+def test_a_shape_that_is_none_is_refused(name, value, told):
+    with pytest.raises(ModelError, match=f"{name}: .*{told}"):
+        _bert.config({"model_type": "bert", **SMALL, name: value})
+
+
+@pytest.mark.parametrize("other", [{"hidden_act": "gelu_new"}, {"is_decoder": True}])
+def test_what_it_does_not_compute_is_left_to_transformers(other):
+    said = BertConfig(**SMALL, **other).to_dict()
+    assert not _bert.fits(said)
+    assert not isinstance(_config_check.parsed(said), _bert.Config)
+
+
+USE = """
+import sys
+from spanloom.document import Document
+from spanloom.model.serialization import load
+print(len(next(load().annotate([Document("Ada met Bob.")])).layers))
+print(*sorted({"transformers", "torch._dynamo", "huggingface_hub"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.slow
+def test_to_use_the_default_model_neither_transformers_nor_a_compiler_is_imported():
+    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=True)
+    layers, heavy = done.stdout.split("\n")[:2]
+    assert int(layers) == 9  # relations run on request only
+    assert heavy == ""

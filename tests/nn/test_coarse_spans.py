@@ -1,0 +1,110 @@
+"""A cheap look before spans are scored in full: which are, what the others get, what is learnt."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from spanloom.nn.span_relation import Pruner, SpanRelation
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+from spanloom.tensors import SpanTargets
+
+DIM, WIDTH, LABELS = 6, 4, 3
+SENTENCES = torch.tensor([[0, 5], [5, 6], [6, 12]])
+GOLD = SpanTargets(
+    torch.tensor([[0, 2], [6, 9], [7, 12]]),  # the last is wider than any candidate
+    torch.tensor([1, 2, 1]),
+    torch.zeros(0, 3, dtype=torch.long),
+)
+
+
+def made(ratio):
+    torch.manual_seed(3)
+    scorer = SpanScorer(DIM, num_labels=LABELS, num_width_embeddings=3, hidden_size=8, dropout=0.0)
+    head = SpanRelation(
+        SpanAttention(DIM),
+        scorer,
+        None,
+        max_span_width=WIDTH,
+        pruner=Pruner(),
+        hard_negatives_per_word=None,
+        dropout=0.0,
+    )
+    if ratio:
+        head.gate = CoarseSpanScorer(DIM, num_width_embeddings=3, spans_per_word=ratio)
+    return head
+
+
+@pytest.fixture
+def words():
+    return torch.randn(12, DIM, generator=torch.Generator().manual_seed(5))
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_a_gate_that_lets_all_pass_changes_no_score(words, learning):
+    plain, gated = made(None), made(9.0)
+    gated.load_state_dict(plain.state_dict(), strict=False)
+    with torch.set_grad_enabled(learning):
+        one, two = (head.score_spans(head.span_inputs(words, SENTENCES)) for head in (plain, gated))
+    torch.testing.assert_close(one, two)
+
+
+def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words):
+    head = made(1.5)
+    view = head.span_inputs(words, SENTENCES)
+    bounds, looks = head.candidates(SENTENCES), head.score_coarse(view)
+    scores = head.score_spans(view)
+    for (first, last), budget in zip(SENTENCES.tolist(), (8, 2, 9), strict=True):
+        inside = [r for r, (a, b) in enumerate(bounds.tolist()) if first <= a and b <= last]
+        best = sorted(inside, key=lambda row: -looks[row].item())[:budget]
+        full = head.spans.score_bounds(view.words, view.weights, bounds[best])
+        torch.testing.assert_close(scores[best], full)
+        others = [row for row in inside if row not in best]
+        assert (scores[others].softmax(-1)[:, 0] == 1).all()
+
+
+def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
+    head = made(0.01)  # one candidate a sentence
+    view = head.span_inputs(words, SENTENCES)
+    losses = head.loss(view, GOLD, use_gold_spans=False)
+    bounds = head.candidates(SENTENCES).tolist()
+    rows = [bounds.index([0, 2]), bounds.index([6, 9])]
+    there = torch.zeros(len(bounds))
+    there[rows] = 1.0
+    expected = F.binary_cross_entropy_with_logits(head.score_coarse(view), there, reduction="sum")
+    torch.testing.assert_close(losses["gate"].total, expected)
+    scores = head.score_spans(view, gold=torch.tensor(rows))
+    target = torch.zeros(len(bounds), dtype=torch.long)
+    target[rows] = torch.tensor([1, 2])
+    torch.testing.assert_close(
+        losses["spans"].total, F.cross_entropy(scores, target, reduction="sum")
+    )
+    sum(each.total for each in losses.values()).backward()
+    assert head.gate.linear.words.weight.grad.abs().sum() > 0
+    assert head.spans.readout.labels.weight.grad.abs().sum() > 0
+
+
+def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):
+    head = made(1.0)
+    view = head.span_inputs(words, SENTENCES)
+    looked = torch.ones(12, LABELS, dtype=torch.bool)
+    looked[6:, 1] = False
+    bounds, looks = head.candidates(SENTENCES).tolist(), head.score_coarse(view)
+    there = [bounds.index([0, 2]), bounds.index([6, 9])]
+    others = [row for row, (a, _) in enumerate(bounds) if a < 6 and row not in there]
+    expected = F.softplus(-looks[there]).sum() + F.softplus(looks[others]).sum()
+    losses = head.loss(view, replace(GOLD, label_mask=looked), use_gold_spans=False)
+    torch.testing.assert_close(losses["gate"].total, expected)
+
+
+def test_unsure_spans_teach_the_gate_nothing(words):
+    head = made(1.0)
+    view = head.span_inputs(words, SENTENCES)
+    unsure = SpanTargets(GOLD.bounds, torch.zeros_like(GOLD.labels), GOLD.pairs)
+    bounds, looks = head.candidates(SENTENCES).tolist(), head.score_coarse(view)
+    known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
+    expected = F.softplus(looks[known]).sum()
+    torch.testing.assert_close(
+        head.loss(view, unsure, use_gold_spans=False)["gate"].total, expected
+    )

@@ -1,0 +1,126 @@
+"""The extract head against sums over every row, and against BERT's own question answering."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import BertConfig, BertForQuestionAnswering
+
+from spanloom.nn.start_end import StartEndScorer
+
+DIM = 6
+UNITS = st.lists(st.integers(0, 4), min_size=1, max_size=4)  # words of each unit
+
+
+def bounds(sizes):
+    ends = torch.tensor(sizes).cumsum(0)
+    return torch.stack([ends - torch.tensor(sizes), ends], dim=1)
+
+
+def made(sizes, seed=0):
+    """A head, words and openings, all random."""
+    torch.manual_seed(seed)
+    words, openings = torch.randn(sum(sizes), DIM), torch.randn(len(sizes), DIM)
+    return StartEndScorer(DIM, 0.0), words.requires_grad_(), openings.requires_grad_()
+
+
+@st.composite
+def cases(draw):
+    """Sizes of units, and which rows are right."""
+    sizes = draw(UNITS)
+    row = st.lists(st.booleans(), min_size=2, max_size=2)
+    size = sum(sizes) + len(sizes)
+    return sizes, torch.tensor(draw(st.lists(row, min_size=size, max_size=size)))
+
+
+@given(cases(), st.integers(0, 9))
+def test_the_loss_is_that_of_each_unit_by_itself(case, seed):
+    sizes, right = case
+    head, words, openings = made(sizes, seed)
+    losses = head.loss(words, openings, bounds(sizes), right)
+    scores = head(words, openings).tolist()
+    for column, name in enumerate(("start", "end")):
+        total, count = 0.0, 0
+        for unit, (a, b) in enumerate(bounds(sizes).tolist()):
+            rows = [*range(a, b), sum(sizes) + unit]
+            chances = {row: math.exp(scores[row][column]) for row in rows}
+            gold = sum(chances[row] for row in rows if right[row, column])
+            if gold:
+                total -= math.log(gold / sum(chances.values()))
+                count += 1
+        assert losses[name].count == count
+        assert losses[name].total.item() == pytest.approx(total, abs=1e-4)
+    (losses["start"].total + losses["end"].total).backward()
+    for each in (words, openings, head.score.weight):
+        assert torch.isfinite(each.grad).all()
+
+
+def test_scores_and_loss_are_those_of_berts_own_head():
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=20,
+        hidden_size=DIM,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=12,
+    )
+    bert = BertForQuestionAnswering(config).eval()
+    torch.nn.init.normal_(bert.qa_outputs.weight)
+    torch.nn.init.normal_(bert.qa_outputs.bias)  # the same for every piece: it changes no loss
+    ids, starts, ends = torch.randint(0, 20, (2, 5)), torch.tensor([2, 0]), torch.tensor([4, 0])
+    theirs = bert(input_ids=ids, start_positions=starts, end_positions=ends)
+    hidden = bert.bert(input_ids=ids).last_hidden_state
+    head = StartEndScorer(DIM, 0.0)
+    head.score.weight.data = bert.qa_outputs.weight.data
+    openings, words = hidden[:, 0], hidden[:, 1:].flatten(0, 1)  # [CLS], and all that follows
+    right = torch.zeros(10, 2, dtype=torch.bool)
+    right[1, 0] = right[3, 1] = True
+    right[9] = True  # the second has no answer
+    losses = head.loss(words, openings, bounds([4, 4]), right)
+    mean = sum(each.total / each.count for each in losses.values()) / 2
+    torch.testing.assert_close(mean, theirs.loss)
+    scores = torch.stack([theirs.start_logits, theirs.end_logits], -1) - bert.qa_outputs.bias
+    ours = head(words, openings)
+    torch.testing.assert_close(ours[:8].view(2, 4, 2), scores[:, 1:])
+    torch.testing.assert_close(ours[8:], scores[:, 0])
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6])
+def test_scores_far_apart_make_a_large_loss_and_a_gradient(scale):
+    head, words, openings = made([3])
+    right = torch.zeros(4, 2, dtype=torch.bool)
+    row = int((head(words, openings)[:, 0]).argmin())
+    right[row] = True
+    loss = head.loss(words * scale, openings * scale, bounds([3]), right)["start"]
+    spread = head(words * scale, openings * scale)[:, 0]
+    assert loss.total.item() == pytest.approx((spread.max() - spread.min()).item(), rel=1e-4)
+    loss.total.backward()
+    assert words.grad.abs().sum() > 0
+
+
+def test_units_without_a_right_row_teach_nothing():
+    head, words, openings = made([2, 3])
+    losses = head.loss(words, openings, bounds([2, 3]), torch.zeros(7, 2, dtype=torch.bool))
+    for loss in losses.values():
+        assert (loss.total.item(), loss.count) == (0.0, 0)
+        loss.total.backward(retain_graph=True)
+    assert not words.grad.any()
+
+
+def test_there_are_two_vectors_and_nothing_else():
+    assert [tuple(each.shape) for each in StartEndScorer(DIM, 0.5).parameters()] == [(2, DIM)]
+
+
+def test_half_precision_is_summed_in_full():
+    head, words, openings = made([4, 2])
+    right = torch.zeros(8, 2, dtype=torch.bool)
+    right[1] = right[7] = True
+    exact = head.loss(words, openings, bounds([4, 2]), right)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rough = head.loss(words, openings, bounds([4, 2]), right)
+    for name, loss in rough.items():
+        assert loss.total.dtype == torch.float32
+        torch.testing.assert_close(loss.total, exact[name].total, rtol=0.05, atol=0.05)

@@ -1,0 +1,104 @@
+"""What data proposes."""
+
+import pytest
+import tiny
+
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe_comments import with_comments
+from spanloom.document import Document, Layer, Relation, Span
+from spanloom.errors import DataError
+from spanloom.formats import jsonl
+from spanloom.training.auto_recipe import epochs, propose_recipe, sentences, words
+
+
+def write(path, *layers, text="add cold buffer"):
+    jsonl.write(path, [Document(text, layers, "a")])
+    return path
+
+
+def layer(name, *, related=False):
+    spans = Span(f"T1{name}", "A", ((0, 3),)), Span(f"T2{name}", "B", ((4, 8),))
+    relations = (Relation(f"R1{name}", "rel", spans[0].id, spans[1].id),) if related else ()
+    return Layer(name, spans, relations)
+
+
+def test_one_task_a_layer_with_spans(tmp_path):
+    path = write(
+        tmp_path / "a.b c.jsonl",
+        layer("main"),
+        layer("x y", related=True),
+        Layer("none"),
+        layer("words"),
+    )
+    found = propose_recipe(path, "../a.jsonl")
+    assert {k: (v.kind, v.layer, v.data) for k, v in found.recipe.tasks.items()} == {
+        "a-b-c": ("entities", "main", "../a.jsonl"),
+        "x-y": ("relations", "x y", "../a.jsonl"),
+    }
+    assert found.recipe.stages[0].tasks == ("a-b-c", "x-y")
+    assert (
+        found.notes["tasks", "x-y"] == "1 documents, 2 spans of 2 labels, 1 relations of 1 labels"
+    )
+
+
+def test_names_are_valid_and_differ(tmp_path):
+    path = write(tmp_path / "a.jsonl", layer("main"), layer("a"), layer("a!"), layer("!"))
+    assert list(propose_recipe(path, "a").recipe.tasks) == ["a", "a-2", "a-3", "task"]
+
+
+def test_events_make_relations_and_train_alone_is_read(tmp_path):
+    corpus = tiny.corpus(tmp_path / "corpus")
+    found = propose_recipe(corpus, "corpus")
+    assert found.recipe.tasks["corpus"].kind == "relations"
+    assert found.notes["tasks", "corpus"].startswith("6 documents, ")
+
+
+def test_it_can_be_written_with_comments_and_read_again(tmp_path):
+    found = propose_recipe(tiny.corpus(tmp_path / "corpus"), "corpus")
+    text = with_comments(found.recipe, found.notes)
+    assert recipes.loads(text) == found.recipe
+    assert "# 6 documents" in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a b c"] * 20, "newline"),
+        ([], "newline"),
+        (["a b c"] * 19 + ["w " * 101], "newline"),
+        (["a b c"] * 18 + ["w " * 101], "punctuation"),
+        (["", "", "w " * 100, ""], "newline"),
+    ],
+)
+def test_long_lines_are_paragraphs(lines, expected):
+    assert sentences([Document("\n".join(lines))]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("I don't, 5ml.", "I do n't , 5 ml .", "spacy"),
+        ("I don't, 5ml.", "I don ' t , 5 ml .", "char-class"),
+        ("I don't, 5ml.", "I don't, 5ml.", "whitespace"),
+        ("I don't, 5ml.", "", "char-class"),
+    ],
+)
+def test_words_are_split_as_the_corpus_splits_them(text, given, expected):
+    spans, at = [], 0
+    for row, word in enumerate(given.split()):
+        at = text.index(word, at)
+        spans.append(Span(f"T{row}", "word", ((at, at + len(word)),)))
+        at += len(word)
+    layers = (Layer("words", tuple(spans)),) if given else ()
+    assert words([Document(text, layers)]) == expected
+
+
+def test_less_data_more_epochs():
+    told = [epochs(words) for words in (0, 1_000, 25_000, 250_000, 10_000_000)]
+    assert told == [40, 40, 25, 8, 4]
+
+
+def test_nothing_to_learn(tmp_path):
+    path = write(tmp_path / "a.jsonl", Layer("main"), layer("words"))
+    with pytest.raises(DataError, match=r"1 documents, none with spans .*main, words"):
+        propose_recipe(path, "a")

@@ -1,0 +1,125 @@
+"""Which batch comes when: pure, complete, proportional."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.config.recipe import StageSpec
+from spanloom.training.batch_schedule import TrainBatch, draw_epoch, shard
+
+STAGE = StageSpec(tasks=("steps", "names"), batch_words=20)
+
+
+@pytest.fixture(scope="module")
+def ready(bench):
+    return bench.fresh()
+
+
+@pytest.fixture(scope="module")
+def data(ready):
+    return ready[1].data
+
+
+@pytest.fixture(scope="module")
+def draw(ready):
+    """Draw an epoch of a stage with windows of 64 pieces."""
+
+    def run(stage, data, seed="1", number=0):
+        cutter = ready[0].tokenize_prompt
+        return draw_epoch(stage, data, seed=seed, number=number, window=64, cutter=cutter)
+
+    return run
+
+
+def words(draw):
+    """Which words of which documents a batch holds."""
+    return [
+        (unit.document, unit.first_word + i)
+        for unit in draw.instances
+        for i in range(len(unit.tokens))
+    ]
+
+
+@pytest.mark.parametrize("accumulate", [1, 2, 100])
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_every_word_of_every_task_comes_once(data, draw, accumulate, number):
+    stage = STAGE.model_copy(update={"gradient_accumulation_steps": accumulate})
+    updates = draw(stage, data, number=number)
+    for name, mine in data.items():
+        seen = Counter(
+            word
+            for update in updates
+            for each in update
+            if each.tasks == (name,)
+            for word in words(each)
+        )
+        every = {(row, i) for row in mine.gold for i in range(len(mine.tokenized[row].tokens))}
+        assert seen == Counter(every)
+    assert all(len(update) == accumulate for update in updates[:-1])
+    assert 1 <= len(updates[-1]) <= accumulate
+
+
+def test_the_same_question_has_the_same_answer(data, draw):
+    asked = [draw(STAGE, data, number=3) for _ in range(2)]
+    assert asked[0] == asked[1]
+
+
+def test_epochs_seeds_and_tasks_differ(data, draw):
+    one = draw(STAGE, data)
+    assert draw(STAGE, data, number=1) != one
+    assert draw(STAGE, data, seed="2") != one
+    assert [d.tasks for update in one for d in update] != sorted(d.tasks for u in one for d in u)
+
+
+def test_a_stage_draws_its_own_tasks_alone(data, draw):
+    stage = STAGE.model_copy(update={"tasks": ("names",)})
+    updates = draw(stage, data)
+    assert {each.tasks for update in updates for each in update} == {("names",)}
+
+
+def test_tasks_come_in_proportion_to_their_words(data, draw):
+    small = dict(data)
+    mine = data["names"]
+    gold = {row: each for row, each in mine.gold.items() if row < 2}
+    small["names"] = replace(mine, gold=gold)
+    updates = draw(STAGE, small)
+    said = Counter(each.tasks for update in updates for each in update)
+    assert said["steps",] / said["names",] == pytest.approx(len(mine.gold) / 2, rel=0.4)
+
+
+def test_tasks_that_read_one_corpus_alike_share_their_batches(data, draw):
+    mine = data["names"]
+    part = dict(list(mine.gold.items())[1:])
+    paged = replace(mine.task, reader=replace(mine.task.reader, max_windows=2))
+    every = {
+        **data,
+        "again": mine,
+        "elsewhere": replace(mine, corpus="other"),
+        "rarer": replace(mine, gold=part),
+        "longer": replace(mine, task=paged),
+    }
+    stage = STAGE.model_copy(update={"tasks": tuple(every)})
+    apart = {each.tasks for update in draw(stage, every) for each in update}
+    assert apart == {(name,) for name in every}
+    both = [
+        each
+        for update in draw(stage.model_copy(update={"share_batches": True}), every)
+        for each in update
+    ]
+    one, alone = ("steps", "names", "again"), {("elsewhere",), ("rarer",), ("longer",)}
+    assert {each.tasks for each in both} == {one, *alone}
+    seen = Counter(word for each in both if each.tasks == one for word in words(each))
+    assert seen == Counter(
+        (row, i) for row in mine.gold for i in range(len(mine.tokenized[row].tokens))
+    )
+
+
+@given(st.lists(st.integers(), max_size=9), st.integers(1, 5))
+def test_shares_cover_a_batch_and_no_unit_twice(units, ranks):
+    draw = TrainBatch(("any",), tuple(units))
+    shares = [shard(draw, rank, ranks) for rank in range(ranks)]
+    assert Counter(each for mine in shares for each in mine) == Counter(units)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1

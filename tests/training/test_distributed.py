@@ -1,0 +1,109 @@
+"""Two processes are one: the same losses, the same weights; gradients add up."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from workbench import FIRST, LEVELS, SECOND, TASKS
+
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.loop import METRICS
+
+# A softmax is the same whatever is added to all of its inputs, and of one input (every span here is
+# one word) it is 1. So these have no gradient but rounding, which Adam scales up to whole steps.
+WITHOUT_GRADIENT = ("key.bias", "attention.score.bias", "attention.score.weight")
+CHILD = Path(__file__).with_name("child.py")
+
+
+class Twin(ProcessGroup):
+    """One of two processes that are threads: ``sum`` meets the other at a barrier."""
+
+    def __init__(self, rank, table, barrier):
+        self.rank, self.ranks, self.device = rank, 2, torch.device("cpu")
+        self.table, self.barrier = table, barrier
+
+    def sum(self, tensor):
+        self.table[self.rank] = tensor
+        self.barrier.wait(10)
+        summed = self.table[0] + self.table[1]
+        self.barrier.wait(10)
+        return summed
+
+
+def test_gradients_of_two_processes_add_up_and_untouched_ones_stay_none():
+    networks = [nn.Sequential(*(nn.Linear(2, 3) for _ in range(4))) for _ in range(2)]
+    for network in networks:
+        network[3].requires_grad_(False)
+    networks[0][0].weight.grad = torch.full((3, 2), 1.0)
+    networks[1][0].weight.grad = torch.full((3, 2), 2.0)
+    networks[1][1].bias.grad = torch.tensor([1.0, 2.0, 3.0])
+    table, barrier = [None, None], threading.Barrier(2)
+    threads = [
+        threading.Thread(target=Twin(rank, table, barrier).sum_gradients, args=[networks[rank]])
+        for rank in range(2)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for network in networks:
+        assert torch.equal(network[0].weight.grad, torch.full((3, 2), 3.0))
+        assert torch.equal(network[1].bias.grad, torch.tensor([1.0, 2.0, 3.0]))
+        touched = [name for name, each in network.named_parameters() if each.grad is not None]
+        assert touched == ["0.weight", "1.bias"]
+
+
+def test_one_process_is_first_and_changes_nothing():
+    alone = ProcessGroup("cpu")
+    network = nn.Linear(2, 2)
+    alone.sum_gradients(network)
+    assert network.weight.grad is None
+    assert (alone.first, alone.ranks) == (True, 1)
+    assert alone.agree("x") == "x"
+    assert torch.equal(alone.sum(torch.ones(2)), torch.ones(2))
+
+
+def calm(spec):
+    """A task or level without dropout."""
+    return spec | {"dropout": 0.0}
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_learns(bench, tmp_path):
+    path = bench.write(
+        "two.yaml",
+        trunk=[{"transformer": str(bench.home / "encoder"), "dropout": 0.0}],
+        embedding_dropout=0.0,
+        levels=[calm(level) for level in LEVELS],
+        tasks={name: calm(task) for name, task in TASKS.items()},
+        stages=[FIRST | {"batch_words": 10}, SECOND],
+    )
+    outs = [tmp_path / "one", tmp_path / "two"]
+    many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+    many += ["--master-port", "29519"]
+    quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    for out, how in zip(outs, ([], many), strict=True):
+        command = [sys.executable, *how, str(CHILD), str(path), str(out)]
+        done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+    one, two = (losses(out) for out in outs)
+    assert one.keys() == two.keys()
+    for update, mine in one.items():
+        assert two[update] == pytest.approx(mine, abs=1e-5, rel=1e-5)
+    weights = [load_file(out / "model.safetensors") for out in outs]
+    for name, mine in weights[0].items():
+        if not name.endswith(WITHOUT_GRADIENT):
+            assert torch.allclose(mine, weights[1][name], atol=1e-5), name
+
+
+def losses(out):
+    lines = out.with_name(f"{out.name}.run").joinpath(METRICS).read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    return {each["update"]: each["losses"] for each in found if "losses" in each}
