@@ -221,8 +221,14 @@ def test_of_two_parts_the_first_is_the_prompt(first, second, limit):
     assert made.tokens == tuple(second.split())
     assert tuple(document.text[a:b] for a, b in made.words) == made.tokens
     assert made.words == whole.words[made.first_word : made.first_word + len(made.words)]
+    assert made.first_sentence == sentence_of(whole, made.first_word)
     assert _covered(made)
     assert _fits([made], limit)
+
+
+def sentence_of(whole, word):
+    """The number of the last sentence that starts no later than a word."""
+    return max((row for row, (a, _) in enumerate(whole.full_sentences) if a <= word), default=0)
 
 
 def _covered(made):

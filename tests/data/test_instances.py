@@ -145,3 +145,22 @@ def test_words_lead_back_to_characters():
     text = "the 50ml\n\n  abc"
     for each in _units(text, 2)[1]:
         assert tuple(text[a:b] for a, b in each.words) == each.tokens
+
+
+@given(text=TEXTS, limit=st.integers(1, 30), seed=SEEDS, windows=st.integers(1, 4))
+def test_an_instance_knows_the_sentence_of_its_first_word(text, limit, seed, windows):
+    whole, instances = _units(text, limit, seed, windows)
+    for instance in instances:
+        start, end = whole.full_sentences[instance.first_sentence]
+        assert start == instance.first_word < end
+
+
+def test_a_long_sentence_counts_once_wherever_an_instance_begins_in_it():
+    text = "\n".join(["a the abc .", LONG])
+    whole, instances = _units(text, 64)
+    assert len(whole.sentences) > len(whole.full_sentences) == 3
+    for instance in instances:
+        start, end = whole.full_sentences[instance.first_sentence]
+        assert start <= instance.first_word < end
+    assert {instance.first_sentence for instance in instances} == {0, 1, 2}
+    assert len(instances) > 3

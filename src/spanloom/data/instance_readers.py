@@ -96,7 +96,8 @@ class TextReader:
         (a, b), (c, d) = cut.text_pair or ((0, 0), (0, len(cut.words)))
         text = _part(cut, c, d)
         ahead = Prompt(cut.tokens[a:b], cut.pieces[a:b])
-        yield replace(_whole(document, text, ahead, sizes), first_word=c, wants_cls=True)
+        whole = _whole(document, text, ahead, sizes)
+        yield replace(whole, first_word=c, wants_cls=True, first_sentence=cut.sentence_at(c))
 
     def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
         """Of two parts the first may be too long."""
@@ -147,7 +148,8 @@ class ChoiceReader:
             ahead = Prompt(cut.tokens[read], tuple(ids[:room] for ids in cut.pieces[read]))
             every = ((0, len(text)),)
             made = Instance(document, a, cut.words[a:b], text, pieces, every, every, ahead)
-            yield replace(made, wants_cls=True, choices=bounds)
+            sentence = cut.sentence_at(a)
+            yield replace(made, wants_cls=True, choices=bounds, first_sentence=sentence)
 
     def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
         """A text too long for a window makes several units."""

@@ -1,8 +1,10 @@
 """Documents cut into units: what a task reads at once, with the way back to characters."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import itemgetter
 from random import Random
 
 from spanloom import long_sentences
@@ -42,7 +44,8 @@ class Instance:
     document. ``opening`` asks for a vector of what opens the unit. ``query`` is the row of the
     document's query that ``prompt`` puts. Of a long sentence in parts ``inner`` has the words that
     begin all but the first, and ``beside`` the pieces before and after each context that are read
-    with it, since its sentence goes on there; none where no sentence does.
+    with it, since its sentence goes on there; none where no sentence does. ``first_sentence`` is
+    the index of its first word's sentence among the document's ``full_sentences``.
     """
 
     document: int
@@ -58,6 +61,7 @@ class Instance:
     choices: tuple[Bounds, ...] = ()
     sentence_splits: frozenset[int] = frozenset()
     window_context: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    first_sentence: int = 0
     num_pieces: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +92,11 @@ class TokenizedDocument:
     def full_sentences(self) -> tuple[Bounds, ...]:
         """The sentences of the text, long ones too."""
         return long_sentences.joined(self.sentences, self.sentence_splits)
+
+    def sentence_at(self, word: int) -> int:
+        """Return the index among ``full_sentences`` of the sentence of a word; 0 without any."""
+        sentence = bisect_right(self.sentences, word, key=itemgetter(0)) - 1
+        return max(0, sentence - sum(split <= word for split in self.sentence_splits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +176,16 @@ def build_instance(
     a, b = cut.sentences[first][0], cut.sentences[last - 1][1]
     inside = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
     contexts = tuple((inside[i - first][0], inside[j - first - 1][1]) for i, j in windows)
-    made = Instance(document, a, cut.words[a:b], cut.tokens[a:b], cut.pieces[a:b], inside, contexts)
+    made = Instance(
+        document,
+        a,
+        cut.words[a:b],
+        cut.tokens[a:b],
+        cut.pieces[a:b],
+        inside,
+        contexts,
+        first_sentence=cut.sentence_at(a),
+    )
     if not cut.sentence_splits:
         return made
     inner = frozenset(start for start, _ in inside if a + start in cut.sentence_splits)
