@@ -7,6 +7,7 @@
   + RecipeError             a recipe cannot be used; carries path and line
   + DataError               a corpus folder lacks what a command needs (no documents, no such split)
   + NameNotFound            no task, embedder, format… of that name; carries the names there are
+  + PluginError             a part of another package cannot be used, or has a name that is taken
   + StorageError            a file or folder could not be written whole
   + ModelError              a model folder is incomplete, altered or hostile; nothing in it was run
   + PackageMissing          what was asked for needs an extra that is not installed; says which
@@ -69,6 +70,10 @@ class NameNotFound(SpanloomError):
         hint = f"; did you mean {near[0]!r}?" if near else ""
         super().__init__(f"no {kind} {name!r}{hint} (known: {', '.join(choices) or 'none'})")
         self.kind, self.name, self.known = kind, name, choices
+
+
+class PluginError(SpanloomError):
+    """A part of another package cannot be used, or has a name that is taken."""
 
 
 class StorageError(SpanloomError):

@@ -12,10 +12,11 @@ from typing import Any
 
 import regex
 
+from spanloom.config.registry import Registry
 from spanloom.document import SENTENCES, WORDS, Document
-from spanloom.errors import NameNotFound
 
 Bounds = tuple[int, int]
+Splitter = Callable[[str], list[Bounds]]  # a text to the bounds of its words or sentences
 
 # Letters with their combining marks, numbers, or one user-perceived character of anything else; a
 # prepended sign (as U+0600, Arabic number sign) is a word by itself, as it may precede a blank
@@ -137,16 +138,26 @@ def _scan_word(text: str, words: Sequence[Bounds], index: int) -> tuple[int, boo
     return index, not (is_doubtful and continues)
 
 
-TOKENIZERS: dict[str, Callable[[str], list[Bounds]]] = {
+TOKENIZERS: dict[str, Splitter] = {
     "char-class": fine_words,
     "spacy": spacy_words,
     "treebank": treebank_words,
     "whitespace": blank_words,
 }
-SENTENCE_SPLITTERS: dict[str, Callable[[str], list[Bounds]]] = {
+SENTENCE_SPLITTERS: dict[str, Splitter] = {
     "newline": line_sentences,
     "punctuation": rule_sentences,
 }
+_TOKENIZERS: Registry[Splitter] = Registry(
+    "tokenizers", "word splitter", Callable, lambda: TOKENIZERS, TOKENIZERS.__getitem__
+)
+_SENTENCE_SPLITTERS: Registry[Splitter] = Registry(
+    "sentence_splitters",
+    "sentence splitter",
+    Callable,
+    lambda: SENTENCE_SPLITTERS,
+    SENTENCE_SPLITTERS.__getitem__,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +198,8 @@ def words_of(document: Document, split: Callable[[str], Tokenization]) -> Tokeni
 
 
 def word_tokenizer(words: str, sentences: str) -> WordTokenizer:
-    """Return the tokenizer with these splitters; raises ``NameNotFound`` for unknown names."""
-    if words not in TOKENIZERS:
-        raise NameNotFound("word splitter", words, TOKENIZERS)
-    if sentences not in SENTENCE_SPLITTERS:
-        raise NameNotFound("sentence splitter", sentences, SENTENCE_SPLITTERS)
-    return WordTokenizer(TOKENIZERS[words], SENTENCE_SPLITTERS[sentences])
+    """Return the tokenizer with these splitters; raises ``NameNotFound`` and ``PluginError``."""
+    return WordTokenizer(_TOKENIZERS.load(words), _SENTENCE_SPLITTERS.load(sentences))
 
 
 def _group_words(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]:

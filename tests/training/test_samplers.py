@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.config import recipe as recipes
 from spanloom.config.recipe import StageSpec
-from spanloom.training.samplers import SAMPLERS, Size
+from spanloom.errors import RecipeError
+from spanloom.training.samplers import SAMPLERS, Size, check
 
 SIZES = st.dictionaries(
     st.sampled_from("abcd"), st.builds(Size, st.integers(1, 30), st.integers(1, 900)), min_size=1
@@ -24,7 +26,16 @@ def drawn(name, sizes, seed=0, temperature=5.0):
 def test_a_stage_can_name_every_sampler():
     for name in SAMPLERS:
         assert StageSpec(tasks=("a",), sampler=name).sampler == name
-    assert set(StageSpec.model_fields["sampler"].annotation.__args__) == set(SAMPLERS)
+    told = StageSpec.model_fields["sampler"].description
+    assert set(told.split(" | ")) == set(SAMPLERS)
+
+
+def test_a_sampler_that_no_one_has_is_refused_at_its_line():
+    text = "trunk: [{casing: 4}]\ntasks: {a: {data: a, kind: pos}}\nstages:\n- tasks: [a]\n"
+    recipe = recipes.loads(f"{text}  sampler: unifrom\n")
+    with pytest.raises(RecipeError, match="recipe:5: .*'unifrom'; did you mean 'uniform'"):
+        check(recipe)
+    check(recipes.loads(f"{text}  sampler: uniform\n"))
 
 
 @EVERY

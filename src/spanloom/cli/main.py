@@ -20,6 +20,7 @@ from spanloom.cli.convert import convert
 from spanloom.cli.evaluate import evaluate
 from spanloom.cli.glad import app as glad
 from spanloom.cli.init import init
+from spanloom.cli.options import with_plugins
 from spanloom.cli.pack import pack
 from spanloom.cli.score import score
 from spanloom.cli.serve import serve
@@ -62,9 +63,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _command in (annotate, view, serve, init, train, evaluate, check, convert, pack):
-    app.command()(_command)
+    app.command()(with_plugins(_command))
 # an official program has options of its own, which its scorer knows
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(score)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    with_plugins(score)
+)
+for _info in glad.registered_commands:
+    if _info.callback is not None:
+        _info.callback = with_plugins(_info.callback)
 app.add_typer(glad, name="glad")
 
 

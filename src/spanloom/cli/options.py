@@ -1,12 +1,15 @@
-"""Commands whose options are the fields of a dataclass, so that they are handed on as one value."""
+"""Options of commands: fields of a dataclass handed on as one value, and plugins."""
 
 import inspect
 import shlex
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, TypeVar, get_type_hints
+from functools import wraps
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+from spanloom import plugins
 
 A = TypeVar("A")
 
@@ -39,4 +42,34 @@ def line_of(command: str, asked: Any) -> str:
         else:
             name = (option.param_decls or (f"--{each.name}",))[-1]
             words += [name] if value is True else [name, str(value)]
-    return shlex.join(["spanloom", command, *words])
+    return shlex.join(["spanloom", command, *words, *plugin_options()])
+
+
+_Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", metavar="MODULE", help="use the parts of a module; repeatable"),
+]
+
+
+def with_plugins(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option ``--plugin MODULE`` to a command: modules to load before it runs."""
+
+    @wraps(command)
+    def run(*args: Any, plugin: list[str] | None = None, **kwargs: Any) -> None:
+        for module in plugin or ():
+            plugins.load(module)
+        command(*args, **kwargs)
+
+    signature = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter(
+        "plugin", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Plugins
+    )
+    parameters = [*signature.parameters.values(), option]
+    vars(run)["__signature__"] = signature.replace(parameters=parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def plugin_options() -> list[str]:
+    """Return the options that load the same plugins once more."""
+    return [word for module in plugins.modules for word in ("--plugin", module)]

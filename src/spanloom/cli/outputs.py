@@ -58,10 +58,10 @@ def of_name(path: Path) -> list[str]:
     """Return the format that is called as the file ends, else those whose files end so."""
     from spanloom.formats import _files
 
-    names = _formats()
-    if path.suffix.removeprefix(".") in names:
+    if path.suffix.removeprefix(".") in _formats():
         return [path.suffix.removeprefix(".")]
-    return [name for name in names if path.name.lower().endswith(_files.load(name).suffixes[0])]
+    formats = _files.detected().items()
+    return [name for name, form in formats if path.name.lower().endswith(form.suffixes[0])]
 
 
 def _formats() -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from spanloom import plugins
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.errors import PackageMissing
 
@@ -40,7 +41,7 @@ def serve(
     from spanloom.serve.worker import Options
 
     short, long = (
-        Process(Options(model, device, precision, background).command())
+        Process(Options(model, device, precision, background, tuple(plugins.modules)).command())
         for background in (False, True)
     )
     with ExitStack() as stack:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import plugin_options
 from spanloom.errors import DataError, StorageError, TrainingError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _again(source: Path, out: Path, settings: list[str], device: str | None) -> 
     """The command that goes on where this one stopped, as a shell reads it."""
     made = [part for each in settings for part in ("--set", each)]
     made += [] if device is None else ["--device", device]
-    rest = ["train", str(source), "-o", str(out), *made, "--resume"]
+    rest = ["train", str(source), "-o", str(out), *made, *plugin_options(), "--resume"]
     world, here = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if world == 1:
         return shlex.join([*_program(), *rest])

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr
 
+from spanloom import plugins
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.override import override
@@ -80,15 +81,29 @@ class TaskSpec(Options):
     options: Raw = {}
 
 
+def _one_of(group: str, *builtin: str) -> AfterValidator:
+    """Accept the names of built-in parts and of the parts of plugins."""
+
+    def check(name: str) -> str:
+        names = (*builtin, *plugins.names(group))
+        if name not in names:
+            raise ValueError(f"expected {', '.join(map(repr, names[:-1]))} or {names[-1]!r}")
+        return name
+
+    return AfterValidator(check)
+
+
 class TokenizationSpec(Options):
     """How text that gives no words becomes words and sentences."""
 
-    tokenizer: Literal["spacy", "treebank", "char-class", "whitespace"] = Field(
+    tokenizer: Annotated[
+        str, _one_of("tokenizers", "spacy", "treebank", "char-class", "whitespace")
+    ] = Field(
         default="char-class",
         description="spacy | treebank | char-class | whitespace; given words stay",
     )
-    sentence_splitter: Literal["newline", "punctuation"] = Field(
-        default="newline", description="newline (each line is one) | punctuation"
+    sentence_splitter: Annotated[str, _one_of("sentence_splitters", "newline", "punctuation")] = (
+        Field(default="newline", description="newline (each line is one) | punctuation")
     )
 
 
@@ -112,9 +127,7 @@ class StageSpec(Options):
     remove_tasks: tuple[Name, ...] = Field(
         default=(), description="tasks that are no part of the model from this stage on"
     )
-    sampler: Literal[
-        "proportional", "examples", "temperature", "uniform", "balanced", "round-robin"
-    ] = Field(
+    sampler: Name = Field(  # training knows which there are; a model needs none
         default="proportional",
         description="proportional | examples | temperature | uniform | balanced | round-robin",
     )

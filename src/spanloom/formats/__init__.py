@@ -1,1 +1,25 @@
-"""File formats: each module reads one format and writes it back."""
+"""File formats: each module reads one format and writes it back.
+
+The names below are those that formats of other packages build on (docs/extending.md).
+"""
+
+from spanloom.config.options import Options
+from spanloom.errors import FormatError
+from spanloom.formats._base import Format, Losses, counted, unsupported
+from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._lines import Line, blocks, lines
+from spanloom.formats._word_view import WordView
+
+__all__ = [
+    "DocumentBuilder",
+    "Format",
+    "FormatError",
+    "Line",
+    "Losses",
+    "Options",
+    "WordView",
+    "blocks",
+    "counted",
+    "lines",
+    "unsupported",
+]

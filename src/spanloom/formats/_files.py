@@ -12,6 +12,7 @@ from spanloom import formats
 from spanloom.atomic_io import write_file
 from spanloom.config import registry
 from spanloom.config.options import Options, validate_options
+from spanloom.config.registry import Registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.document import WORDS, Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
@@ -20,19 +21,33 @@ from spanloom.formats._text import decoded
 
 BRAT = "brat"
 _HEAD_SIZE = 65_536  # bytes read to detect a format
+_REGISTRY: Registry[Format] = Registry(
+    "formats",
+    "format",
+    Format,
+    lambda: [name for name in registry.names(formats.__path__) if name != BRAT],
+    lambda name: registry.load(formats.__name__, name),
+)
 
 
 def names() -> list[str]:
-    """List the names of all formats but brat."""
-    return [name for name in registry.names(formats.__path__) if name != BRAT]
+    """List the names of all formats but brat, those of plugins too; nothing is imported."""
+    return _REGISTRY.names()
 
 
 def load(name: str) -> Format:
-    """Return the format of that name; raises ``NameNotFound``."""
+    """Return the format of that name; raises ``NameNotFound`` and ``PluginError``."""
     if name == BRAT:
         raise NameNotFound("format of single files", name, names())
-    file_format: Format = registry.load(formats.__name__, names(), name, "format")
-    return file_format
+    return _REGISTRY.load(name)
+
+
+def detected() -> dict[str, Format]:
+    """Return the formats that are guessed from a file: all but those of installed plugins.
+
+    An installed plugin is imported only when its name is asked for.
+    """
+    return {name: load(name) for name in _REGISTRY.names_without_installed()}
 
 
 def guess(path: Path) -> str | None:
@@ -43,7 +58,7 @@ def guess(path: Path) -> str | None:
     """
     head = _read_bytes(path, _HEAD_SIZE)
     text, latin1_text = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
-    format_of = {name: load(name) for name in names()}
+    format_of = detected()
     matching = [
         name
         for name, file_format in format_of.items()
@@ -56,7 +71,7 @@ def guess(path: Path) -> str | None:
 
 def suffixes() -> frozenset[str]:
     """Return the file suffixes of all formats but .txt, which is ambiguous."""
-    all_suffixes = (suffix for name in names() for suffix in load(name).suffixes)
+    all_suffixes = (suffix for form in detected().values() for suffix in form.suffixes)
     return frozenset(all_suffixes) - {".txt"}
 
 

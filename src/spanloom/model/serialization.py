@@ -2,10 +2,12 @@
 
     recipe.yaml  model.safetensors  tokenizer.json  README.md  manifest.json
     config.json (with a transformer)  trunk-0-vocabulary.txt (what other embedders keep)
+    plugins.json (the parts of other packages that it needs)
 
 Nothing in such a folder is ever run: no pickle, no code, no template. What it claims is checked
 against the manifest, and the sizes its configuration asks for against the weights that are there,
-before anything of that size is made.
+before anything of that size is made. The plugins it names are compared with those that the user
+installed or passed; nothing is imported because a folder names it.
 """
 
 import hashlib
@@ -30,7 +32,7 @@ from spanloom.embedders import _config_check
 from spanloom.embedders._base import Embedder, EmbedderType
 from spanloom.embedders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
-from spanloom.model import build, model_card, sharing
+from spanloom.model import build, model_card, plugin_parts, sharing
 from spanloom.model.bounded import bounded
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
@@ -77,6 +79,8 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
         (staging / WEIGHTS).write_bytes(serialized(weights))
         text = recipes.dumps(model.recipe)
         (staging / RECIPE).write_text(text, encoding="utf-8")
+        if parts := plugin_parts.parts_of(model.recipe):
+            (staging / plugin_parts.FILE).write_text(plugin_parts.dumps(parts), encoding="utf-8")
         (staging / TOKENIZER).write_text(
             model.subword_tokenizer.tokenizer.to_str(), encoding="utf-8"
         )
@@ -116,7 +120,10 @@ def load(
     weights = _weights(files[WEIGHTS])
     if CONFIG in files:
         _config_check.check(files[CONFIG], weights)
+    parts = plugin_parts.read(files.get(plugin_parts.FILE))
+    plugin_parts.check_available(parts, folder)
     recipe = recipes.load(files[RECIPE])
+    plugin_parts.check_named(recipe, parts, files[RECIPE])
     tasks = _tasks(recipe, files[RECIPE])
     with torch.device("meta"), bounded(weights):
         planned = _network(recipe, tasks, files, folder)

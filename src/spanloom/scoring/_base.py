@@ -1,13 +1,13 @@
 """Interface of all official scorers, and their lookup by name for ``spanloom score``."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from spanloom import scoring
 from spanloom.config import registry
-from spanloom.errors import NameNotFound
+from spanloom.config.registry import Registry
 
 Scores = dict[str, Any]  # JSON with the layout of the official program's results
 
@@ -30,18 +30,30 @@ class Scorer:
 
 
 def names() -> list[str]:
-    """Return the names of all metrics as users type them."""
-    return sorted(_load(module).name for module in registry.names(scoring.__path__))
+    """Return the names of all metrics as users type them, those of plugins too."""
+    return _REGISTRY.names()
 
 
 def find(name: str) -> Scorer:
-    """Return the scorer of that name; raises ``NameNotFound``."""
-    module = name.replace("-", "_").replace(".", "_")
-    if module not in registry.names(scoring.__path__) or _load(module).name != name:
-        raise NameNotFound("metric", name, names())
-    return _load(module)
+    """Return the scorer of that name; raises ``NameNotFound`` and ``PluginError``."""
+    module = _module_of(name)
+    if module in registry.names(scoring.__path__) and _load(name).name == name:
+        return replace(_REGISTRY, builtin=lambda: [name]).load(name)  # no other one is imported
+    return _REGISTRY.load(name)
 
 
-def _load(module: str) -> Scorer:
-    scorer: Scorer = registry.load(scoring.__name__, (module,), module, "metric")
+def _builtin() -> list[str]:
+    """Import all built-in scorers and return their names."""
+    return [_load(module).name for module in registry.names(scoring.__path__)]
+
+
+def _module_of(name: str) -> str:
+    return name.replace("-", "_").replace(".", "_")
+
+
+def _load(name: str) -> Scorer:
+    scorer: Scorer = registry.load(scoring.__name__, _module_of(name))
     return scorer
+
+
+_REGISTRY = Registry("scorers", "metric", Scorer, _builtin, _load)

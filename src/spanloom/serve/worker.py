@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from time import thread_time
 from typing import BinaryIO
 
+from spanloom import plugins
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
 from spanloom.errors import SpanloomError
@@ -44,6 +45,7 @@ class Options:
     device: str | None
     precision: str
     background: bool
+    plugins: tuple[str, ...] = ()  # modules to load before the model
 
     def command(self) -> list[str]:
         """Return the command that starts the process."""
@@ -133,6 +135,8 @@ def _loaded(options: Options) -> tuple[Annotate, ModelInfo]:
     from spanloom.model import serialization
     from spanloom.serve.model_info import about
 
+    for module in options.plugins:
+        plugins.load(module)
     model = serialization.load(options.model, device=options.device, precision=options.precision)
     name = options.model or serialization.DEFAULT
 

@@ -1,15 +1,35 @@
-"""What labels mean: one file a kind of task; the file's name is the kind's name. No parameters."""
+"""What labels mean: one file a kind of task; the file's name is the kind's name. No parameters.
+
+The names below are those that kinds of task of other packages build on (docs/extending.md).
+"""
 
 from spanloom.config import registry
-from spanloom.tasks._base import TaskType
+from spanloom.config.options import Options
+from spanloom.tasks._base import HeadInputSpec, LayerTask, TaskType
+from spanloom.tasks._spans import number_spans
+from spanloom.tasks._word_task import ScoredWordSpan, WordSpan, WordTask
+
+__all__ = [
+    "HeadInputSpec",
+    "LayerTask",
+    "Options",
+    "ScoredWordSpan",
+    "TaskType",
+    "WordSpan",
+    "WordTask",
+    "load",
+    "names",
+    "number_spans",
+]
+
+_REGISTRY = registry.files_of("tasks", "kind of task", TaskType, __name__, __path__)
 
 
 def names() -> list[str]:
-    """List every kind of task there is, by reading this folder."""
-    return registry.names(__path__)
+    """List every kind of task, those of plugins too; nothing is imported."""
+    return _REGISTRY.names()
 
 
 def load(name: str) -> TaskType:
-    """Import the one file that holds the kind; raises ``NameNotFound``."""
-    found: TaskType = registry.load(__name__, names(), name, "kind of task")
-    return found
+    """Import the one file that holds the kind; raises ``NameNotFound`` and ``PluginError``."""
+    return _REGISTRY.load(name)

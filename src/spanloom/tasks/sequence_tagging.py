@@ -22,18 +22,11 @@ from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
-from spanloom.metrics.report import Report, score
 from spanloom.nn.tags import Tagger
-from spanloom.tasks._base import (
-    HeadInputSpec,
-    LayerTask,
-    MetricValues,
-    NewId,
-    TaskType,
-    TrainDocuments,
-)
+from spanloom.tasks._base import HeadInputSpec, TaskType, TrainDocuments
 from spanloom.tasks._left_out import coverage_notes
-from spanloom.tasks._spans import InstancePrediction, spans_and_relations, word_bounds
+from spanloom.tasks._spans import InstancePrediction, word_bounds
+from spanloom.tasks._word_task import WordTask
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
@@ -92,18 +85,11 @@ class TagTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceTaggingTask(LayerTask):
+class SequenceTaggingTask(WordTask):
     """Spans of ``labels``, spelt by ``scheme``; ``sets`` are the head's labels, by scheme."""
 
-    options: TagOptions
     scheme: Scheme
-    labels: tuple[str, ...]
     sets: tuple[tuple[str, tuple[str, ...]], ...]
-
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("spans",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -230,26 +216,6 @@ class SequenceTaggingTask(LayerTask):
             )
             base += len(unit.tokens)
 
-    def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
-    ) -> Layer:
-        """Make a layer of the spans, in text order."""
-        spans, _ = spans_and_relations(found, fresh)
-        return Layer(self.layer, tuple(spans))
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the task's layer."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return F1 of spans; where every word has one it is the share of words that are right."""
-        return {"spans": report.spans.micro.f1}
-
-    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
-        """Return labels of spans that train did not have."""
-        labels = {span.label for each in documents for span in each[self.layer].spans}
-        return labels - set(self.labels)
-
 
 def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     """The labels, under their scheme; one that would be the tag of no span is no label."""
@@ -284,7 +250,7 @@ def _build(
     ((scheme, labels),) = collected.items()
     sets = tuple((each, tuple(united[each])) for each in united)
     reading = InstanceReader(SentenceReader())
-    return SequenceTaggingTask(name, layer, reading, options, SCHEMES[scheme], tuple(labels), sets)
+    return SequenceTaggingTask(name, layer, reading, options, tuple(labels), SCHEMES[scheme], sets)
 
 
 KIND = TaskType(

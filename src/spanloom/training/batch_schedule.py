@@ -12,8 +12,9 @@ from spanloom.config.recipe import StageSpec
 from spanloom.data.collate import bucket_by_length
 from spanloom.data.instance_readers import PromptTokenizer
 from spanloom.data.instances import Instance, InstanceLimits
+from spanloom.training import samplers
 from spanloom.training.prepare import TaskData
-from spanloom.training.samplers import SAMPLERS, Size
+from spanloom.training.samplers import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def draw_epoch(
     for name, deck in decks.items():
         deck.queue = deck.shuffled()[::-1]
         sizes[name] = Size(len(deck.queue), sum(draw.sentences for draw in deck.queue))
-    turns = SAMPLERS[stage.sampler](sizes, Random(f"{seed}/{number}"), stage.temperature)
+    turns = samplers.load(stage.sampler)(sizes, Random(f"{seed}/{number}"), stage.temperature)
     return list(_updates(turns, decks, stage.gradient_accumulation_steps))
 
 

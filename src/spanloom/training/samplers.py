@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from spanloom.config.recipe import Recipe
+from spanloom.config.registry import Registry
+from spanloom.errors import NameNotFound
+
 Turns = list[tuple[str, ...]]
 
 
@@ -63,6 +67,25 @@ SAMPLERS: dict[str, Sampler] = {
     "balanced": balanced,
     "round-robin": round_robin,
 }
+
+
+_REGISTRY: Registry[Sampler] = Registry(
+    "samplers", "sampler", Callable, lambda: SAMPLERS, SAMPLERS.__getitem__
+)
+
+
+def load(name: str) -> Sampler:
+    """Return the sampler of that name; raises ``NameNotFound`` and ``PluginError``."""
+    return _REGISTRY.load(name)
+
+
+def check(recipe: Recipe) -> None:
+    """Raise ``RecipeError`` for a stage whose sampler no one has."""
+    for row, stage in enumerate(recipe.stages):
+        try:
+            load(stage.sampler)
+        except NameNotFound as error:
+            raise recipe.at("stages", row, "sampler").error(str(error)) from error
 
 
 def _drawn(sizes: Sizes, chance: Random, weights: Sequence[float]) -> Turns:

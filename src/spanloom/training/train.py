@@ -18,6 +18,7 @@ from spanloom.model import build, serialization
 from spanloom.model.model import Model
 from spanloom.model.precision import compute
 from spanloom.tokenization import word_tokenizer
+from spanloom.training import samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
@@ -42,6 +43,7 @@ def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model,
 
     Raises what ``train`` does, but for ``TrainingError``.
     """
+    samplers.check(recipe)
     chosen = build.transformer_options(recipe)
     earlier = (
         None

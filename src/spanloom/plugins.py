@@ -1,0 +1,155 @@
+"""Parts from other packages: kinds of task, formats, embedders and more, found by name.
+
+An installed package declares its parts as entry points of the groups ``spanloom.tasks``,
+``spanloom.formats`` … (``GROUPS``). A module that need not be installed declares the same in a
+table, and the user names the module (``--plugin MODULE``, ``load``):
+
+    SPANLOOM = {"tasks": {"marks": "mypackage.marks:KIND"}}
+
+A part is imported when its name is asked for, not before. A model folder names the parts that it
+needs; these names are compared with the parts that are here, and nothing is imported by them.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points, packages_distributions
+from importlib.metadata import version as version_of
+from typing import Any, NamedTuple
+
+from spanloom.errors import PluginError
+
+GROUPS = (
+    "tasks",
+    "formats",
+    "embedders",
+    "tokenizers",
+    "sentence_splitters",
+    "samplers",
+    "scorers",
+)
+TABLE = "SPANLOOM"  # the table of a module that the user names
+
+modules: dict[str, tuple[EntryPoint, ...]] = {}  # the modules that the user named, their parts
+_VALUE = re.compile(r"[A-Za-z_]\w*(\.\w+)*:\w+", re.ASCII)
+
+
+class Origin(NamedTuple):
+    """Where a part comes from; package and version are "" for a module of no installed package."""
+
+    module: str
+    package: str
+    version: str
+
+    def __str__(self) -> str:
+        """Return the module, and the package with its version."""
+        package = " ".join(filter(None, (self.package, self.version)))
+        return f"module {self.module}" + (f" of package {package}" if package else "")
+
+
+def load(module: str) -> None:
+    """Import a module and make the parts in its table ``SPANLOOM`` available by their names.
+
+    Raises ``PluginError`` if the module cannot be imported or has no valid table.
+    """
+    if module in modules:
+        return
+    table = getattr(_import_module(module), TABLE, None)
+    if not isinstance(table, Mapping):
+        expected = f'{TABLE} = {{"tasks": {{"name": "package.module:KIND"}}}}'
+        raise PluginError(f"plugin {module}: expected a table {expected}, got {table!r:.60}")
+    modules[module] = tuple(
+        _part(module, group, name, value)
+        for group in table
+        for name, value in _names_of(module, group, table[group]).items()
+    )
+
+
+def names(group: str) -> list[str]:
+    """Return the names of a group's parts in all plugins; nothing is imported."""
+    return sorted({part.name for part in _parts(group)})
+
+
+def named_by_user(group: str) -> list[str]:
+    """Return the names of a group's parts in the modules that the user named."""
+    return sorted({part.name for part in _parts_of_modules(group)})
+
+
+def find(group: str, name: str) -> EntryPoint | None:
+    """Return the part of that name, not imported; None if no plugin has it.
+
+    Raises ``PluginError`` if two packages have a part of that name.
+    """
+    by_value = {part.value: part for part in _parts(group) if part.name == name}
+    if len(by_value) > 1:
+        origins = " and ".join(str(origin(part)) for part in by_value.values())
+        raise PluginError(f"{group}: {name!r} is in two plugins, {origins}; leave one of them out")
+    return next(iter(by_value.values()), None)
+
+
+def import_part(part: EntryPoint) -> Any:
+    """Import a part; raises ``PluginError`` if its module or its attribute is missing."""
+    try:
+        return part.load()
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"{part.name!r} ({origin(part)}) cannot be imported: {error}") from error
+
+
+def origin(part: EntryPoint) -> Origin:
+    """Return where a part comes from, without importing it."""
+    if part.dist is not None:
+        return Origin(part.module, part.dist.name, part.dist.version)
+    packages = packages_distributions().get(part.module.partition(".")[0], ())
+    package = packages[0] if packages else ""
+    return Origin(part.module, package, version_of(package) if package else "")
+
+
+def _import_module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except (ImportError, TypeError, ValueError) as error:  # a relative or empty name, too
+        hint = "name a module that is installed or in a folder of PYTHONPATH"
+        raise PluginError(f"plugin {name!r} cannot be imported: {error} ({hint})") from error
+
+
+def _names_of(module: str, group: object, names: object) -> Mapping[Any, Any]:
+    """Check a group of a module's table."""
+    if group not in GROUPS:
+        raise PluginError(f"plugin {module}: no group {group!r} (known: {', '.join(GROUPS)})")
+    if not isinstance(names, Mapping):
+        raise PluginError(f"plugin {module}: {group}: expected a mapping, got {names!r:.60}")
+    return names
+
+
+def _part(module: str, group: str, name: object, value: object) -> EntryPoint:
+    """Check one entry of a module's table."""
+    if not isinstance(name, str) or not isinstance(value, str) or not _VALUE.fullmatch(value):
+        expected = "expected a name and 'package.module:attribute'"
+        raise PluginError(f"plugin {module}: {group}: {expected}, got {name!r:.60}: {value!r:.60}")
+    return EntryPoint(name, value, f"spanloom.{group}")
+
+
+def _parts(group: str) -> list[EntryPoint]:
+    return [*_parts_of_modules(group), *_installed(tuple(sys.path), _full(group))]
+
+
+def _parts_of_modules(group: str) -> list[EntryPoint]:
+    every = (part for parts in modules.values() for part in parts)
+    return [part for part in every if part.group == _full(group)]
+
+
+def _full(group: str) -> str:
+    return f"spanloom.{group}"
+
+
+@lru_cache(maxsize=len(GROUPS))
+def _installed(path: tuple[str, ...], group: str) -> tuple[EntryPoint, ...]:
+    return tuple(_all_installed(path).select(group=group))
+
+
+@lru_cache(maxsize=1)  # reading the metadata of all packages takes some 50 ms
+def _all_installed(path: tuple[str, ...]) -> Any:
+    """Return the entry points of all packages on ``path``, which is ``sys.path``."""
+    return entry_points()
