@@ -574,3 +574,36 @@ def test_the_parts_keep_the_contracts_of_built_in_ones(source):
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_the_processes_of_a_server_load_the_plugins(trained, importable, monkeypatch):
+    from spanloom.serve.engine import Process
+    from spanloom.serve.worker import Options
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT / "src", importable))))
+    process = Process(Options(str(trained), "cpu", "fp32", False, ("labmarks",)).command())
+    try:
+        hello = process.begin()
+        assert {task.name for task in hello.about.tasks} == set(GROUPS["tasks"])
+    finally:
+        process.end()
+
+
+def test_check_compares_the_plugins_of_a_model(victim, installed, tmp_path):
+    path = tmp_path / "data" / "train.jsonl"
+    path.parent.mkdir()
+    jsonl.write(path, [tasks_example()])
+    command = ["check", str(path.parent), "-m", str(victim)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "camel-case" in done.output
+    change(victim, "{}")
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    assert "which plugins.json does not name" in done.output
+
+
+def test_the_card_names_the_plugins(trained):
+    card = (trained / "README.md").read_text(encoding="utf-8")
+    assert "- `marks` (tasks): module labmarks.marks of package labmarks 1.0\n" in card

@@ -57,10 +57,11 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
     """The recipe named, or the model's; a model folder is checked before it is read."""
     from spanloom.atomic_io import verify_folder
     from spanloom.config.recipe import load
+    from spanloom.model.plugin_parts import FILE, load_recipe
 
     if model is not None:
-        verify_folder(model)
-        return load(model / "recipe.yaml")
+        files = verify_folder(model)
+        return load_recipe(model / "recipe.yaml", files.get(FILE))
     return None if recipe is None else load(recipe)
 
 

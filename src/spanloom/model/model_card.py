@@ -7,6 +7,7 @@ from pathlib import Path
 from spanloom.config.recipe import EmbedderSpec, Recipe
 from spanloom.embedders._sources import SOURCES
 from spanloom.model.model import Model
+from spanloom.model.plugin_parts import card_lines
 from spanloom.model.quantization import StorageDtypes
 from spanloom.tasks._base import Task
 
@@ -101,7 +102,7 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
         "|---|---|",
     ]
     lines += [f"| {name} | {100 * value:.2f} |" for name, value in figures.items()]
-    lines += ["", *initial_models(recipe), *purpose(recipe, model.tasks)]
+    lines += ["", *initial_models(recipe), *purpose(recipe, model.tasks), *card_lines(recipe)]
     lines += ["```python", "import spanloom", "", 'model = spanloom.load("this/folder")']
     lines += ['document = model("Add 5 ml of buffer.")', "```", ""]
     lines += ["The recipe (`recipe.yaml`) with its seed rebuilds it from the same data.", ""]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom import plugins
-from spanloom.config.recipe import Recipe
+from spanloom.config.recipe import Recipe, load
 from spanloom.errors import ModelError
 from spanloom.plugins import Origin
 
@@ -42,46 +42,57 @@ def dumps(parts: Parts) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def read(path: Path | None) -> Parts:
-    """Return the parts that a model folder names, none without the file; raises ``ModelError``."""
-    if path is None:
-        return {}
+def load_recipe(path: Path, parts_path: Path | None) -> Recipe:
+    """Load the recipe of a model folder after its plugins were compared with those that are here.
+
+    Nothing is imported. ``parts_path`` is the folder's ``plugins.json``, None if it has none.
+    Raises ``ModelError`` if a plugin is not there, is of another package here, or is used by the
+    recipe and not named; ``RecipeError`` for a broken recipe.
+    """
+    parts = {} if parts_path is None else _read(parts_path)
+    for group, names in parts.items():
+        for name, needed in names.items():
+            _check_available(group, name, needed, path.parent)
+    recipe = load(path)
+    for group, used in parts_of(recipe).items():
+        for name in used.keys() - parts.get(group, {}).keys():
+            problem = f"uses {name!r} ({group}) of {used[name]}, which {FILE} does not name"
+            raise ModelError(f"{path}: {problem}")
+    return recipe
+
+
+def card_lines(recipe: Recipe) -> list[str]:
+    """Return the section of the model card on the plugins that a model needs."""
+    lines = [
+        f"- `{name}` ({group}): {origin}"
+        for group, names in parts_of(recipe).items()
+        for name, origin in names.items()
+    ]
+    return ["## Plugins it needs", "", *lines, ""] if lines else []
+
+
+def _read(path: Path) -> Parts:
+    """Return the parts that a model folder names."""
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
         return {
             group: {name: _origin(origin) for name, origin in names.items()}
-            for group, names in plain.items()
+            for group, names in json.loads(path.read_text(encoding="utf-8")).items()
             if _check(group in _GROUPS, f"no group {group!r:.{_MAX_SHOWN}}")
         }
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: is broken: {str(error).splitlines()[0]}") from error
 
 
-def check_available(parts: Parts, folder: Path) -> None:
-    """Compare the parts that a folder names with those of installed and named plugins.
-
-    Nothing is imported. Raises ``ModelError`` for a part that is not there, or that is another
-    package's here.
-    """
-    for group, names in parts.items():
-        for name, needed in names.items():
-            part = plugins.find(group, name)
-            what = f"{folder}: needs {name!r:.{_MAX_SHOWN}} ({group}) from {needed}"
-            if part is None:
-                raise ModelError(
-                    f"{what}, which is neither installed nor passed. If you trust it, install it, "
-                    f"or pass --plugin MODULE (in Python spanloom.plugins.load(MODULE))"
-                )
-            if not _is_same(plugins.origin(part), needed):
-                raise ModelError(f"{what}; here it is from {plugins.origin(part)}")
-
-
-def check_named(recipe: Recipe, parts: Parts, path: Path) -> None:
-    """Raise ``ModelError`` where a recipe uses a plugin that its folder does not name."""
-    for group, names in parts_of(recipe).items():
-        for name, origin in names.items():
-            if name not in parts.get(group, {}):
-                raise ModelError(f"{path}: uses {name!r} ({group}) of {origin}, {FILE} does not")
+def _check_available(group: str, name: str, needed: Origin, folder: Path) -> None:
+    part = plugins.find(group, name)
+    what = f"{folder}: needs {name!r:.{_MAX_SHOWN}} ({group}) from {needed}"
+    if part is None:
+        raise ModelError(
+            f"{what}, which is neither installed nor passed. If you trust it, install it, or pass "
+            "--plugin MODULE (in Python spanloom.plugins.load(MODULE))"
+        )
+    if not _is_same(plugins.origin(part), needed):
+        raise ModelError(f"{what}; here it is from {plugins.origin(part)}")
 
 
 def _names(recipe: Recipe) -> Iterator[tuple[str, str]]:

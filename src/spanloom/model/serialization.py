@@ -120,10 +120,7 @@ def load(
     weights = _weights(files[WEIGHTS])
     if CONFIG in files:
         _config_check.check(files[CONFIG], weights)
-    parts = plugin_parts.read(files.get(plugin_parts.FILE))
-    plugin_parts.check_available(parts, folder)
-    recipe = recipes.load(files[RECIPE])
-    plugin_parts.check_named(recipe, parts, files[RECIPE])
+    recipe = plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
     tasks = _tasks(recipe, files[RECIPE])
     with torch.device("meta"), bounded(weights):
         planned = _network(recipe, tasks, files, folder)
