@@ -252,6 +252,15 @@ def test_a_part_that_is_not_there_is_told(value, importable, tmp_path, monkeypat
         tasks.load("odd")
 
 
+@pytest.mark.parametrize("value", ["labmarks", "labmarks.marks", "a b", "1:2"])
+def test_a_broken_entry_point_is_told(value, tmp_path, monkeypatch):
+    install(tmp_path, "labmarks", "1.0", {"spanloom.tasks": {"odd": value}})
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginError, match=f"'odd' of package labmarks: expected .*{value}"):
+        tasks.load("odd")
+    assert tasks.load("pos")
+
+
 def test_a_part_of_another_type_is_told(importable, tmp_path, monkeypatch):
     install(tmp_path, "labmarks", "1.0", {"spanloom.tasks": {"odd": "labmarks.marked:KIND"}})
     monkeypatch.syspath_prepend(tmp_path)

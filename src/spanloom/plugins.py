@@ -15,11 +15,12 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points, packages_distributions
-from importlib.metadata import version as version_of
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanloom.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint  # imported when needed, so that --help is fast
 
 GROUPS = (
     "tasks",
@@ -32,7 +33,7 @@ GROUPS = (
 )
 TABLE = "SPANLOOM"  # the table of a module that the user names
 
-modules: dict[str, tuple[EntryPoint, ...]] = {}  # the modules that the user named, their parts
+modules: "dict[str, tuple[EntryPoint, ...]]" = {}  # the modules that the user named, their parts
 _VALUE = re.compile(r"[A-Za-z_]\w*(\.\w+)*:\w+", re.ASCII)
 
 
@@ -77,19 +78,19 @@ def named_by_user(group: str) -> list[str]:
     return sorted({part.name for part in _parts_of_modules(group)})
 
 
-def find(group: str, name: str) -> EntryPoint | None:
+def find(group: str, name: str) -> "EntryPoint | None":
     """Return the part of that name, not imported; None if no plugin has it.
 
-    Raises ``PluginError`` if two packages have a part of that name.
+    Raises ``PluginError`` if two packages have a part of that name, or an entry point is broken.
     """
-    by_value = {part.value: part for part in _parts(group) if part.name == name}
-    if len(by_value) > 1:
-        origins = " and ".join(str(origin(part)) for part in by_value.values())
+    by_place = {_place(part): part for part in _parts(group) if part.name == name}
+    if len(by_place) > 1:
+        origins = " and ".join(str(origin(part)) for part in by_place.values())
         raise PluginError(f"{group}: {name!r} is in two plugins, {origins}; leave one of them out")
-    return next(iter(by_value.values()), None)
+    return next(iter(by_place.values()), None)
 
 
-def import_part(part: EntryPoint) -> Any:
+def import_part(part: "EntryPoint") -> Any:
     """Import a part; raises ``PluginError`` if its module or its attribute is missing."""
     try:
         return part.load()
@@ -97,13 +98,15 @@ def import_part(part: EntryPoint) -> Any:
         raise PluginError(f"{part.name!r} ({origin(part)}) cannot be imported: {error}") from error
 
 
-def origin(part: EntryPoint) -> Origin:
+def origin(part: "EntryPoint") -> Origin:
     """Return where a part comes from, without importing it."""
+    from importlib.metadata import packages_distributions, version
+
     if part.dist is not None:
         return Origin(part.module, part.dist.name, part.dist.version)
     packages = packages_distributions().get(part.module.partition(".")[0], ())
     package = packages[0] if packages else ""
-    return Origin(part.module, package, version_of(package) if package else "")
+    return Origin(part.module, package, version(package) if package else "")
 
 
 def _import_module(name: str) -> Any:
@@ -123,19 +126,30 @@ def _names_of(module: str, group: object, names: object) -> Mapping[Any, Any]:
     return names
 
 
-def _part(module: str, group: str, name: object, value: object) -> EntryPoint:
+def _part(module: str, group: str, name: object, value: object) -> "EntryPoint":
     """Check one entry of a module's table."""
+    from importlib.metadata import EntryPoint
+
     if not isinstance(name, str) or not isinstance(value, str) or not _VALUE.fullmatch(value):
         expected = "expected a name and 'package.module:attribute'"
         raise PluginError(f"plugin {module}: {group}: {expected}, got {name!r:.60}: {value!r:.60}")
     return EntryPoint(name, value, f"spanloom.{group}")
 
 
-def _parts(group: str) -> list[EntryPoint]:
+def _place(part: "EntryPoint") -> tuple[str, str]:
+    """Return module and attribute of a part; raises ``PluginError`` where it has none."""
+    if not _VALUE.match(part.value):
+        package = "" if part.dist is None else f" of package {part.dist.name}"
+        expected = "expected 'package.module:attribute'"
+        raise PluginError(f"{part.name!r}{package}: {expected}, got {part.value!r:.60}")
+    return part.module, part.attr
+
+
+def _parts(group: str) -> "list[EntryPoint]":
     return [*_parts_of_modules(group), *_installed(tuple(sys.path), _full(group))]
 
 
-def _parts_of_modules(group: str) -> list[EntryPoint]:
+def _parts_of_modules(group: str) -> "list[EntryPoint]":
     every = (part for parts in modules.values() for part in parts)
     return [part for part in every if part.group == _full(group)]
 
@@ -145,11 +159,13 @@ def _full(group: str) -> str:
 
 
 @lru_cache(maxsize=len(GROUPS))
-def _installed(path: tuple[str, ...], group: str) -> tuple[EntryPoint, ...]:
+def _installed(path: tuple[str, ...], group: str) -> "tuple[EntryPoint, ...]":
     return tuple(_all_installed(path).select(group=group))
 
 
 @lru_cache(maxsize=1)  # reading the metadata of all packages takes some 50 ms
 def _all_installed(path: tuple[str, ...]) -> Any:
     """Return the entry points of all packages on ``path``, which is ``sys.path``."""
+    from importlib.metadata import entry_points
+
     return entry_points()
