@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from spanloom import embedders, plugins, tasks, tokenization
 from spanloom.cli.main import app
+from spanloom.cli.options import plugin_options
 from spanloom.config import recipe as recipes
 from spanloom.config.options import validate_options
 from spanloom.config.yaml import SourceLocation
@@ -338,10 +339,10 @@ print(json.dumps(answers))
 
 def run(model, *path):
     """What a new process says of a text, with some folders to import from."""
-    places = os.pathsep.join([str(ROOT / "src"), *map(str, path)])
+    paths = os.pathsep.join([str(ROOT / "src"), *map(str, path)])
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(model), tasks_example().text],
-        env=os.environ | {"PYTHONPATH": places, "OMP_NUM_THREADS": "1"},
+        [sys.executable, "-c", SCRIPT, str(model), task_example().text],
+        env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -350,7 +351,7 @@ def run(model, *path):
     return json.loads(done.stdout)
 
 
-def tasks_example():
+def task_example():
     """The example of the page's kind of task."""
     names = {}
     exec(compile(files()["labmarks/marks.py"], "marks", "exec"), names)
@@ -358,7 +359,7 @@ def tasks_example():
 
 
 def test_a_new_process_loads_a_model_with_its_plugin_alone(trained, source, metadata):
-    example = tasks_example()
+    example = task_example()
     gold = [[span.label, span.start, span.end] for span in example["main"].spans]
     (answer,) = run(trained, source, metadata)
     assert sorted(answer) == sorted(gold)
@@ -371,7 +372,7 @@ def test_a_new_process_loads_a_model_with_its_plugin_alone(trained, source, meta
 
 def test_commands_take_plugins(trained, importable, tmp_path):
     text = tmp_path / "text.txt"
-    text.write_text(tasks_example().text)
+    text.write_text(task_example().text)
     command = ["annotate", str(text), "-m", str(trained), "--to", "json", "--precision", "fp32"]
     refused = CliRunner().invoke(app, command)
     assert refused.exit_code == 1
@@ -379,6 +380,12 @@ def test_commands_take_plugins(trained, importable, tmp_path):
     done = CliRunner().invoke(app, [*command, "--plugin", "labmarks"])
     assert done.exit_code == 0, done.output
     assert '"step"' in done.output
+
+
+def test_a_command_that_goes_on_names_the_plugins_again(importable):
+    assert plugin_options() == []
+    plugins.load("labmarks")
+    assert plugin_options() == ["--plugin", "labmarks"]
 
 
 def test_a_stage_with_a_sampler_that_no_one_has_is_refused_at_its_line(trained, tmp_path):
@@ -535,17 +542,17 @@ def test_convert_writes_and_reads_the_format(option, importable, metadata, tmp_p
     if not option:
         monkeypatch.syspath_prepend(metadata)
     source, out = tmp_path / "ada.marked", tmp_path / "ada.jsonl"
-    source.write_text(tasks_free_example())
+    source.write_text(format_example())
     there = ["convert", str(source), str(out), "--from", "marked", *option]
     done = CliRunner().invoke(app, there)
     assert done.exit_code == 0, done.output
     back = ["convert", str(out), str(tmp_path / "bob.marked"), "--to", "marked", *option]
     done = CliRunner().invoke(app, back)
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "bob.marked").read_text() == tasks_free_example()
+    assert (tmp_path / "bob.marked").read_text() == format_example()
 
 
-def tasks_free_example():
+def format_example():
     """The example of the page's format."""
     return re.search(r'^EXAMPLE = "(.*)"$', PAGE, re.M)[1].replace("\\n", "\n")
 
@@ -572,11 +579,11 @@ def test_the_examples_of_splitters_split(installed):
 def test_the_parts_keep_the_contracts_of_built_in_ones(source):
     script = "import sys, pytest\nfrom spanloom import plugins\nplugins.load('labmarks')\n"
     script += "sys.exit(pytest.main(sys.argv[1:]))"
-    places = os.pathsep.join(map(str, (ROOT / "src", source)))
+    paths = os.pathsep.join(map(str, (ROOT / "src", source)))
     tests = ["tests/tasks/test_every_task.py", "tests/formats/test_every_format.py"]
     done = subprocess.run(
         [sys.executable, "-c", script, "-n", "0", "-q", *tests, "-k", "marks or marked"],
-        env=os.environ | {"PYTHONPATH": places},
+        env=os.environ | {"PYTHONPATH": paths},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -602,7 +609,7 @@ def test_the_processes_of_a_server_load_the_plugins(trained, importable, monkeyp
 def test_check_compares_the_plugins_of_a_model(victim, installed, tmp_path):
     path = tmp_path / "data" / "train.jsonl"
     path.parent.mkdir()
-    jsonl.write(path, [tasks_example()])
+    jsonl.write(path, [task_example()])
     command = ["check", str(path.parent), "-m", str(victim)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output

@@ -83,11 +83,11 @@ def find(group: str, name: str) -> "EntryPoint | None":
 
     Raises ``PluginError`` if two packages have a part of that name, or an entry point is broken.
     """
-    by_place = {_place(part): part for part in _parts(group) if part.name == name}
-    if len(by_place) > 1:
-        origins = " and ".join(str(origin(part)) for part in by_place.values())
+    by_target = {_target(part): part for part in _parts(group) if part.name == name}
+    if len(by_target) > 1:
+        origins = " and ".join(str(origin(part)) for part in by_target.values())
         raise PluginError(f"{group}: {name!r} is in two plugins, {origins}; leave one of them out")
-    return next(iter(by_place.values()), None)
+    return next(iter(by_target.values()), None)
 
 
 def import_part(part: "EntryPoint") -> Any:
@@ -136,7 +136,7 @@ def _part(module: str, group: str, name: object, value: object) -> "EntryPoint":
     return EntryPoint(name, value, f"spanloom.{group}")
 
 
-def _place(part: "EntryPoint") -> tuple[str, str]:
+def _target(part: "EntryPoint") -> tuple[str, str]:
     """Return module and attribute of a part; raises ``PluginError`` where it has none."""
     if not _VALUE.match(part.value):
         package = "" if part.dist is None else f" of package {part.dist.name}"

@@ -26,8 +26,8 @@ def drawn(name, sizes, seed=0, temperature=5.0):
 def test_a_stage_can_name_every_sampler():
     for name in SAMPLERS:
         assert StageSpec(tasks=("a",), sampler=name).sampler == name
-    told = StageSpec.model_fields["sampler"].description
-    assert set(told.split(" | ")) == set(SAMPLERS)
+    description = StageSpec.model_fields["sampler"].description
+    assert set(description.split(" | ")) == set(SAMPLERS)
 
 
 def test_a_sampler_that_no_one_has_is_refused_at_its_line():
