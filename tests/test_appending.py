@@ -10,8 +10,7 @@ import threading
 
 import pytest
 
-from spanloom.appending.extend import extend
-from spanloom.appending.journal import Journal, Noted, missing
+from spanloom.appending import Journal, Noted, extend, missing
 from spanloom.errors import StorageError
 
 OLD = b"T1\tP 0 3\tAda\n"
@@ -96,33 +95,8 @@ def test_a_kill_at_any_byte_is_mended_by_the_next_run(path, torn):
     assert journals(path.parent) == []
 
 
-def crash_at(step, work):
-    """Run ``work`` in a child that dies before its call number ``step`` to the system."""
-    child = os.fork()
-    if child:
-        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 9
-    left = step
-
-    def dying(call):
-        def counted(*args, **keys):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os._exit(9)
-            return call(*args, **keys)
-
-        return counted
-
-    for name in ("open", "write", "fsync", "unlink", "pread", "fstat"):
-        setattr(os, name, dying(getattr(os, name)))
-    try:
-        work()
-    finally:
-        os._exit(0)
-
-
 @pytest.mark.parametrize("there", [True, False])
-def test_a_crash_between_any_two_calls_is_mended(tmp_path, there):
+def test_a_crash_between_any_two_calls_is_mended(tmp_path, crash_at, there):
     path, step = tmp_path / "a.ann", 1
     content = OLD if there else b""
     while True:
@@ -169,7 +143,7 @@ def test_what_is_owed_is_added_even_where_nothing_of_it_is_there():
 
 
 @pytest.mark.parametrize("torn", range(1, len(BLOCK)))
-def test_crashes_while_a_torn_file_is_mended(tmp_path, torn):
+def test_crashes_while_a_torn_file_is_mended(tmp_path, crash_at, torn):
     """Others went on behind a torn line; whatever call the next run dies at, their line is said."""
     path, theirs, step = tmp_path / "a.ann", b"T77\tGene 0 3\tAda\n", 1 + torn % 5
     Journal(path).note(Noted(0, BLOCK), 0o600)
@@ -279,10 +253,10 @@ def test_read_only_files_pipes_and_folders_are_refused(path, tmp_path):
 def test_a_lock_is_waited_for_but_not_for_ever(path, monkeypatch):
     with path.open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 0.1)
+        monkeypatch.setattr("spanloom.appending.PATIENCE", 0.1)
         with pytest.raises(StorageError, match="held its lock"):
             extend(path, Lines())
-        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 10.0)
+        monkeypatch.setattr("spanloom.appending.PATIENCE", 10.0)
         timer = threading.Timer(0.1, fcntl.flock, (other, fcntl.LOCK_UN))
         timer.start()
         assert extend(path, Lines()) == BLOCK

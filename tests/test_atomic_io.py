@@ -18,8 +18,6 @@ from spanloom import atomic_io
 from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
 from spanloom.errors import ModelError, StorageError
 
-CALLS = ("open", "write", "fsync", "rename", "replace", "unlink", "rmdir", "mkdir", "ftruncate")
-
 
 def fill(target: Path, word: str, *, replace: bool = True) -> None:
     """Write a folder all of whose files hold one word."""
@@ -38,32 +36,7 @@ def word_of(target: Path) -> str:
     return word
 
 
-def crash_at(step: int, work) -> bool:
-    """Run ``work`` in a child that dies before its call number ``step`` to the system."""
-    child = os.fork()
-    if child:
-        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 9
-    left = step
-
-    def dying(call):
-        def counted(*args, **keys):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os._exit(9)
-            return call(*args, **keys)
-
-        return counted
-
-    for name in CALLS:
-        setattr(os, name, dying(getattr(os, name)))
-    try:
-        work()
-    finally:
-        os._exit(0)
-
-
-def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path):
+def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path, crash_at):
     path = tmp_path / "recipe.yaml"
     write_file(path, b"old")
     step = 1
@@ -77,7 +50,7 @@ def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_folder_is_whole_after_a_crash_at_any_step(tmp_path, there):
+def test_a_folder_is_whole_after_a_crash_at_any_step(tmp_path, crash_at, there):
     target = tmp_path / "model"
     step = 1
     while True:

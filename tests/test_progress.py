@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from spanloom.errors import StorageError
-from spanloom.progress import log_of, opened
+from spanloom.progress import log_of, open_work
 
 WORK = {"model": "a", "tasks": "ner"}
 INPUTS = [f"input {number}".encode() for number in range(7)]
@@ -20,7 +20,7 @@ WHOLE = b"".join(each.upper() + b"\n" for each in INPUTS)
 
 def go(path, *, resume, most=len(UNITS), work=WORK, inputs=INPUTS):
     """Do some units of the work, finish it if all are done; returns how many inputs were new."""
-    with opened(path, work, resume=resume) as under_way:
+    with open_work(path, work, resume=resume) as under_way:
         done = under_way.done
         under_way.repeat(inputs[: done.inputs])
         rest, new = list(inputs[done.inputs :]), 0
@@ -121,7 +121,7 @@ def test_a_log_of_another_format_is_refused(tmp_path):
 
 def test_without_resume_work_begins_anew_and_says_what_is_given_up(tmp_path):
     stopped(tmp_path / "a.part", 2)
-    with opened(tmp_path / "a.part", WORK, resume=False) as under_way:
+    with open_work(tmp_path / "a.part", WORK, resume=False) as under_way:
         assert (under_way.replaced, under_way.done.inputs) == (3, 0)
     assert not os.listdir(tmp_path)  # no unit was done
 
@@ -132,8 +132,8 @@ def test_nothing_to_go_on_with_begins_anew(tmp_path):
 
 def test_only_one_process_works_and_is_named(tmp_path):
     code = (
-        "import sys, pathlib; from spanloom.progress import opened\n"
-        "with opened(pathlib.Path(sys.argv[1]), {}, resume=False):\n"
+        "import sys, pathlib; from spanloom.progress import open_work\n"
+        "with open_work(pathlib.Path(sys.argv[1]), {}, resume=False):\n"
         "    print('open', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "a.part")]

@@ -30,7 +30,7 @@ DOCUMENT = Document("Ada met Bob .", (MAIN,), "a")
 
 
 def test_a_row_an_annotation():
-    frame = DOCUMENT.to_pandas()
+    frame = to_pandas(DOCUMENT)
     assert list(frame.columns) == list(COLUMNS)
     assert list(frame["kind"]) == ["span", "span", "relation", "argument", "attribute", "attribute"]
     said = frame.set_index("id")
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_named(asked, error, says):
 def test_an_extra_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda wanted: None)
     with pytest.raises(PackageMissing, match=r"^to_pandas needs pandas.*'spanloom\[pandas\]'"):
-        DOCUMENT.to_pandas()
+        to_pandas(DOCUMENT)
     for asked in (lambda: to_dataset([]), lambda: to_tags([], "main")):
         with pytest.raises(PackageMissing, match=r"needs datasets.*'spanloom\[datasets\]'"):
             asked()

@@ -8,8 +8,12 @@ from spacy import displacy
 
 from spanloom import Document, Layer, Relation, Span
 from spanloom.errors import DocumentError, LayerError, LossWarning
-from spanloom.interchange.displacy import arcs, entities
-from spanloom.interchange.spacy import from_spacy, to_spacy
+from spanloom.interchange.spacy import (
+    displacy_arcs,
+    displacy_entities,
+    from_spacy,
+    to_spacy,
+)
 
 TEXT = "Ada met  Bob.\n\nHe left. "
 WORDS = [(0, 3), (4, 7), (9, 12), (12, 13), (15, 17), (18, 22), (22, 23)]
@@ -45,7 +49,7 @@ def document():
 
 
 def test_everything_that_has_a_place_is_there(document):
-    doc = document.to_spacy()
+    doc = to_spacy(document)
     assert doc.text == TEXT
     words = [token for token in doc if not token.is_space]
     assert [(token.idx, token.idx + len(token)) for token in words] == WORDS
@@ -97,26 +101,26 @@ def test_texts_of_nothing_much(text):
 
 
 def test_displacy_draws_entities_and_arcs(document):
-    data = entities(document, "entities")
+    data = displacy_entities(document, "entities")
     assert [(each["start"], each["end"], each["label"]) for each in data["ents"]] == [
         (0, 3, "person"),
         (0, 12, "event"),
     ]
-    tree = arcs(document, "dependency", tags="upos")
+    tree = displacy_arcs(document, "dependency", tags="upos")
     assert [each["tag"] for each in tree["words"]] == TAGS
     assert {"start": 0, "end": 1, "label": "nsubj", "dir": "left"} in tree["arcs"]
     assert {"start": 1, "end": 2, "label": "obj", "dir": "right"} in tree["arcs"]
     assert len(tree["arcs"]) == 5  # the two roots are not drawn
     drawn = displacy.render(tree, style="dep", manual=True)
     assert "nsubj" in drawn
-    assert "person" in displacy.render(entities(document, "ner"), style="ent", manual=True)
+    assert "person" in displacy.render(displacy_entities(document, "ner"), style="ent", manual=True)
     with pytest.raises(LayerError):
-        entities(document, "nobody")
+        displacy_entities(document, "nobody")
 
 
 def told_of(document, **options):
     with pytest.warns(LossWarning) as told:
-        doc = document.to_spacy(**options)
+        doc = to_spacy(document, **options)
     assert len(told) == 1
     return doc, str(told[0].message)
 
@@ -131,7 +135,7 @@ def test_a_span_inside_a_token_is_told(document):
     assert [each.text for each in doc.spans["ner" if "ner" in doc.spans else "entities"]] == ["Ada"]
     assert doc._.spanloom is inside
     with pytest.raises(DocumentError, match="1 spans are no whole tokens"):
-        inside.to_spacy(strict=True)
+        to_spacy(inside, strict=True)
 
 
 def test_a_span_with_a_gap_is_told(document):
@@ -141,7 +145,7 @@ def test_a_span_with_a_gap_is_told(document):
 
 def test_without_words_tokens_are_those_of_spacy_or_of_the_tags():
     bare = Document("Ada met Bob. Don't!", (Layer("ner", spans("N", "pp", [(0, 3), (8, 11)])),))
-    doc = bare.to_spacy(strict=True)
+    doc = to_spacy(bare, strict=True)
     assert [each.text for each in doc.ents] == ["Ada", "Bob"]
     assert [each.text for each in doc] == ["Ada", "met", "Bob", ".", "Do", "n't", "!"]
     bounds = [(0, 3), (4, 7), (8, 12), (13, 18), (18, 19)]
