@@ -2,6 +2,7 @@
 
 * SpanloomError             base of all; its text is one line that a user can act on
   + DocumentError           annotations contradict each other or their text
+    + WordError             annotation written word by word is malformed; carries the word
   + LayerError              a document lacks a layer that was asked for; names those there are
   + FormatError             an input file breaks its format; carries path and line
   + RecipeError             a recipe cannot be used; carries path and line
@@ -28,6 +29,14 @@ class SpanloomError(Exception):
 
 class DocumentError(SpanloomError):
     """Annotations contradict each other or their text."""
+
+
+class WordError(DocumentError):
+    """Annotation written word by word is malformed; ``word`` is the index of the first bad word."""
+
+    def __init__(self, word: int, problem: str) -> None:
+        super().__init__(f"word {word}: {problem}")
+        self.word, self.problem = word, problem
 
 
 class LayerError(SpanloomError):

@@ -9,6 +9,7 @@ from spanloom.annotation.events import (
     collect,
     cyclic,
     losses,
+    nodes_on_cycles,
     project,
     restore,
 )
@@ -159,3 +160,29 @@ def test_what_was_restored_once_comes_back_unchanged(projection):
     again = restore(*project(layer, SCHEME), SCHEME)
     text = "a" * 10
     assert comparable(Document(text, (again,))) == comparable(Document(text, (layer,)))
+
+
+NODES = st.sampled_from("abcdef")
+
+
+def reaches_itself(graph, start):
+    reached, border = set(), {start}
+    while border:
+        border = {target for node in border for target in graph.get(node, ())} - reached
+        reached |= border
+    return start in reached
+
+
+@given(st.dictionaries(NODES, st.lists(NODES, max_size=4)))
+def test_nodes_on_cycles_are_those_that_reach_themselves(graph):
+    inner = {
+        node: [target for target in targets if target in graph] for node, targets in graph.items()
+    }
+    assert nodes_on_cycles(graph) == {node for node in inner if reaches_itself(inner, node)}
+
+
+def test_a_long_chain_needs_no_recursion():
+    graph = {str(i): [str(i + 1)] for i in range(50_000)}
+    assert nodes_on_cycles(graph) == frozenset()
+    graph["49999"] = ["0"]
+    assert len(nodes_on_cycles(graph)) == 50_000

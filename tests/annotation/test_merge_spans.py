@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.merge_spans import merge_spans
-from spanloom.annotation.unary_chains import expand_unary
+from spanloom.annotation.unary_chains import expand_unary, merge_spans
 from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
 
 SPANS = (

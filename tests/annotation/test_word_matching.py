@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.word_matching import earliest, find_words, runs
+from spanloom.annotation.word_matching import find_words, first_match, match_runs
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 
@@ -24,22 +24,22 @@ def count(places):
 @given(words=WORDS, kept=st.lists(st.sampled_from("abc"), max_size=5))
 def test_runs_are_as_few_as_any_way_has_and_early(words, kept):
     every = ways(words, kept)
-    found = runs(words, kept)
+    found = match_runs(words, kept)
     assert (found is None) == (not every)
     if every:
         fewest = min(map(count, every))
         places = tuple(at for start, end in found for at in range(start, end))
         assert places == min(each for each in every if count(each) == fewest)
         assert len(found) == fewest
-        assert earliest(words, kept) == list(every[0])
+        assert first_match(words, kept) == list(every[0])
     else:
-        assert not ways(words, kept[: len(earliest(words, kept)) + 1])
+        assert not ways(words, kept[: len(first_match(words, kept)) + 1])
 
 
 def test_long_sentences_take_the_first_words_that_fit():
     words = ["a", "b", "x"] + ["a", "b"] * 2000
-    assert runs(words, ["a", "b"] * 2001) == [(0, 2), (3, 4003)]
-    assert runs(["a", "x", "a"] + ["b"] * 3000, ["a"] + ["b"] * 3000)[0] == (0, 1)
+    assert match_runs(words, ["a", "b"] * 2001) == [(0, 2), (3, 4003)]
+    assert match_runs(["a", "x", "a"] + ["b"] * 3000, ["a"] + ["b"] * 3000)[0] == (0, 1)
 
 
 @given(

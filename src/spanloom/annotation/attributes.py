@@ -38,26 +38,13 @@ def collect(layers: Iterable[Layer]) -> AttributeScheme:
             if attribute.target in kinds and attribute.label not in _RESERVED:
                 values[attribute.label].add(attribute.value or "")
                 target_kinds[attribute.label][kinds[attribute.target]] += 1
-    main_kind = {name: target_kinds[name].most_common(1)[0][0] for name in values}
-    sorted_values = {name: tuple(sorted(values[name])) for name in sorted(values)}
-    categorical = {
-        name: name_values
-        for name, name_values in sorted_values.items()
-        if len(name_values) <= _MAX_VALUES
-    }
-    return AttributeScheme(
-        {
-            name: name_values
-            for name, name_values in categorical.items()
-            if main_kind[name] != "relation"
-        },
-        {
-            name: name_values
-            for name, name_values in categorical.items()
-            if main_kind[name] == "relation"
-        },
-        frozenset(name for name in categorical if main_kind[name] == "event"),
-    )
+    by_kind: dict[str, Values] = {"span": {}, "relation": {}, "event": {}}
+    for name in sorted(values):
+        if len(values[name]) <= _MAX_VALUES:
+            main_kind = target_kinds[name].most_common(1)[0][0]
+            by_kind[main_kind][name] = tuple(sorted(values[name]))
+    of_spans = dict(sorted({**by_kind["span"], **by_kind["event"]}.items()))
+    return AttributeScheme(of_spans, by_kind["relation"], frozenset(by_kind["event"]))
 
 
 def rows(layer: Layer, values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:

@@ -49,8 +49,8 @@ class WordIndex:
         aligned = first < stop and self.starts[first] == start and self.ends[stop - 1] == end
         return WordSpan(first, stop, self._sentence(first), self._sentence(stop - 1), aligned)
 
-    def parted(self, first: int, last: int) -> bool:
-        """Return whether a part of a long sentence begins in ``(first, last]``."""
+    def in_different_parts(self, first: int, last: int) -> bool:
+        """Return whether two words are in different parts of a long sentence."""
         return bisect_right(self.inner, last) > bisect_right(self.inner, first)
 
     def _sentence(self, word: int) -> int:

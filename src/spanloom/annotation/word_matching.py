@@ -24,18 +24,19 @@ def find_words(text: str, words: Sequence[str]) -> list[Fragment] | None:
     return None if any(map(str.isalnum, text[end:])) else bounds
 
 
-def runs(words: Sequence[str], kept_words: Sequence[str]) -> list[tuple[int, int]] | None:
+def match_runs(words: Sequence[str], kept_words: Sequence[str]) -> list[tuple[int, int]] | None:
     """Return runs ``[start, end)`` of words that together are the kept words, in order.
 
     The number of runs is minimal, and of several such answers the earliest is returned; above
     250,000 word pairs, simply the first words that match. None if the kept words are no
     subsequence. O(words · kept).
     """
-    first_match = earliest(words, kept_words)
-    if len(first_match) < len(kept_words):
+    indices = first_match(words, kept_words)
+    if len(indices) < len(kept_words):
         return None
     is_too_long = len(words) * len(kept_words) > _MAX_COMPARISONS
-    indices = first_match if is_too_long else _fewest_runs(words, kept_words)
+    if not is_too_long:
+        indices = _fewest_runs(words, kept_words)
     runs: list[tuple[int, int]] = []
     for index in indices:
         if runs and runs[-1][1] == index:
@@ -45,7 +46,7 @@ def runs(words: Sequence[str], kept_words: Sequence[str]) -> list[tuple[int, int
     return runs
 
 
-def earliest(words: Sequence[str], kept_words: Sequence[str]) -> list[int]:
+def first_match(words: Sequence[str], kept_words: Sequence[str]) -> list[int]:
     """Return the first index of each kept word after the previous one's.
 
     The list is shorter than ``kept_words`` if a kept word is missing.

@@ -82,7 +82,7 @@ def span_verdicts(
         key: _span_reason(span, word_spans[key], limits, labels) for key, span in items.items()
     }
     for key, word_span in word_spans.items():
-        if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.parted(
+        if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.in_different_parts(
             word_span.first, word_span.end - 1
         ):
             reasons[key] = Reason.PARTS
@@ -183,7 +183,7 @@ def _relation_reason(
     head_words, tail_words = word_index.locate(head), word_index.locate(tail)
     if head_words.sentence != tail_words.sentence:
         return Reason.APART
-    in_two_parts = word_index.parted(
+    in_two_parts = word_index.in_different_parts(
         min(head_words.first, tail_words.first), max(head_words.first, tail_words.first)
     )
     return Reason.APART_PARTS if in_two_parts else None

@@ -262,7 +262,7 @@ def _build(
     }
     spans = options.predict_spans().model_copy(update={**every, **own})
     learnt = read_vocabulary(collected)
-    learnt = replace(learnt, spans=tuple(map(unary_chains.named, learnt.spans)))
+    learnt = replace(learnt, spans=tuple(map(unary_chains.drop_empty_labels, learnt.spans)))
     return ConstituencyTask(
         name,
         layer,
