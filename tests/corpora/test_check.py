@@ -6,8 +6,7 @@ import pytest
 
 from spanloom.annotation.events import EventLosses, collect, project
 from spanloom.annotation.text_pairs import join_texts
-from spanloom.corpora.check import OracleScore, check
-from spanloom.corpora.duplicates import duplicates
+from spanloom.corpora.check import OracleScore, check, duplicates
 from spanloom.corpora.folder import Corpus, read, splits
 from spanloom.corpora.reachability import ModelLimits, Reason
 from spanloom.corpora.report import to_json, to_text
@@ -69,8 +68,9 @@ def test_a_small_corpus_by_hand():
     report = check({"dev": corpus(DEV), "train": corpus(TRAIN)}, REACH)
     assert list(report.splits) == ["dev", "train"]
     train, dev = report.splits["train"], report.splits["dev"]
-    sizes = (train.documents, train.sentences, train.words, train.characters, train.seen)
-    assert sizes == (1, 2, 4, 18, 0)
+    sizes = train.statistics
+    assert (sizes.documents, sizes.sentences, sizes.words, sizes.characters) == (1, 2, 4, 18)
+    assert train.seen == 0
     assert dev.seen == 1
     found = train.layers[MAIN]
     assert found.statistics.labels["spans"] == {"Action": 2, "Reagent": 1}

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.excerpt import excerpt
+from spanloom.corpora.sources import excerpt
 from spanloom.document import SENTENCES
 from spanloom.formats import columns
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from spanloom.corpora import folder
-from spanloom.corpora.folder import place, splits
+from spanloom.corpora.folder import split_path, splits
 from spanloom.errors import DataError
 
 
@@ -35,7 +35,7 @@ def test_json_lines_as_splits_and_as_a_whole_corpus(tmp_path):
 def test_a_flat_or_nested_folder_is_the_split_all(tmp_path):
     make(tmp_path, "part/deep/a.txt")
     assert splits(tmp_path) == {"all": tmp_path}
-    assert place(tmp_path, "all") == tmp_path
+    assert split_path(tmp_path, "all") == tmp_path
 
 
 def test_a_folder_without_documents_names_what_was_looked_for(tmp_path):
@@ -64,7 +64,7 @@ def test_documents_beside_the_splits_are_not_left_out_silently(tmp_path):
 def test_an_unknown_split_names_those_there_are(tmp_path):
     make(tmp_path, "train/a.txt", "test/b.txt")
     with pytest.raises(DataError, match=r"no split 'dev' \(splits there: train, test\)"):
-        place(tmp_path, "dev")
+        split_path(tmp_path, "dev")
 
 
 def test_formats_are_not_looked_through_for_every_text(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from spanloom.corpora import card as cards
-from spanloom.corpora import prepare as preparing
 from spanloom.corpora import sources
 from spanloom.corpora.prepare import prepare
 from spanloom.document import Document, Layer, Span, comparable
@@ -171,13 +170,14 @@ def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def killed(document, folder, put=preparing._write_document):
-        if document.name == "s00012":
-            raise Killed
-        put(document, folder)
+    def killed(*arguments, read=sources.documents):
+        for document in read(*arguments):
+            if document.name == "s00012":
+                raise Killed
+            yield document
 
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "_write_document", killed)
+        patched.setattr(sources, "documents", killed)
         with pytest.raises(Killed):
             room.prepare()
     assert room.files() == {}

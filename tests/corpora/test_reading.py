@@ -51,6 +51,6 @@ def test_a_licence_hides_no_documents_and_annotated_texts_have_strays_beside_the
     (tmp_path / "LICENSE.txt").write_text("Do.", encoding="utf-8")
     corpus = read(tmp_path, "all")
     assert [each.name for each in corpus.documents] == ["LICENSE", "s00001"]
-    assert corpus.forms == ("brat", "trees")
+    assert corpus.formats == ("brat", "trees")
     (tmp_path / "LICENSE.ann").write_text("T1\tVerb 0 2\tDo\n", encoding="utf-8")
-    assert read(tmp_path, "all").forms == ("brat",)
+    assert read(tmp_path, "all").formats == ("brat",)

@@ -162,17 +162,6 @@ def test_scores_that_are_no_numbers_are_refused(decode, wrong):
         decode(scores)
 
 
-@pytest.mark.parametrize("decode", [mst.chu_liu_edmonds, mst.eisner, mst.greedy_heads])
-def test_a_batch_is_its_sentences(decode):
-    draw = np.random.default_rng(2)
-    lengths = np.array([3, 0, 5])
-    scores = draw.normal(size=(3, 5, 5))
-    together = mst.decode_batch(decode, scores, lengths)
-    for row, length in enumerate(lengths):
-        alone = decode(scores[row, :length, :length]).tolist()
-        assert together[row].tolist() == alone + [-1] * (5 - length)
-
-
 @BOTH
 def test_a_sentence_of_a_hundred_words_takes_less_than_a_twentieth_of_a_second(decode):
     scores = np.random.default_rng(3).normal(size=(100, 100))

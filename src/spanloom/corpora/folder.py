@@ -31,13 +31,13 @@ class Corpus:
     """The documents of one split, sorted by name, and the problems found in their files.
 
     ``root`` is the folder that document names are relative to; None for documents created in
-    memory. ``forms`` are the formats that were read.
+    memory. ``formats`` are those that were read.
     """
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...] = ()
     root: Path | None = None
-    forms: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -77,14 +77,14 @@ def splits(path: Path) -> dict[str, Path]:
 
 def _read_file(path: Path) -> Iterable[Document]:
     """Yield the named documents of one file."""
-    format_name = files.known_form(path)
+    format_name = files.require_format(path)
     if format_name == files.LINES:
         return jsonl.read(path)  # line by line
     file_format = _files.load(format_name)
     return _files.named(_files.read(path, file_format, _files.suited(path, file_format)), path)
 
 
-def place(path: Path, split: str) -> Path:
+def split_path(path: Path, split: str) -> Path:
     """Return the path of one split; raises ``DataError`` that lists the splits of the corpus."""
     by_split = splits(path)
     if split not in by_split:
@@ -99,9 +99,9 @@ def read(path: Path, split: str) -> Corpus:
     Raises ``DataError`` if the split is missing or empty or two documents have one name, and
     ``FormatError`` for unreadable files; invalid lines become problems.
     """
-    root = place(path, split)
+    root = split_path(path, split)
     if root.is_file():
-        return _corpus(_read_file(root), (), root, [files.known_form(root)])
+        return _corpus(_read_file(root), (), root, [files.require_format(root)])
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
@@ -110,7 +110,7 @@ def read(path: Path, split: str) -> Corpus:
         documents += (
             _read_file(path) if len(other_files) == 1 else _with_file_names(_read_file(path), path)
         )
-        format_names.append(files.known_form(path))
+        format_names.append(files.require_format(path))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, format_names)

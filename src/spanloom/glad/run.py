@@ -120,7 +120,7 @@ def scored(
             figures, seed = {name: row["figures"]}, model.recipe.seed
             look = origin.command, str(place), test.dataset, "test", test.raw, seed, figures
             evaluation.log_test_evaluation(evaluation.LOG, *look)
-            prepared = prepare.already(data, test.dataset)
+            prepared = prepare.read_summary(data, test.dataset)
             known = test.dataset in cards.names()
             yield Result(
                 dataset=test.dataset,
