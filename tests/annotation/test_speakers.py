@@ -1,6 +1,6 @@
 """Who says which word, and genres in names."""
 
-from spanloom.annotation.speakers import genre, speakers
+from spanloom.annotation.attributes import genre, speakers
 from spanloom.document import Attribute, Document, Layer, Span
 
 TEXT = "Hi .\nHello you .\nBye ."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.word_matching import find_words, first_match, match_runs
+from spanloom.annotation.word_index import find_words, first_match, match_runs
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 

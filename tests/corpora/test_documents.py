@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.documents import fingerprint, hold_out
+from spanloom.corpora.folder import fingerprint, hold_out
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 
@@ -56,7 +56,7 @@ def test_fingerprint_sees_every_change(other):
 
 def test_fingerprint_is_the_same_in_another_process():
     code = (
-        "from spanloom.corpora.documents import fingerprint\n"
+        "from spanloom.corpora.folder import fingerprint\n"
         "from spanloom.document import Document\n"
         "print(fingerprint([Document('text', name='a')]))"
     )

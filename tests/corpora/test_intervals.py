@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.intervals import crossing_pairs, crossings, disjoint, laminar, nested
+from spanloom.corpora.reachability import crossing_pairs, crossings, disjoint, laminar, nested
 
 intervals = st.lists(
     st.tuples(st.integers(0, 8), st.integers(1, 4)).map(lambda each: (each[0], sum(each))),

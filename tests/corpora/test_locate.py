@@ -2,7 +2,7 @@
 
 import pytest
 
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.errors import DataError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.decoding.answer_spans import best_answer_spans
+from spanloom.decoding.span_selection import best_answer_spans
 
 SCORE = st.one_of(st.integers(-2, 2).map(float), st.just(-np.inf), st.floats(-3, 3, width=32))
 REGION = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(lambda ends: (min(ends), max(ends)))

@@ -1,4 +1,4 @@
-"""Find and read the splits of a corpus: a folder of splits, a flat folder, or a file.
+"""Locate a corpus, and find and read its splits: a folder of splits, a flat folder, or a file.
 
 corpus/train/… dev/… test/…            brat collections, nested to any depth
 corpus/train.jsonl dev.jsonl …         or files of any other format that can be recognized
@@ -8,6 +8,8 @@ corpus.jsonl                           the split "all"
 """
 
 import gc
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
+VARIABLE = "SPANLOOM_DATA"  # the folder of corpora that are named without a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,70 @@ def _corpus(
     format_names: Iterable[str],
 ) -> Corpus:
     """Return a corpus sorted by name; raises ``DataError`` if it is empty or a name repeats."""
-    by_name = tuple(sorted(documents, key=lambda document: document.name))
+    by_name = _sort_by_name(documents)
     if not by_name:
         raise DataError(f"{root}: no documents; looked for *.txt (with .ann) and *.jsonl")
     name, count = Counter(document.name for document in by_name).most_common(1)[0]
     if count > 1:
         raise DataError(f"{root}: expected one document {name!r}, got {count}")
     return Corpus(by_name, tuple(problems), root, tuple(dict.fromkeys(format_names)))
+
+
+def locate(data: str, recipe_dir: Path) -> Path:
+    """Return the first existing path, below: recipe's folder, working folder, ``$SPANLOOM_DATA``.
+
+    Raises ``DataError`` with all paths that were tried.
+    """
+    candidates = [recipe_dir / data, Path(data)]
+    if VARIABLE in os.environ:
+        candidates.append(Path(os.environ[VARIABLE]) / data)
+    for path in candidates:
+        if path.exists():
+            return path
+    tried = ", ".join(str(path) for path in dict.fromkeys(candidates))
+    raise DataError(f"no corpus {data!r}; looked at {tried} (set {VARIABLE} to where corpora lie)")
+
+
+def hold_out(
+    documents: Sequence[Document], *, seed: int, fraction: float = 0.1
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Split documents into (kept, held out), both sorted by name.
+
+    The documents with the smallest hash of seed and name are held out, at least one on each side.
+    Raises ``DataError`` for fewer than two documents or a fraction that is not between 0 and 1.
+    """
+    if not 0 < fraction < 1:
+        raise DataError(f"hold out: expected a fraction between 0 and 1, got {fraction}")
+    if len(documents) < 2:
+        raise DataError(f"hold out: expected at least 2 documents, got {len(documents)}")
+    size = min(max(1, round(fraction * len(documents))), len(documents) - 1)
+    ranked = sorted(documents, key=lambda document: (_rank(document.name, seed), document.name))
+    held_out, kept = ranked[:size], ranked[size:]
+    return _sort_by_name(kept), _sort_by_name(held_out)
+
+
+def fingerprint(documents: Iterable[Document]) -> str:
+    """Return the SHA-256 (hex) of names, texts, meta, queries and annotations.
+
+    It depends neither on the order of the documents nor on their source.
+    """
+    digests = sorted(
+        hashlib.sha256(repr(_content(document)).encode()).digest() for document in documents
+    )
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _content(document: Document) -> tuple[object, ...]:
+    """Return all content of a document; queries only if there are any, so old hashes stay valid."""
+    fields = document.name, document.text, document.meta, document.layers
+    return (*fields, document.queries) if document.queries else fields
+
+
+def _rank(name: str, seed: int) -> bytes:
+    """Return a sort key that depends on the name and the seed alone."""
+    return hashlib.sha256(repr((seed, name)).encode()).digest()
+
+
+def _sort_by_name(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """Return the documents sorted by name."""
+    return tuple(sorted(documents, key=lambda document: document.name))

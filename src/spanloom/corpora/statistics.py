@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from spanloom.annotation.queries import answers, dangling_answers
 from spanloom.annotation.word_index import WordIndex
-from spanloom.corpora.intervals import crossing_pairs, nested
+from spanloom.corpora.reachability import crossing_pairs, nested
 from spanloom.document import GIVEN_WORDS, Document, Layer, Relation, Span
 from spanloom.metrics.spans import bounds
 from spanloom.tokenization import Tokenization

@@ -16,7 +16,7 @@ possible, the one with the fewest runs is taken. A file without any text makes n
 
 from collections.abc import Iterable, Iterator
 
-from spanloom.annotation.word_matching import first_match, match_runs
+from spanloom.annotation.word_index import first_match, match_runs
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError

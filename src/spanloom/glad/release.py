@@ -14,7 +14,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.corpora.card import Card
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.errors import DataError
 from spanloom.glad import card
 from spanloom.glad.result import Result

@@ -14,7 +14,7 @@ from spanloom.config.differences import differences
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder, prepare
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.glad import speed
