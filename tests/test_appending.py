@@ -40,7 +40,7 @@ def path(tmp_path):
 
 
 def journals(folder):
-    return [each.name for each in folder.iterdir() if each.name.endswith(".adding")]
+    return [path.name for path in folder.iterdir() if path.name.endswith(".adding")]
 
 
 def test_a_block_is_added_once_and_owner_mode_and_links_stay(path, tmp_path):
@@ -53,8 +53,8 @@ def test_a_block_is_added_once_and_owner_mode_and_links_stay(path, tmp_path):
     assert extend(tmp_path / "link.ann", Lines()) == BLOCK
     assert extend(tmp_path / "link.ann", Lines()) == b""
     after = path.stat()
-    for each in ("st_ino", "st_mode", "st_uid", "st_gid", "st_nlink"):
-        assert getattr(before, each) == getattr(after, each)
+    for field in ("st_ino", "st_mode", "st_uid", "st_gid", "st_nlink"):
+        assert getattr(before, field) == getattr(after, field)
     assert (tmp_path / "link.ann").is_symlink()
     assert path.read_bytes() == (tmp_path / "hard.ann").read_bytes() == OLD + BLOCK
     assert sorted(os.listdir(tmp_path)) == ["a.ann", "hard.ann", "link.ann"]

@@ -401,4 +401,4 @@ def test_pipes_devices_and_links_to_open_files_are_not_replaced(tmp_path):
             write_file(place, b"new")
     assert pipe.is_fifo()
     assert link.is_symlink()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["pipe", "stdout"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "stdout"]

@@ -15,7 +15,7 @@ from spanloom.progress import log_of, open_work
 WORK = {"model": "a", "tasks": "ner"}
 INPUTS = [f"input {number}".encode() for number in range(7)]
 UNITS = (2, 1, 4)  # inputs in each
-WHOLE = b"".join(each.upper() + b"\n" for each in INPUTS)
+WHOLE = b"".join(content.upper() + b"\n" for content in INPUTS)
 
 
 def go(path, *, resume, most=len(UNITS), work=WORK, inputs=INPUTS):
@@ -25,8 +25,8 @@ def go(path, *, resume, most=len(UNITS), work=WORK, inputs=INPUTS):
         under_way.repeat(inputs[: done.inputs])
         rest, new = list(inputs[done.inputs :]), 0
         for size in UNITS[done.units : most]:
-            for each in rest[:size]:
-                under_way.add(each, each.upper() + b"\n")
+            for content in rest[:size]:
+                under_way.add(content, content.upper() + b"\n")
                 new += 1
             del rest[:size]
             under_way.acknowledge()

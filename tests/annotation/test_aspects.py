@@ -30,10 +30,10 @@ def test_a_term_that_is_left_out_is_conflict():
         _document("Soup .", ("Soup", "negative")),
     ]
     found = with_polarities(tests, said)
-    labels = [[span.label for span in each["aspects"].spans] for each in found]
+    labels = [[span.label for span in item["aspects"].spans] for item in found]
     # the first "Soup" is in another sentence than the term that comes next
     assert labels == [["conflict"], [], ["positive", "conflict"], ["negative"]]
-    assert [each.text for each in found] == [each.text for each in tests]
+    assert [item.text for item in found] == [document.text for document in tests]
 
 
 def test_a_polarity_that_finds_no_term_is_told():
@@ -56,4 +56,4 @@ def test_all_real_sentences_match(data, name, counts):
     said = absa_seg.loads((folder / f"{name}_Test_Gold.xml.seg").read_bytes().decode())
     found = with_polarities(tests, said)
     assert len(found) == 800
-    assert Counter(span.label for each in found for span in each["aspects"].spans) == counts
+    assert Counter(span.label for item in found for span in item["aspects"].spans) == counts

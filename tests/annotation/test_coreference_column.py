@@ -18,13 +18,13 @@ def mentions(draw):
     kept = []
     for one, two in draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8)):
         start, end = min(one, two), max(one, two) + 1
-        if not any(crosses((start, end), each) for each in kept):
+        if not any(crosses((start, end), item) for item in kept):
             kept.append((start, end))
     return kept
 
 
 def crosses(one, two):
-    (_, first), (start, end) = sorted((one, two), key=lambda each: (each[0], -each[1]))
+    (_, first), (start, end) = sorted((one, two), key=lambda mention: (mention[0], -mention[1]))
     return start + 1 < first < end
 
 
@@ -32,8 +32,8 @@ def crosses(one, two):
 def test_clusters_and_back(drawn):
     cells = column(drawn, WORDS)
     found = clusters(cells)
-    assert {name: sorted(each) for name, each in found.items()} == {
-        name: sorted(each) for name, each in drawn.items() if each
+    assert {name: sorted(mentions) for name, mentions in found.items()} == {
+        name: sorted(mentions) for name, mentions in drawn.items() if mentions
     }
     assert clusters(column(found, WORDS)) == found
 

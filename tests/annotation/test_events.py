@@ -21,12 +21,12 @@ def spans(*labels):
 
 
 def event(id_, label, trigger, *arguments):
-    pairs = (each.split(":") for each in arguments)
+    pairs = (argument.split(":") for argument in arguments)
     return Event(id_, label, trigger, tuple(Argument(*pair) for pair in pairs))
 
 
 def triples(relations):
-    return {(each.label, each.head, each.tail) for each in relations}
+    return {(relation.label, relation.head, relation.tail) for relation in relations}
 
 
 def test_the_docstring_example():
@@ -60,11 +60,18 @@ def test_digits_stay_where_they_are_part_of_every_use():
 def test_a_number_after_a_role_that_ends_in_a_digit():
     scheme = EventScheme(frozenset({"Bind"}), frozenset({"H2", "Theme"}))
     written = ["H2", "H22", "Theme12", "Theme", "New3", "7"]
-    assert [scheme.role(each) for each in written] == ["H2", "H2", "Theme", "Theme", "New", "7"]
+    assert [scheme.role(role) for role in written] == [
+        "H2",
+        "H2",
+        "Theme",
+        "Theme",
+        "New",
+        "7",
+    ]
     kept = spans("Bind", "Gene", "Gene")
     arrows = (Relation("R1", "H2", "T1", "T2"), Relation("R2", "H2", "T1", "T3"))
     layer = restore(kept, arrows, scheme)
-    assert [each.role for each in layer.events[0].arguments] == ["H2", "H22"]
+    assert [argument.role for argument in layer.events[0].arguments] == ["H2", "H22"]
     assert triples(project(layer, scheme)[1]) == triples(arrows)
 
 
@@ -117,7 +124,7 @@ def test_losses_name_what_does_not_come_back():
 def test_new_event_ids_pass_over_ids_in_use():
     odd = (Span("E1", "A", ((0, 1),)), Span("T1", "A", ((1, 2),)))
     layer = restore(odd, (Relation("E3", "r", "T1", "E1"),), EventScheme(frozenset({"A"})))
-    assert [each.id for each in layer.events] == ["E2", "E4"]
+    assert [event.id for event in layer.events] == ["E2", "E4"]
     assert layer.relations == (Relation("E3", "r", "E4", "E2"),)
 
 
@@ -149,7 +156,7 @@ def test_restore_then_project_is_the_identity(projection):
     assert kept == projection[0]
     assert triples(relations) == triples(projection[1])
     assert len(layer.events) == sum(span.label in {"Act", "Bind"} for span in kept)
-    heads = {each.head for each in projection[1] if each.label in SCHEME.roles}
+    heads = {relation.head for relation in projection[1] if relation.label in SCHEME.roles}
     bare = sum(span.label in {"Act", "Bind"} and span.id not in heads for span in kept)
     assert losses(layer, SCHEME) == EventLosses(cyclic=len(cyclic(layer.events)), bare=bare)
 

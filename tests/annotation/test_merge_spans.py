@@ -36,11 +36,11 @@ def test_labels_are_joined_and_ends_moved():
         ("T2", "argument"),
         ("T4", "predicate"),
     ]
-    assert [(each.label, each.head, each.tail) for each in made.relations] == [
+    assert [(relation.label, relation.head, relation.tail) for relation in made.relations] == [
         ("ARG0", "T1", "T2"),
         ("ARG1", "T4", "T1"),
     ]
-    assert [(each.target, each.value) for each in made.attributes] == [("T1", "no")]
+    assert [(attribute.target, attribute.value) for attribute in made.attributes] == [("T1", "no")]
     assert expand_unary("argument predicate") == ["argument", "predicate"]
 
 
@@ -57,5 +57,5 @@ def test_no_two_spans_share_their_characters_and_nothing_else_changes(drawn):
 def test_a_layer_of_which_none_share_stays():
     layer = Layer("x", SPANS[:2], LAYER.relations[:1])
     text = "Ada is in"
-    one, two = (Document(text, (each,)) for each in (layer, merge_spans(layer, str)))
+    one, two = (Document(text, (merged,)) for merged in (layer, merge_spans(layer, str)))
     assert comparable(one) == comparable(two)

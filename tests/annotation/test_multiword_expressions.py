@@ -35,12 +35,12 @@ def test_every_short_sequence_is_one_of_the_grammar_or_refused():
             assert flags(length, *found) == list(drawn)
             seen.add(repr(found))
         assert len(seen) == sum(
-            GRAMMAR.fullmatch("".join(each)) is not None for each in product(FLAGS, repeat=length)
+            GRAMMAR.fullmatch("".join(flags)) is not None for flags in product(FLAGS, repeat=length)
         )
 
 
 GROUPS = st.lists(
-    st.sets(st.integers(0, 7), min_size=2, max_size=4).map(lambda each: tuple(sorted(each))),
+    st.sets(st.integers(0, 7), min_size=2, max_size=4).map(lambda group: tuple(sorted(group))),
     max_size=3,
 )
 

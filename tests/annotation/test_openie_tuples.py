@@ -26,7 +26,7 @@ def tuples(draw):
     """A tuple whose words are all different, as tags want it."""
     who = draw(st.lists(st.sampled_from(["", "P", "A0", "A1", "A10"]), min_size=8, max_size=8))
     who[draw(st.integers(0, WORDS - 1))] = "P"
-    words = {role: tuple(n for n, each in enumerate(who) if each == role) for role in {*who}}
+    words = {role: tuple(n for n, name in enumerate(who) if name == role) for role in {*who}}
     arguments = tuple(
         Argument(role, words[role], draw(st.booleans()))
         for role in ("A0", "A1", "A10")
@@ -51,7 +51,7 @@ def test_tags_and_back(extraction):
 def test_spans_and_back(found):
     made = layer("openie", found, BOUNDS, _fresh())
     assert [*extractions(made, BOUNDS).values()] == found
-    ids = [each.id for each in made.annotations()]
+    ids = [annotation.id for annotation in made.annotations()]
     assert len(set(ids)) == len(ids)
 
 
@@ -66,7 +66,7 @@ def test_gaps_are_one_span_of_several_fragments():
     predicate, first, *_ = made.spans
     assert predicate.fragments == ((3, 8),)
     assert first.fragments == ((0, 2), (12, 14))
-    assert [(each.label, each.head) for each in made.relations] == [
+    assert [(relation.label, relation.head) for relation in made.relations] == [
         ("A0", predicate.id),
         ("A1", predicate.id),
         ("A1", predicate.id),

@@ -82,8 +82,11 @@ def test_what_nobody_looked_for_is_not_judged():
         (Attribute("A1", "sure", "T0"), Attribute("A2", "sure", "T3")),
     )
     left = scorable(gold, found)
-    assert [each.id for each in left.annotations()] == ["T0", "T1", "R1", "E1", "A1"]
-    assert [each.id for each in scorable(gold, gold["names"]).annotations()] == ["T0", "T1"]
+    assert [annotation.id for annotation in left.annotations()] == ["T0", "T1", "R1", "E1", "A1"]
+    assert [annotation.id for annotation in scorable(gold, gold["names"]).annotations()] == [
+        "T0",
+        "T1",
+    ]
 
 
 def test_where_all_was_looked_for_all_is_judged():

@@ -34,7 +34,7 @@ def spans(draw):
             found.append(Argument(*cut, label))
         if cut[1] - cut[0] < end - start:
             todo += [tuple(cut), (cut[1], end)]
-    return tuple(sorted(found, key=lambda each: (each.start, -each.end)))
+    return tuple(sorted(found, key=lambda argument: (argument.start, -argument.end)))
 
 
 @given(spans())
@@ -98,7 +98,7 @@ def test_columns_are_as_many_as_predicates():
 )
 def test_spans_that_no_column_spells(found):
     with pytest.raises(PropsError):
-        column([Argument(*each) for each in found], 3)
+        column([Argument(*item) for item in found], 3)
 
 
 @pytest.mark.parametrize(

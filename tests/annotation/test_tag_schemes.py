@@ -87,7 +87,7 @@ def test_what_is_allowed_is_what_can_be_encoded(name, words):
     legal = {tuple(tags[tag] for tag in path) for path in every if obeys(path)}
     widest = 1 if name == "none" else words
     made = every_set(0, words, ("P", "Q"), widest)
-    assert legal == {tuple(scheme.encode(each, words)) for each in made}
+    assert legal == {tuple(scheme.encode(item, words)) for item in made}
 
 
 @EVERY
@@ -98,7 +98,7 @@ def test_every_tag_is_used_and_outside_is_first(name):
     assert len(set(tags)) == len(tags)
     widest = 1 if name == "none" else 3
     made = every_set(0, 3, ("P", "Q"), widest)
-    assert set(tags) == {tag for each in made for tag in scheme.encode(each, 3)}
+    assert set(tags) == {tag for item in made for tag in scheme.encode(item, 3)}
     assert scheme.tags(()) == ["O"]
 
 

@@ -53,7 +53,7 @@ def test_the_order_of_spans_on_different_words_does_not_matter(drawn, dice):
         chains.setdefault(bracket[:2], []).append(bracket)
     groups = list(chains.values())
     dice.shuffle(groups)
-    assert build_tree(made.words, made.tags, [each for group in groups for each in group]) == kept
+    assert build_tree(made.words, made.tags, [item for group in groups for item in group]) == kept
 
 
 @given(TREES)
@@ -68,7 +68,9 @@ def test_spans_are_those_that_a_plain_recursion_finds(drawn):
         return end, [(start, end, node.label)] * (end > start) + inner
 
     _, expected = lay(drawn, 0)
-    assert [each for each in flatten(drawn).brackets if each.start < each.end] == expected
+    assert [
+        bracket for bracket in flatten(drawn).brackets if bracket.start < bracket.end
+    ] == expected
 
 
 @given(TREES)
@@ -79,10 +81,12 @@ def test_stripping(drawn):
         assert not made.words
         return
     plain = flatten(kept)
-    assert plain.brackets == tuple(each for each in made.brackets if each.start < each.end)
+    assert plain.brackets == tuple(
+        bracket for bracket in made.brackets if bracket.start < bracket.end
+    )
     assert (plain.words, plain.tags) == (made.words, made.tags)
-    labels = [category(each.label) for each in plain.brackets]
-    assert [each.label for each in flatten(without_functions(kept)).brackets] == labels
+    labels = [category(bracket.label) for bracket in plain.brackets]
+    assert [bracket.label for bracket in flatten(without_functions(kept)).brackets] == labels
 
 
 def test_the_example_of_the_head_of_the_file():
@@ -108,7 +112,7 @@ def test_a_tree_of_one_word_and_one_of_none():
 
 def test_several_trees_over_lines_with_their_offsets():
     text = "( (S\n (NN a)))\n\n(X\t(Y\u2028Z b))"
-    assert [(at, format_tree(each)) for at, each in parse_all(text)] == [
+    assert [(at, format_tree(tree)) for at, tree in parse_all(text)] == [
         (0, "( (S (NN a)))"),
         (16, "(X (Y\u2028Z b))"),
     ]
@@ -182,7 +186,7 @@ def test_cut_and_changed_brackets_raise_nothing_else():
 )
 def test_spans_that_make_no_tree(brackets):
     with pytest.raises(TreeError):
-        build_tree(["a", "b", "c"], ["X"] * 3, [Bracket(*each) for each in brackets])
+        build_tree(["a", "b", "c"], ["X"] * 3, [Bracket(*bracket) for bracket in brackets])
 
 
 def test_a_tag_a_word():

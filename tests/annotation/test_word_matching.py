@@ -14,7 +14,7 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 def ways(words, kept):
     """All places from which the kept words can be taken, in order."""
     every = combinations(range(len(words)), len(kept))
-    return [each for each in every if [words[at] for at in each] == kept]
+    return [way for way in every if [words[at] for at in way] == kept]
 
 
 def count(places):
@@ -29,7 +29,7 @@ def test_runs_are_as_few_as_any_way_has_and_early(words, kept):
     if every:
         fewest = min(map(count, every))
         places = tuple(at for start, end in found for at in range(start, end))
-        assert places == min(each for each in every if count(each) == fewest)
+        assert places == min(way for way in every if count(way) == fewest)
         assert len(found) == fewest
         assert first_match(words, kept) == list(every[0])
     else:

@@ -19,8 +19,10 @@ def test_hold_out_depends_on_names_and_seed_only(documents, fraction, seed):
     kept, held = hold_out(documents, seed=seed, fraction=fraction)
     assert (kept, held) == hold_out(DOCUMENTS, seed=seed, fraction=fraction)
     assert len(held) == min(19, max(1, round(20 * fraction)))
-    assert sorted(each.name for each in kept + held) == sorted(each.name for each in DOCUMENTS)
-    assert [each.name for each in held] == sorted(each.name for each in held)
+    assert sorted(document.name for document in kept + held) == sorted(
+        document.name for document in DOCUMENTS
+    )
+    assert [document.name for document in held] == sorted(document.name for document in held)
 
 
 def test_hold_out_differs_by_seed_and_refuses_what_it_cannot_do():

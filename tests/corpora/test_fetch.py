@@ -83,4 +83,4 @@ def test_a_file_is_there_whole_or_not_at_all(monkeypatch, tmp_path, problem):
     monkeypatch.setattr(fetching, "_MAX_BYTES", 10)
     with pytest.raises(DataError, match=r"a\.conll: (cannot be downloaded|larger than 10)"):
         fetch(card(), tmp_path, lambda line: None)
-    assert not any(each.is_file() for each in tmp_path.rglob("*"))
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))

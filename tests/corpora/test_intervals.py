@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from spanloom.corpora.reachability import crossing_pairs, crossings, disjoint, laminar, nested
 
 intervals = st.lists(
-    st.tuples(st.integers(0, 8), st.integers(1, 4)).map(lambda each: (each[0], sum(each))),
+    st.tuples(st.integers(0, 8), st.integers(1, 4)).map(
+        lambda interval: (interval[0], sum(interval))
+    ),
     max_size=9,
 )
 
@@ -57,13 +59,13 @@ def test_laminar_keeps_no_crossing_and_cannot_grow(items):
     assert kept <= set(items)
     assert not any(cross(a, b) for a, b in combinations(kept, 2))
     for other in set(items) - kept:
-        assert any(cross(other, each) for each in kept)
+        assert any(cross(other, item) for item in kept)
 
 
 @given(intervals)
 def test_laminar_is_the_largest_where_crossings_form_no_circle(items):
     pairs = crossings(items)
-    parent = {each: each for each in items}
+    parent = {item: item for item in items}
 
     def root(each):
         while parent[each] != each:

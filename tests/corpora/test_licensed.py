@@ -38,11 +38,11 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", [each for each in cards.names() if cards.load(each).obtain])
+@pytest.mark.parametrize("name", [name for name in cards.names() if cards.load(name).obtain])
 def test_files_where_the_card_says_become_a_dataset(name, tmp_path):
     text, counts = MADE[name]
     card = cards.load(name)
-    patterns = {each for source in card.sources.values() for each in source.files}
+    patterns = {path for source in card.sources.values() for path in source.files}
     for number, pattern in enumerate(sorted(patterns)):
         place = pattern.replace("[2-9]", "2").replace("[0-9]", "0").replace("[01]", "1")
         path = tmp_path / "raw" / place.replace("**", "nw").replace("*", f"made{number}")

@@ -62,7 +62,7 @@ class Room:
         self.known["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
 
     def names(self, split):
-        return [each.name for each in self.read(split)]
+        return [document.name for document in self.read(split)]
 
     def read(self, split, name="tiny"):
         return list(sources.documents(cards.load(name), split, self.raw, cards.load))
@@ -71,8 +71,8 @@ class Room:
         return prepare("tiny", self.raw, self.out)
 
     def files(self):
-        found = (each for each in self.out.rglob("*") if each.is_file())
-        return {each.relative_to(self.out): each.read_bytes() for each in found}
+        found = (path for path in self.out.rglob("*") if path.is_file())
+        return {item.relative_to(self.out): item.read_bytes() for item in found}
 
 
 def cut_at_lines(document):
@@ -83,7 +83,7 @@ def cut_at_lines(document):
 
 def _cut(document, layer):
     spans = tuple(
-        replace(span, fragments=tuple(each for f in span.fragments for each in _lines(document, f)))
+        replace(span, fragments=tuple(line for f in span.fragments for line in _lines(document, f)))
         for span in layer.spans
     )
     return replace(layer, spans=spans)
@@ -108,8 +108,8 @@ def again(out, name, split):
 
 def same(out, name, split, written):
     """Whether what is read again equals what was written."""
-    wanted = {each.name: comparable(cut_at_lines(each)) for each in written}
-    found = {each.name: comparable(each) for each in again(out, name, split)}
+    wanted = {document.name: comparable(cut_at_lines(document)) for document in written}
+    found = {document.name: comparable(document) for document in again(out, name, split)}
     return found == wanted
 
 
@@ -118,7 +118,7 @@ def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
     assert made.fresh
     assert made.differing(cards.load("tiny")) == []
     assert made.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
-    assert {each.name for each in (room.out / "tiny").iterdir()} == {
+    assert {path.name for path in (room.out / "tiny").iterdir()} == {
         *("train", "test", "prepared.json")
     }
     assert (room.out / "tiny" / "train" / "annotation.conf").is_file()
@@ -186,7 +186,7 @@ def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
     (staging / "s00099.txt").write_text("left over")
     assert room.prepare().fresh
     assert not staging.exists()
-    assert "s00099.txt" not in {each.name for each in room.files()}
+    assert "s00099.txt" not in {path.name for path in room.files()}
 
 
 def test_a_dataset_stays_whole_where_another_fails(room):
@@ -268,8 +268,10 @@ def test_a_share_by_groups_keeps_them_together(room):
     (room.raw / "a.jsonl").write_text("\n".join(lines) + "\n")
     share = "{{of: a, share: {{low: {}, high: {}, by: title}}}}"
     room.rules({"train": share.format(0.4, 1), "test": share.format(0, 0.4)}, top)
-    groups = [{dict(each.meta)["title"] for each in room.read(s)} for s in ("train", "test")]
-    assert [len(each) for each in groups] == [3, 2]
+    groups = [
+        {dict(document.meta)["title"] for document in room.read(s)} for s in ("train", "test")
+    ]
+    assert [len(group) for group in groups] == [3, 2]
     assert not groups[0] & groups[1]
     room.rules({"all": "{of: a, where: {title: t1}}"}, top)
     assert room.names("all") == ["01", "06", "11", "16"]
@@ -284,7 +286,10 @@ def test_runs_of_sentences_cut_documents_that_lie_across(room):
             "test": "{of: a, sentences: {after: 5}}",
         }
     )
-    texts = {split: [each.text for each in room.read(split)] for split in ("train", "dev", "test")}
+    texts = {
+        split: [document.text for document in room.read(split)]
+        for split in ("train", "dev", "test")
+    }
     assert texts == {"train": ["a\nb\nc", "a"], "dev": ["b"], "test": ["c", "a\nb\nc"]}
 
 
@@ -317,7 +322,7 @@ sources:
             (room.raw / folder).mkdir(exist_ok=True)
             (room.raw / folder / f"{name}.conll").write_text(start + text)
     one, two = room.read("all")
-    assert [one.text_of(each) for each in one["sentences"].spans] == ["a b", "c"]
+    assert [one.text_of(span) for span in one["sentences"].spans] == ["a b", "c"]
     assert one["entities"].spans == two["entities"].spans
     room.prepare()
     assert same(room.out, "tiny", "all", [one, two])
@@ -335,7 +340,7 @@ def test_plain_texts_may_be_gzipped(room):
     (room.raw / "n" / "ada.txt.gz").write_bytes(gzip.compress("Über\r\nAda".encode()))
     (room.raw / "n" / "bob.v1.txt").write_text("Bob")
     room.rules({"all": "{of: a}"}, top)
-    assert [(each.name, each.text) for each in room.read("all")] == [
+    assert [(document.name, document.text) for document in room.read("all")] == [
         *(("ada", "Über\nAda"), ("bob.v1", "Bob"))
     ]
     room.prepare()
@@ -405,9 +410,9 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
     card = cards.load(name)
     for split in card.splits:
         there = 0
-        for each in sources.documents(card, split, raw, cards.load):
-            path = prepared / name / split / f"{each.name}.txt"
-            found = replace(brat.load(path, name=each.name).document, source=None)
-            assert comparable(found) == comparable(cut_at_lines(each)), each.name
+        for document in sources.documents(card, split, raw, cards.load):
+            path = prepared / name / split / f"{document.name}.txt"
+            found = replace(brat.load(path, name=document.name).document, source=None)
+            assert comparable(found) == comparable(cut_at_lines(document)), document.name
             there += 1
         assert there == len(list((prepared / name / split).rglob("*.txt")))

@@ -33,7 +33,8 @@ def span(id_, label, *fragments):
 def whys(spans, **options):
     labels = options.pop("labels", None)
     return [
-        each.reason for each in span_verdicts(spans, GRID, ModelLimits(split, **options), labels)
+        verdict.reason
+        for verdict in span_verdicts(spans, GRID, ModelLimits(split, **options), labels)
     ]
 
 
@@ -63,13 +64,13 @@ def test_what_leaves_a_part_of_a_long_sentence_is_out_of_reach():
     spans = [span("T1", "A", (4, 13)), span("T2", "A", (8, 18)), span("T3", "A", (24, 32))]
     grid = WordIndex(split(TEXT), {2})  # a part begins with the third word
     judged = span_verdicts(spans, grid, ModelLimits(split, nested=True))
-    assert [each.reason for each in judged] == [Reason.PARTS, None, Reason.SENTENCES]
+    assert [verdict.reason for verdict in judged] == [Reason.PARTS, None, Reason.SENTENCES]
     ends = [span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (8, 13))]
     pairs = [Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T3", "T2")]
-    known = {each.id: each for each in ends}
+    known = {end.id: end for end in ends}
     judged = span_verdicts(ends, grid, ModelLimits(split))
     found = relation_verdicts(pairs, judged, known, grid, ModelLimits(split))
-    assert [each.reason for each in found] == [None, Reason.APART_PARTS]
+    assert [item.reason for item in found] == [None, Reason.APART_PARTS]
 
 
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
@@ -116,8 +117,8 @@ def test_the_ceiling_of_spans_equals_brute_force(items, nested, width):
     judged = span_verdicts(spans, GRID, ModelLimits(split, width=width, nested=nested))
     distinct = sorted({((a, b), label) for (a, b), label in items})
     assert len(judged) == len(distinct)
-    place = {each.id: ((a, b), label) for each, ((a, b), label) in zip(spans, items, strict=True)}
-    kept = [place[each.item.id] for each in judged if each.reason is None]
+    place = {span.id: ((a, b), label) for span, ((a, b), label) in zip(spans, items, strict=True)}
+    kept = [place[verdict.item.id] for verdict in judged if verdict.reason is None]
     assert allowed(kept, nested, width)
     sizes = range(len(distinct), -1, -1)
     choices = (c for size in sizes for c in combinations(distinct, size))
@@ -134,9 +135,9 @@ def relation_whys(relations, labels=None, **options):
     reach = ModelLimits(split, **options)
     spans = [A, B, C, OFF, span("T5", "B", (4, 7))]
     verdicts = span_verdicts(spans, GRID, reach)
-    known = {each.id: each for each in spans}
+    known = {span.id: span for span in spans}
     judged = relation_verdicts(relations, verdicts, known, GRID, reach, labels)
-    return [each.reason for each in judged]
+    return [verdict.reason for verdict in judged]
 
 
 def arrows(*triples):

@@ -27,7 +27,9 @@ def _all(start, end, widest, allowed):
     spans = [(a, b) for a in range(n) for b in range(a + 1, n + 1) if b - a <= widest]
     spans = [span for span in spans if any(a <= span[0] and span[1] <= b for a, b in regions)]
     answers = [(a, b, float(start[a] + end[b - 1])) for a, b in spans]
-    return sorted((each for each in answers if each[2] > -np.inf), key=lambda each: -each[2])
+    return sorted(
+        (answer for answer in answers if answer[2] > -np.inf), key=lambda answer: -answer[2]
+    )
 
 
 @given(
@@ -70,7 +72,7 @@ def test_nothing_allowed_is_no_answer():
 
 def test_ties_go_to_the_first_start_then_to_the_narrower():
     scores = np.zeros(3)
-    assert [each[:2] for each in best_answer_spans(scores, scores, 2, k=4)] == [
+    assert [answer[:2] for answer in best_answer_spans(scores, scores, 2, k=4)] == [
         (0, 1),
         (0, 2),
         (1, 2),

@@ -51,7 +51,7 @@ def _is_tree(tree, gains):
 def _check(gains):
     tree = cky_decode(gains)
     _is_tree(tree, gains)
-    best = max(_sum(gains, each) for each in _trees(len(gains)))
+    best = max(_sum(gains, tree) for tree in _trees(len(gains)))
     assert _sum(gains, tree) == pytest.approx(best, abs=1e-9)
 
 

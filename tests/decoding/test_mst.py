@@ -48,7 +48,7 @@ TREES = {
 }
 ALLOWED = {
     mst.chu_liu_edmonds: TREES,
-    mst.eisner: {n: [each for each in trees if not _crosses(each)] for n, trees in TREES.items()},
+    mst.eisner: {n: [tree for tree in trees if not _crosses(tree)] for n, trees in TREES.items()},
 }
 
 

@@ -53,15 +53,15 @@ def test_a_dataset_holds_all_of_a_document():
     made = to_dataset([DOCUMENT, Document("bare", name="b")])
     assert made["text"][:] == [DOCUMENT.text, "bare"]
     back = list(from_dataset(made))
-    assert [comparable(each) for each in back] == [
-        comparable(each) for each in (DOCUMENT, Document("bare", name="b"))
+    assert [comparable(document) for document in back] == [
+        comparable(document) for document in (DOCUMENT, Document("bare", name="b"))
     ]
     assert back[0]["main"].spans[0].score == 0.5
 
 
 def test_texts_of_any_dataset_are_documents():
     made = datasets.Dataset.from_dict({"sentence": ["One.", "Two."], "label": [0, 1]})
-    assert [each.text for each in from_dataset(made, text="sentence")] == ["One.", "Two."]
+    assert [document.text for document in from_dataset(made, text="sentence")] == ["One.", "Two."]
     with pytest.raises(DataError, match="row 0: expected a text in 'text', got sentence, label"):
         list(from_dataset(made))
 
@@ -84,9 +84,9 @@ def test_sentences_with_classes_as_tags():
     again = to_tags([document], "ner")
     assert again["tokens"][0] == ["Ada", "Lovelace", "left"]
     names = again.features["tags"].feature.names
-    assert [names[each] for each in again["tags"][0]] == ["B-PER", "I-PER", "O"]
+    assert [names[tag] for tag in again["tags"][0]] == ["B-PER", "I-PER", "O"]
     bioes = to_tags([document], "ner", scheme="BIOES")
-    assert [bioes.features["tags"].feature.names[each] for each in bioes["tags"][0]] == [
+    assert [bioes.features["tags"].feature.names[tag] for tag in bioes["tags"][0]] == [
         "B-PER",
         "E-PER",
         "O",
@@ -99,7 +99,7 @@ def test_labels_with_dashes_and_plain_tags():
     for scheme in ("BIO", "none"):
         made = to_tags([document], "pos", scheme=scheme)
         (back,) = from_tags(made, {"pos": "tags"}, scheme=scheme)
-        assert [each.label for each in back["pos"].spans] == ["X-Y", "O-Z"]
+        assert [span.label for span in back["pos"].spans] == ["X-Y", "O-Z"]
 
 
 @pytest.mark.parametrize(
