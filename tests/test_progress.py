@@ -80,11 +80,11 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
     stopped(part, 2)
     before = part.read_bytes(), log.read_bytes()
     header = before[1].index(b"\n") + 1 if which == "log" else 0
-    for place in range(header, len(before[which == "log"])):
+    for offset in range(header, len(before[which == "log"])):
         part.write_bytes(before[0])
         log.write_bytes(before[1])
         with (part if which == "results" else log).open("r+b") as file:
-            file.seek(place)
+            file.seek(offset)
             file.write(b"\0")
         # a changed count or digest of inputs is other work
         with suppress(StorageError) if which == "log" else nullcontext():
@@ -93,7 +93,7 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"work": {**WORK, "model": "b"}}, "begun with model 'a', now model is 'b'"),
         ({"work": {**WORK, "form": "x"}}, "begun with form None, now form is 'x'"),
@@ -103,9 +103,9 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
         ({"inputs": [b"input 0inp", b"ut 1", *INPUTS[2:]]}, "are not the first ones"),
     ],
 )
-def test_other_work_is_refused_and_what_is_done_is_kept(tmp_path, changes, told):
+def test_other_work_is_refused_and_what_is_done_is_kept(tmp_path, changes, message):
     stopped(tmp_path / "a.part", 1)
-    with pytest.raises(StorageError, match=told):
+    with pytest.raises(StorageError, match=message):
         go(tmp_path / "a.part", resume=True, **changes)
     assert go(tmp_path / "a.part", resume=True) == 5
     assert (tmp_path / "whole").read_bytes() == WHOLE

@@ -53,8 +53,8 @@ def test_digits_stay_where_they_are_part_of_every_use():
     assert collect([layer]).roles == {"Site2", "H2"}
     bare = replace(layer, events=(*layer.events, event("E2", "Bind", "T1", "Site:T2")))
     assert collect([bare]).roles == {"Site", "H2"}
-    two = replace(layer, events=(event("E1", "Bind", "T1", "Site2:T2", "Site3:T2"),))
-    assert collect([two]).roles == {"Site"}
+    two_sites = replace(layer, events=(event("E1", "Bind", "T1", "Site2:T2", "Site3:T2"),))
+    assert collect([two_sites]).roles == {"Site"}
 
 
 def test_a_number_after_a_role_that_ends_in_a_digit():
@@ -116,9 +116,9 @@ def test_losses_name_what_does_not_come_back():
         (),
         (event("E1", "A", "T1", "X:T2"), event("E2", "A", "T1", "X2:T2")),
     )
-    found = losses(layer, collect([layer]))
-    assert found == EventLosses(shared=1, merged=1, unnamed=1)
-    assert found + EventLosses(bare=1) == replace(found, bare=1)
+    counted = losses(layer, collect([layer]))
+    assert counted == EventLosses(shared=1, merged=1, unnamed=1)
+    assert counted + EventLosses(bare=1) == replace(counted, bare=1)
 
 
 def test_new_event_ids_pass_over_ids_in_use():
@@ -141,8 +141,8 @@ ends = st.integers(1, 6)
 def projections(draw):
     """Spans and relations as a model would predict them."""
     kept = spans(*draw(st.lists(labels, min_size=6, max_size=6)))
-    found = draw(st.sets(st.tuples(st.sampled_from(["Theme", "Site", "Is"]), ends, ends)))
-    arrows = [Relation(f"R{i}", r, f"T{h}", f"T{t}") for i, (r, h, t) in enumerate(sorted(found))]
+    triples = draw(st.sets(st.tuples(st.sampled_from(["Theme", "Site", "Is"]), ends, ends)))
+    arrows = [Relation(f"R{i}", r, f"T{h}", f"T{t}") for i, (r, h, t) in enumerate(sorted(triples))]
     return kept, tuple(arrows)
 
 

@@ -48,8 +48,8 @@ def test_chains_of_a_tree_are_joined_and_parted_again(tree):
     chains = collapse_unary(layer)
     again = [(label, s.start, s.end) for s in chains.spans for label in expand_unary(s.label)]
     assert again == rows
-    places = [(span.start, span.end) for span in chains.spans]
-    assert len(set(places)) == len(places) == len({(a, b) for _, a, b in rows})
+    bounds = [(span.start, span.end) for span in chains.spans]
+    assert len(set(bounds)) == len(bounds) == len({(a, b) for _, a, b in rows})
     firsts = {}
     for row, (_, a, b) in enumerate(rows):
         firsts.setdefault((a, b), f"T{row}")
@@ -59,10 +59,10 @@ def test_chains_of_a_tree_are_joined_and_parted_again(tree):
 
 
 def test_a_chain_stands_where_its_fragments_do_in_whatever_order_they_are_named():
-    one, two = Span("T1", "A", ((0, 2), (5, 6))), Span("T2", "B", ((5, 6), (0, 2)))
+    outer, inner = Span("T1", "A", ((0, 2), (5, 6))), Span("T2", "B", ((5, 6), (0, 2)))
     between = Span("T3", "C", ((0, 6),))
-    found = collapse_unary(Layer("trees", (one, between, two)))
-    assert found.spans == (Span("T1", f"A{JOINER}B", one.fragments), between)
+    collapsed = collapse_unary(Layer("trees", (outer, between, inner)))
+    assert collapsed.spans == (Span("T1", f"A{JOINER}B", outer.fragments), between)
 
 
 IDS = [f"T{row}" for row in range(7)]
@@ -93,15 +93,15 @@ def test_clusters_are_connected_components(layer):
     )
     for same in layer.equivalences:
         members = [member for member in same.members if member in order]
-        graph.add_edges_from((one, two) for one in members for two in members)
+        graph.add_edges_from((a, b) for a in members for b in members)
     components = (
         sorted(component, key=order.index) for component in networkx.connected_components(graph)
     )
-    wanted = sorted(
+    expected = sorted(
         (component for component in components if len(component) > 1),
         key=lambda c: order.index(c[0]),
     )
-    assert connected_spans(layer) == [tuple(item) for item in wanted]
+    assert connected_spans(layer) == [tuple(item) for item in expected]
 
 
 def test_an_event_among_members_that_mean_the_same_parts_them_not():
@@ -124,7 +124,7 @@ def layers(draw):
     any_id = st.sampled_from([*(key for new_id in ids.values() for key in new_id), "elsewhere"])
     arguments = st.lists(st.builds(Argument, st.just("Theme"), any_id), max_size=3).map(tuple)
     members = st.lists(any_id, min_size=2, max_size=4, unique=True).map(tuple)
-    made = {
+    groups = {
         "T": lambda key: Span(key, "x", ((0, 1),)),
         "R": lambda key: Relation(key, "x", draw(any_id), draw(any_id)),
         "E": lambda key: Event(key, "x", draw(any_id), draw(arguments)),
@@ -133,19 +133,19 @@ def layers(draw):
         "O": lambda key: Note(key, "x", draw(any_id)),
         "*": lambda key: Equivalence(key, "x", draw(members)),
     }
-    kinds = (tuple(make(key) for key in ids[letter]) for letter, make in made.items())
+    kinds = (tuple(make(key) for key in ids[letter]) for letter, make in groups.items())
     return Layer("main", *kinds), draw(st.frozensets(any_id, max_size=3))
 
 
-def needed(each):
+def needed(annotation):
     """What an annotation cannot be without: any one of these that goes takes it along."""
-    match each:
+    match annotation:
         case Relation():
-            return {each.head, each.tail}
+            return {annotation.head, annotation.tail}
         case Event():
-            return {each.trigger}
+            return {annotation.trigger}
         case Attribute() | Normalization() | Note():
-            return {each.target}
+            return {annotation.target}
     return set()
 
 

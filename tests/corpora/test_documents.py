@@ -16,13 +16,15 @@ ONE = Document("ab", (Layer(MAIN, (Span("T1", "A", ((0, 1),)),)),), "x")
 
 @given(st.permutations(DOCUMENTS), st.floats(0.01, 0.99), st.integers(0, 9))
 def test_hold_out_depends_on_names_and_seed_only(documents, fraction, seed):
-    kept, held = hold_out(documents, seed=seed, fraction=fraction)
-    assert (kept, held) == hold_out(DOCUMENTS, seed=seed, fraction=fraction)
-    assert len(held) == min(19, max(1, round(20 * fraction)))
-    assert sorted(document.name for document in kept + held) == sorted(
+    kept, held_out = hold_out(documents, seed=seed, fraction=fraction)
+    assert (kept, held_out) == hold_out(DOCUMENTS, seed=seed, fraction=fraction)
+    assert len(held_out) == min(19, max(1, round(20 * fraction)))
+    assert sorted(document.name for document in kept + held_out) == sorted(
         document.name for document in DOCUMENTS
     )
-    assert [document.name for document in held] == sorted(document.name for document in held)
+    assert [document.name for document in held_out] == sorted(
+        document.name for document in held_out
+    )
 
 
 def test_hold_out_differs_by_seed_and_refuses_what_it_cannot_do():
@@ -62,7 +64,7 @@ def test_fingerprint_is_the_same_in_another_process():
         "from spanloom.document import Document\n"
         "print(fingerprint([Document('text', name='a')]))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    assert found.strip() == fingerprint([Document("text", name="a")])
+    assert process.strip() == fingerprint([Document("text", name="a")])

@@ -19,12 +19,12 @@ def spans(document, layer):
 @given(WORDS, st.data())
 def test_two_parts_hold_what_the_whole_held(sentences, data):
     rows = "\n\n".join("\n".join("\t".join(row) for row in sentence) for sentence in sentences)
-    (whole,) = columns.loads(f"-DOCSTART-\tO\n\n{rows}\n")
+    (document,) = columns.loads(f"-DOCSTART-\tO\n\n{rows}\n")
     total = len(sentences)
-    at = data.draw(st.integers(0, total))
-    parts = [excerpt(whole, a, b) for a, b in ((0, at), (at, total)) if a < b]
-    assert "\n".join(part.text for part in parts) == whole.text
+    cut = data.draw(st.integers(0, total))
+    parts = [excerpt(document, a, b) for a, b in ((0, cut), (cut, total)) if a < b]
+    assert "\n".join(part.text for part in parts) == document.text
     for layer in ("words", SENTENCES, "entities"):
-        assert [span for part in parts for span in spans(part, layer)] == spans(whole, layer)
-    found = [attribute.value for part in parts for attribute in part["words"].attributes]
-    assert found == [attribute.value for attribute in whole["words"].attributes]
+        assert [span for part in parts for span in spans(part, layer)] == spans(document, layer)
+    values = [attribute.value for part in parts for attribute in part["words"].attributes]
+    assert values == [attribute.value for attribute in document["words"].attributes]

@@ -27,8 +27,8 @@ def test_split_folders_under_any_of_their_names(tmp_path, dev):
 
 def test_json_lines_as_splits_and_as_a_whole_corpus(tmp_path):
     make(tmp_path, "train.jsonl", "validation.jsonl")
-    found = {"train": tmp_path / "train.jsonl", "dev": tmp_path / "validation.jsonl"}
-    assert splits(tmp_path) == found
+    expected = {"train": tmp_path / "train.jsonl", "dev": tmp_path / "validation.jsonl"}
+    assert splits(tmp_path) == expected
     assert splits(tmp_path / "train.jsonl") == {"all": tmp_path / "train.jsonl"}
 
 
@@ -71,8 +71,8 @@ def test_formats_are_not_looked_through_for_every_text(tmp_path, monkeypatch):
     for number in range(60):
         (tmp_path / f"{number}.txt").write_text("Ada met Bob.")
         (tmp_path / f"{number}.ann").write_text("T1\tPer 0 3\tAda\n" if number else "")
-    asked = []
+    calls = []
     suffixes = folder._files.suffixes
-    monkeypatch.setattr(folder._files, "suffixes", lambda: asked.append(1) or suffixes())
+    monkeypatch.setattr(folder._files, "suffixes", lambda: calls.append(1) or suffixes())
     assert len(folder.read(tmp_path, "all").documents) == 60
-    assert len(asked) < 5
+    assert len(calls) < 5

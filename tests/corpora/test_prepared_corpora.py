@@ -44,22 +44,22 @@ counts:
 @pytest.fixture
 def room(tmp_path, monkeypatch):
     """A raw folder, an output folder, and cards by name that tests write."""
-    known = {"tiny": PLAIN}
-    monkeypatch.setattr(cards, "text", known.__getitem__)
+    card_texts = {"tiny": PLAIN}
+    monkeypatch.setattr(cards, "text", card_texts.__getitem__)
     (tmp_path / "raw").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "raw" / "a.conll").write_text(ROWS)
-    return Room(tmp_path / "raw", tmp_path / "out", known)
+    return Room(tmp_path / "raw", tmp_path / "out", card_texts)
 
 
 class Room:
-    def __init__(self, raw, out, known):
-        self.raw, self.out, self.known = raw, out, known
+    def __init__(self, raw, out, card_texts):
+        self.raw, self.out, self.card_texts = raw, out, card_texts
 
     def rules(self, splits, top=COLUMNS, rest=""):
         """Make the card of these splits."""
         lines = "".join(f"  {name}: {rule}\n" for name, rule in splits.items())
-        self.known["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
+        self.card_texts["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
 
     def names(self, split):
         return [document.name for document in self.read(split)]
@@ -71,8 +71,8 @@ class Room:
         return prepare("tiny", self.raw, self.out)
 
     def files(self):
-        found = (path for path in self.out.rglob("*") if path.is_file())
-        return {item.relative_to(self.out): item.read_bytes() for item in found}
+        paths = (path for path in self.out.rglob("*") if path.is_file())
+        return {item.relative_to(self.out): item.read_bytes() for item in paths}
 
 
 def cut_at_lines(document):
@@ -91,12 +91,12 @@ def _cut(document, layer):
 
 def _lines(document, fragment):
     start, end = fragment
-    found, place = [], start
+    bounds, offset = [], start
     for line in document.text[start:end].split("\n"):
         if line or start == end:
-            found.append((place, place + len(line)))
-        place += len(line) + 1
-    return found
+            bounds.append((offset, offset + len(line)))
+        offset += len(line) + 1
+    return bounds
 
 
 def again(out, name, split):
@@ -108,16 +108,16 @@ def again(out, name, split):
 
 def same(out, name, split, written):
     """Whether what is read again equals what was written."""
-    wanted = {document.name: comparable(cut_at_lines(document)) for document in written}
-    found = {document.name: comparable(document) for document in again(out, name, split)}
-    return found == wanted
+    expected = {document.name: comparable(cut_at_lines(document)) for document in written}
+    actual = {document.name: comparable(document) for document in again(out, name, split)}
+    return actual == expected
 
 
 def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
-    made = room.prepare()
-    assert made.fresh
-    assert made.differing(cards.load("tiny")) == []
-    assert made.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
+    prepared = room.prepare()
+    assert prepared.fresh
+    assert prepared.differing(cards.load("tiny")) == []
+    assert prepared.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
     assert {path.name for path in (room.out / "tiny").iterdir()} == {
         *("train", "test", "prepared.json")
     }
@@ -127,17 +127,17 @@ def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
 
 
 def test_counts_that_differ_are_told_in_words(room):
-    room.known["tiny"] = PLAIN.replace("sentences: 20", "sentences: 1234")
-    said = room.prepare().differing(cards.load("tiny"))
-    assert said == ["all: 20 sentences, the card says 1,234"]
+    room.card_texts["tiny"] = PLAIN.replace("sentences: 20", "sentences: 1234")
+    messages = room.prepare().differing(cards.load("tiny"))
+    assert messages == ["all: 20 sentences, the card says 1,234"]
 
 
 def test_a_second_run_does_nothing(room):
     first = room.prepare()
-    place = room.out / "tiny" / "train"
-    before = place.stat().st_mtime_ns, place.stat().st_ino
+    folder = room.out / "tiny" / "train"
+    before = folder.stat().st_mtime_ns, folder.stat().st_ino
     second = room.prepare()
-    assert (place.stat().st_mtime_ns, place.stat().st_ino) == before
+    assert (folder.stat().st_mtime_ns, folder.stat().st_ino) == before
     assert not second.fresh
     assert second.counts == first.counts
 
@@ -148,13 +148,13 @@ def test_what_has_changed_is_made_anew(room, what):
     if what == "raw":
         (room.raw / "a.conll").write_text(ROWS + "more\tO\n\n")
     elif what == "card":
-        room.known["tiny"] = PLAIN.replace("5", "6")
+        room.card_texts["tiny"] = PLAIN.replace("5", "6")
     else:
         (room.out / "tiny" / "prepared.json").write_text("{")
-    made = room.prepare()
-    assert made.fresh
-    assert made.total["all"]["documents"] == 20 + (what == "raw")
-    assert len(list(again(room.out, "tiny", "test"))) == made.counts["test"]["documents"]
+    prepared = room.prepare()
+    assert prepared.fresh
+    assert prepared.total["all"]["documents"] == 20 + (what == "raw")
+    assert len(list(again(room.out, "tiny", "test"))) == prepared.counts["test"]["documents"]
 
 
 def test_a_list_of_names_that_changed_is_seen(room):
@@ -196,7 +196,7 @@ def test_a_dataset_stays_whole_where_another_fails(room):
     with pytest.raises(FormatError, match=r"a\.conll:41"):
         room.prepare()
     wrong = PLAIN.replace("format: columns", f"sha256: {'0' * 64}, format: columns")
-    room.known["tiny"] = wrong
+    room.card_texts["tiny"] = wrong
     (room.raw / "a.conll").write_text(ROWS)
     with pytest.raises(DataError, match=f"source 'a': expected files with the sum {'0' * 64}"):
         room.prepare()
@@ -204,8 +204,8 @@ def test_a_dataset_stays_whole_where_another_fails(room):
 
 
 def test_the_right_sum_is_accepted(room):
-    found = sources.digest([room.raw / "a.conll"], room.raw)
-    room.known["tiny"] = PLAIN.replace("format: columns", f"sha256: {found}, format: columns")
+    digest = sources.digest([room.raw / "a.conll"], room.raw)
+    room.card_texts["tiny"] = PLAIN.replace("format: columns", f"sha256: {digest}, format: columns")
     assert room.prepare().fresh
 
 
@@ -213,7 +213,7 @@ def test_files_that_are_not_there_say_how_to_get_them(room):
     (room.raw / "a.conll").unlink()
     with pytest.raises(DataError, match=r"a\.conll: no such file; see https://example\.org"):
         room.prepare()
-    room.known["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
+    room.card_texts["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
     with pytest.raises(DataError, match=r"no such file; Ask the LDC\."):
         room.prepare()
 
@@ -241,7 +241,7 @@ def test_a_split_without_documents_is_refused(room):
 
 
 def test_shares_and_folds_part_the_documents(room):
-    every = [f"s{n:05}" for n in range(1, 21)]
+    all_names = [f"s{n:05}" for n in range(1, 21)]
     for rules in (
         {"train": "share: {low: 0.3, high: 1}", "dev": "share: {low: 0, high: 0.3}"},
         {"train": "fold: [1, 2, 3, 4, 5, 6, 7, 8, 9]", "dev": "fold: [0]"},
@@ -250,13 +250,13 @@ def test_shares_and_folds_part_the_documents(room):
     ):
         room.rules({name: f"{{of: a, {rule}}}" for name, rule in rules.items()})
         train, dev = room.names("train"), room.names("dev")
-        assert sorted(train + dev) == every
+        assert sorted(train + dev) == all_names
         assert train == sorted(train)
         assert len(dev) in (2, 6)
     room.rules({"dev": "{of: a, share: {low: 0, high: 0.3, seed: 2}}"})
-    other = room.names("dev")
+    dev_names = room.names("dev")
     room.rules({"dev": "{of: a, share: {low: 0, high: 0.3}}"})
-    assert other != room.names("dev")
+    assert dev_names != room.names("dev")
 
 
 def test_a_share_by_groups_keeps_them_together(room):
@@ -304,7 +304,7 @@ def test_what_is_dropped_and_documents_that_hold_nothing_then(room):
 
 def test_a_split_like_that_of_another_dataset(room):
     room.rules({"dev": "{of: a, first: 3}"})
-    room.known["other"] = room.known["tiny"]
+    room.card_texts["other"] = room.card_texts["tiny"]
     room.rules({"dev": "{of: a, like: other, unnamed: [s00002]}"})
     assert room.names("dev") == ["s00001", "s00003"]
 
@@ -321,11 +321,11 @@ sources:
         for folder, text in (("a", "a\tB-x\nb\tI-x\nc\tO\n"), ("b", "A\tO\nB\tO\n\nC\tO\n")):
             (room.raw / folder).mkdir(exist_ok=True)
             (room.raw / folder / f"{name}.conll").write_text(start + text)
-    one, two = room.read("all")
-    assert [one.text_of(span) for span in one["sentences"].spans] == ["a b", "c"]
-    assert one["entities"].spans == two["entities"].spans
+    first, second = room.read("all")
+    assert [first.text_of(span) for span in first["sentences"].spans] == ["a b", "c"]
+    assert first["entities"].spans == second["entities"].spans
     room.prepare()
-    assert same(room.out, "tiny", "all", [one, two])
+    assert same(room.out, "tiny", "all", [first, second])
     (room.raw / "b" / "one.conll").write_text(start + "A\tO\n")
     with pytest.raises(DataError, match="one: sentences of s00001: expected the same words"):
         room.read("all")
@@ -357,8 +357,8 @@ def test_spans_over_lines_are_cut_there_as_brat_wants(room):
     (room.raw / "a.jsonl").write_text(jsonl.dumps([document]))
     room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
     room.prepare()
-    (found,) = again(room.out, "tiny", "all")
-    assert found["entities"].spans[0].fragments == ((0, 3), (4, 5))
+    (prepared,) = again(room.out, "tiny", "all")
+    assert prepared["entities"].spans[0].fragments == ((0, 3), (4, 5))
     assert same(room.out, "tiny", "all", [document])
 
 
@@ -409,10 +409,10 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
     prepare(name, raw, prepared)
     card = cards.load(name)
     for split in card.splits:
-        there = 0
+        compared = 0
         for document in sources.documents(card, split, raw, cards.load):
             path = prepared / name / split / f"{document.name}.txt"
-            found = replace(brat.load(path, name=document.name).document, source=None)
-            assert comparable(found) == comparable(cut_at_lines(document)), document.name
-            there += 1
-        assert there == len(list((prepared / name / split).rglob("*.txt")))
+            actual = replace(brat.load(path, name=document.name).document, source=None)
+            assert comparable(actual) == comparable(cut_at_lines(document)), document.name
+            compared += 1
+        assert compared == len(list((prepared / name / split).rglob("*.txt")))

@@ -67,10 +67,10 @@ def test_what_leaves_a_part_of_a_long_sentence_is_out_of_reach():
     assert [verdict.reason for verdict in judged] == [Reason.PARTS, None, Reason.SENTENCES]
     ends = [span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (8, 13))]
     pairs = [Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T3", "T2")]
-    known = {end.id: end for end in ends}
+    spans_by_id = {end.id: end for end in ends}
     judged = span_verdicts(ends, grid, ModelLimits(split))
-    found = relation_verdicts(pairs, judged, known, grid, ModelLimits(split))
-    assert [item.reason for item in found] == [None, Reason.APART_PARTS]
+    results = relation_verdicts(pairs, judged, spans_by_id, grid, ModelLimits(split))
+    assert [item.reason for item in results] == [None, Reason.APART_PARTS]
 
 
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
@@ -117,14 +117,14 @@ def test_the_ceiling_of_spans_equals_brute_force(items, nested, width):
     judged = span_verdicts(spans, GRID, ModelLimits(split, width=width, nested=nested))
     distinct = sorted({((a, b), label) for (a, b), label in items})
     assert len(judged) == len(distinct)
-    place = {span.id: ((a, b), label) for span, ((a, b), label) in zip(spans, items, strict=True)}
-    kept = [place[verdict.item.id] for verdict in judged if verdict.reason is None]
+    item_of = {span.id: ((a, b), label) for span, ((a, b), label) in zip(spans, items, strict=True)}
+    kept = [item_of[verdict.item.id] for verdict in judged if verdict.reason is None]
     assert allowed(kept, nested, width)
     sizes = range(len(distinct), -1, -1)
     choices = (c for size in sizes for c in combinations(distinct, size))
-    best = len(next(chosen for chosen in choices if allowed(chosen, nested, width)))
+    max_size = len(next(chosen for chosen in choices if allowed(chosen, nested, width)))
     # Fewest crossings first can only lose where at least three rivals form circles with the kept.
-    assert len(kept) == best or (nested and len(judged) - len(kept) > 3)
+    assert len(kept) == max_size or (nested and len(judged) - len(kept) > 3)
 
 
 A, B, C = span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (28, 32))
@@ -135,8 +135,8 @@ def relation_whys(relations, labels=None, **options):
     reach = ModelLimits(split, **options)
     spans = [A, B, C, OFF, span("T5", "B", (4, 7))]
     verdicts = span_verdicts(spans, GRID, reach)
-    known = {span.id: span for span in spans}
-    judged = relation_verdicts(relations, verdicts, known, GRID, reach, labels)
+    spans_by_id = {span.id: span for span in spans}
+    judged = relation_verdicts(relations, verdicts, spans_by_id, GRID, reach, labels)
     return [verdict.reason for verdict in judged]
 
 
@@ -145,7 +145,7 @@ def arrows(*triples):
 
 
 def test_each_reason_for_a_relation_by_hand():
-    found = arrows(
+    reasons = arrows(
         ("r", "T1", "T2"),
         ("r", "T1", "T4"),
         ("r", "T1", "T1"),
@@ -163,7 +163,7 @@ def test_each_reason_for_a_relation_by_hand():
         Reason.LABEL,
         Reason.PAIR,
     ]
-    assert relation_whys(found, labels=frozenset("rq")) == expected
+    assert relation_whys(reasons, labels=frozenset("rq")) == expected
 
 
 def test_relations_go_by_bounds_and_duplicates_are_one_item():

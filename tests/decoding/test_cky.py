@@ -51,8 +51,8 @@ def _is_tree(tree, gains):
 def _check(gains):
     tree = cky_decode(gains)
     _is_tree(tree, gains)
-    best = max(_sum(gains, tree) for tree in _trees(len(gains)))
-    assert _sum(gains, tree) == pytest.approx(best, abs=1e-9)
+    max_sum = max(_sum(gains, tree) for tree in _trees(len(gains)))
+    assert _sum(gains, tree) == pytest.approx(max_sum, abs=1e-9)
 
 
 @given(gains=_gains())
@@ -77,15 +77,15 @@ def test_greedy_search_makes_a_tree_that_gains_no_more(gains):
 
 def _top_down(gains, start, end):
     """The same by recursion, one place to divide at a time."""
-    own = [(start, end)] if gains[start, end] > 0 or end - start == len(gains) else []
+    here = [(start, end)] if gains[start, end] > 0 or end - start == len(gains) else []
     if end - start == 1:
-        return own
+        return here
 
     def parts(middle):
         return max(gains[start, middle], 0) + max(gains[middle, end], 0)
 
     middle = max(range(start + 1, end), key=parts)
-    return own + _top_down(gains, start, middle) + _top_down(gains, middle, end)
+    return here + _top_down(gains, start, middle) + _top_down(gains, middle, end)
 
 
 @given(gains=_gains(largest=7))
@@ -101,10 +101,10 @@ def test_a_tree_that_stands_out_comes_back(decode, data):
     gains = np.full((n, n + 1), -1.0)
     for span in tree:
         gains[span] = 1.0
-    found = decode(gains)
+    decoded = decode(gains)
     # Greedy search may cut through a span where it sees no gain yet, the exact one never.
-    assert set(found) <= set(tree)
-    assert decode is top_down or set(found) == set(tree)
+    assert set(decoded) <= set(tree)
+    assert decode is top_down or set(decoded) == set(tree)
 
 
 @BOTH

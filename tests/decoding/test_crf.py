@@ -69,17 +69,17 @@ def log_space_partition(chain):
 def paths(chain, row):
     """Every path of a sequence, with its score."""
     tags = range(len(chain.starts))
-    every = product(tags, repeat=int(chain.lengths[row]))
-    return {path: sum_path(chain, row, path) for path in every}
+    all_paths = product(tags, repeat=int(chain.lengths[row]))
+    return {path: sum_path(chain, row, path) for path in all_paths}
 
 
 def slow(chain):
     """Partition and marginals of each sequence from the list of all its paths."""
     totals, chances = [], torch.zeros_like(chain.emissions)
     for row in range(len(chain.lengths)):
-        every = paths(chain, row)
-        totals.append(torch.tensor(list(every.values()), dtype=torch.double).logsumexp(0))
-        for path, value in every.items():
+        all_paths = paths(chain, row)
+        totals.append(torch.tensor(list(all_paths.values()), dtype=torch.double).logsumexp(0))
+        for path, value in all_paths.items():
             for word, tag in enumerate(path):
                 chances[row, word, tag] += math.exp(value - totals[-1])
     return torch.stack(totals), chances
@@ -146,8 +146,8 @@ def test_gradients_are_those_of_finite_differences(lengths, spread):
     tags = torch.randint(3, chain.emissions.shape[:2])
 
     def both(emissions, *rest):
-        made = LinearChain(emissions, chain.lengths, *rest)
-        return log_partition(made), path_score(made, tags)
+        changed = LinearChain(emissions, chain.lengths, *rest)
+        return log_partition(changed), path_score(changed, tags)
 
     # far apart, one path takes all, so that values are large and differences round off
     loose = {"atol": 1e-4, "rtol": 1e-2} if spread > 1 else {}

@@ -73,9 +73,9 @@ def test_what_comes_back_is_what_went(document):
     for layer, other in [("upos", "upos"), ("ner", "entities"), ("words", "words")]:
         went = {(span.label, span.fragments) for span in document[layer].spans}
         assert {(span.label, span.fragments) for span in back[other].spans} == went
-    said = {span.id: span for span in back["dependency"].spans}
+    words_by_id = {span.id: span for span in back["dependency"].spans}
     pairs = {
-        (relation.label, said[relation.head].start, said[relation.tail].start)
+        (relation.label, words_by_id[relation.head].start, words_by_id[relation.tail].start)
         for relation in back["dependency"].relations
     }
     starts = [start for start, _ in WORDS]
@@ -122,16 +122,16 @@ def test_displacy_draws_entities_and_arcs(document):
 
 
 def told_of(document, **options):
-    with pytest.warns(LossWarning) as told:
+    with pytest.warns(LossWarning) as warnings:
         doc = to_spacy(document, **options)
-    assert len(told) == 1
-    return doc, str(told[0].message)
+    assert len(warnings) == 1
+    return doc, str(warnings[0].message)
 
 
 def test_a_span_inside_a_token_is_told(document):
     inside = replace(document, layers=(document["words"], Layer("ner", spans("N", "ab", HALF))))
-    doc, told = told_of(inside)
-    assert told == (
+    doc, message = told_of(inside)
+    assert message == (
         "meeting: 1 spans are no whole tokens and have no place in a spaCy Doc, "
         "as N1 'b' of layer 'ner': 'e'; they stand in doc._.spanloom"
     )
@@ -153,6 +153,6 @@ def test_without_words_tokens_are_those_of_spacy_or_of_the_tags():
     assert [token.text for token in doc] == ["Ada", "met", "Bob", ".", "Do", "n't", "!"]
     bounds = [(0, 3), (4, 7), (8, 12), (13, 18), (18, 19)]
     tagged = bare.with_layer(Layer("upos", spans("U", ["NOUN"] * 5, bounds)))
-    doc, told = told_of(tagged)
+    doc, message = told_of(tagged)
     assert [token.text for token in doc] == ["Ada", "met", "Bob.", "Don't", "!"]
-    assert "1 spans" in told
+    assert "1 spans" in message
