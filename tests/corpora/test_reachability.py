@@ -174,4 +174,4 @@ def test_relations_go_by_bounds_and_duplicates_are_one_item():
 def test_options_open_what_a_model_can_do():
     both = arrows(("r", "T1", "T1"), ("r", "T1", "T2"), ("q", "T1", "T2"))
     assert relation_whys(both) == [Reason.SELF, None, Reason.PAIR]
-    assert relation_whys(both, self_pairs=True, one_label_a_pair=False) == [None] * 3
+    assert relation_whys(both, self_pairs=True) == [None, None, Reason.PAIR]

@@ -26,6 +26,7 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
+_HELD_OUT = 0.1  # fraction of documents
 VARIABLE = "SPANLOOM_DATA"  # the folder of corpora that are named without a path
 
 
@@ -176,18 +177,16 @@ def locate(data: str, recipe_dir: Path) -> Path:
 
 
 def hold_out(
-    documents: Sequence[Document], *, seed: int, fraction: float = 0.1
+    documents: Sequence[Document], *, seed: int
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Split documents into (kept, held out), both sorted by name.
 
-    The documents with the smallest hash of seed and name are held out, at least one on each side.
-    Raises ``DataError`` for fewer than two documents or a fraction that is not between 0 and 1.
+    The tenth with the smallest hash of seed and name is held out, at least one document. Raises
+    ``DataError`` for fewer than two documents.
     """
-    if not 0 < fraction < 1:
-        raise DataError(f"hold out: expected a fraction between 0 and 1, got {fraction}")
     if len(documents) < 2:
         raise DataError(f"hold out: expected at least 2 documents, got {len(documents)}")
-    size = min(max(1, round(fraction * len(documents))), len(documents) - 1)
+    size = max(1, round(_HELD_OUT * len(documents)))
     ranked = sorted(documents, key=lambda document: (_rank(document.name, seed), document.name))
     held_out, kept = ranked[:size], ranked[size:]
     return _sort_by_name(kept), _sort_by_name(held_out)

@@ -55,7 +55,6 @@ class ModelLimits:
     width: int | None = None
     nested: bool = False
     one_label_a_span: bool = True
-    one_label_a_pair: bool = True
     self_pairs: bool = False
 
 
@@ -157,7 +156,7 @@ def relation_verdicts(
         reason = _relation_reason(relation, spans_by_id, reachable_bounds, word_index, limits)
         if reason is None and labels is not None and relation.label not in labels:
             reason = Reason.LABEL
-        if reason is None and limits.one_label_a_pair and pair in labelled_pairs:
+        if reason is None and pair in labelled_pairs:
             reason = Reason.PAIR
         if reason is None:
             labelled_pairs.add(pair)

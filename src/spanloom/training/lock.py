@@ -1,4 +1,4 @@
-"""One run a folder: whoever trains there holds its lock, which ends with the process."""
+"""Allow one run per folder: a run holds the folder's lock, which ends with its process."""
 
 import json
 import os
@@ -18,10 +18,10 @@ _NAME = "lock"
 
 @contextmanager
 def locked(folder: Path, processes: ProcessGroup) -> Iterator[None]:
-    """Hold the folder of a run for these processes; the first of them holds it for all.
+    """Context manager that holds the lock of a run's folder; the first process holds it for all.
 
-    Raises ``TrainingError`` that names the process which holds it, on all of them, and
-    ``StorageError`` where nothing can be written there. Where a disk has no locks none is held.
+    If another process holds it, all processes raise ``TrainingError`` with its name. Raises
+    ``StorageError`` if nothing can be written there. On a disk without locks none is held.
     """
     with ExitStack() as lock:
         holder = processes.agree(_take(folder / _NAME, lock) if processes.first else None)
