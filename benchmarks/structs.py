@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spanloom.decoding import cky, mst
+from spanloom.decoding import mst, span_selection
 
 SIZES = (25, 50, 100)
 DRAWS = 20
@@ -48,8 +48,8 @@ def spans(draw: np.random.Generator, n: int, ahead: float) -> np.ndarray:
 SEARCHES: dict[str, tuple[Callable[..., np.ndarray], Callable[[np.ndarray], object]]] = {
     "spanning": (arcs, mst.chu_liu_edmonds),
     "projective": (arcs, mst.eisner),
-    "cky": (spans, cky.cky_decode),
-    "top_down": (spans, cky.top_down),
+    "cky": (spans, span_selection.cky_decode),
+    "top_down": (spans, span_selection.top_down),
 }
 
 

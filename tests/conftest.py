@@ -55,6 +55,54 @@ def data(record_property):
     return Golden(Path(os.environ.get("SPANLOOM_DATA", BESIDE / "data")), record_property)
 
 
+SYSTEM_CALLS = (
+    "open",
+    "write",
+    "pread",
+    "fstat",
+    "fsync",
+    "rename",
+    "replace",
+    "unlink",
+    "rmdir",
+    "mkdir",
+    "ftruncate",
+)
+
+
+def _crashes_at(step, work):
+    child = os.fork()
+    if child:
+        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 9
+    calls_left = step
+
+    def counted(call):
+        def call_or_die(*args, **options):
+            nonlocal calls_left
+            calls_left -= 1
+            if calls_left == 0:
+                os._exit(9)
+            return call(*args, **options)
+
+        return call_or_die
+
+    for name in SYSTEM_CALLS:
+        setattr(os, name, counted(getattr(os, name)))
+    try:
+        work()
+    finally:
+        os._exit(0)
+
+
+@pytest.fixture
+def crash_at():
+    """Run work in a child that dies before its n-th call to the system: ``crash_at(n, work)``.
+
+    Returns whether the child died, so False once the work has fewer calls.
+    """
+    return _crashes_at
+
+
 OLDEST = (20, 19)  # the first node that takes a module for what it is, whatever its suffix
 
 

@@ -10,8 +10,7 @@ import threading
 
 import pytest
 
-from spanloom.appending.extend import extend
-from spanloom.appending.journal import Journal, Noted, missing
+from spanloom.appending import Journal, Noted, extend, missing
 from spanloom.errors import StorageError
 
 OLD = b"T1\tP 0 3\tAda\n"
@@ -21,12 +20,12 @@ BLOCK = b"T2\tP 4 7\tmet\nT3\tP 8 11\tBob\n"
 class Lines:
     """Adds ``BLOCK`` once; all that others add is let through."""
 
-    def __init__(self, made=BLOCK, *, holds=True):
-        self.made, self.yes, self.asked, self.more = made, holds, [], []
+    def __init__(self, block=BLOCK, *, holds=True):
+        self.added, self.yes, self.contents, self.more = block, holds, [], []
 
     def block(self, content):
-        self.asked.append(content)
-        return b"" if self.made in content else self.made
+        self.contents.append(content)
+        return b"" if self.added in content else self.added
 
     def holds(self, block, more):
         self.more.append(more)
@@ -41,7 +40,7 @@ def path(tmp_path):
 
 
 def journals(folder):
-    return [each.name for each in folder.iterdir() if each.name.endswith(".adding")]
+    return [path.name for path in folder.iterdir() if path.name.endswith(".adding")]
 
 
 def test_a_block_is_added_once_and_owner_mode_and_links_stay(path, tmp_path):
@@ -54,8 +53,8 @@ def test_a_block_is_added_once_and_owner_mode_and_links_stay(path, tmp_path):
     assert extend(tmp_path / "link.ann", Lines()) == BLOCK
     assert extend(tmp_path / "link.ann", Lines()) == b""
     after = path.stat()
-    for each in ("st_ino", "st_mode", "st_uid", "st_gid", "st_nlink"):
-        assert getattr(before, each) == getattr(after, each)
+    for field in ("st_ino", "st_mode", "st_uid", "st_gid", "st_nlink"):
+        assert getattr(before, field) == getattr(after, field)
     assert (tmp_path / "link.ann").is_symlink()
     assert path.read_bytes() == (tmp_path / "hard.ann").read_bytes() == OLD + BLOCK
     assert sorted(os.listdir(tmp_path)) == ["a.ann", "hard.ann", "link.ann"]
@@ -96,33 +95,8 @@ def test_a_kill_at_any_byte_is_mended_by_the_next_run(path, torn):
     assert journals(path.parent) == []
 
 
-def crash_at(step, work):
-    """Run ``work`` in a child that dies before its call number ``step`` to the system."""
-    child = os.fork()
-    if child:
-        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 9
-    left = step
-
-    def dying(call):
-        def counted(*args, **keys):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os._exit(9)
-            return call(*args, **keys)
-
-        return counted
-
-    for name in ("open", "write", "fsync", "unlink", "pread", "fstat"):
-        setattr(os, name, dying(getattr(os, name)))
-    try:
-        work()
-    finally:
-        os._exit(0)
-
-
 @pytest.mark.parametrize("there", [True, False])
-def test_a_crash_between_any_two_calls_is_mended(tmp_path, there):
+def test_a_crash_between_any_two_calls_is_mended(tmp_path, crash_at, there):
     path, step = tmp_path / "a.ann", 1
     content = OLD if there else b""
     while True:
@@ -141,47 +115,49 @@ def test_a_crash_between_any_two_calls_is_mended(tmp_path, there):
 
 
 def test_what_others_add_behind_a_torn_line_is_said_again():
-    theirs, more = b"T77\tGene 0 3\tAda\n", b"#1\tN T1\tx\n"
+    other_line, more = b"T77\tGene 0 3\tAda\n", b"#1\tN T1\tx\n"
     torn = BLOCK[:20]
-    assert missing(torn + theirs + more, BLOCK) == theirs
-    assert missing(torn + theirs + b"T9", BLOCK) == b"\n" + theirs
-    assert missing(BLOCK[:2] + theirs + more, BLOCK) == theirs
-    assert missing(BLOCK[:1] + more + theirs, BLOCK) == more
+    assert missing(torn + other_line + more, BLOCK) == other_line
+    assert missing(torn + other_line + b"T9", BLOCK) == b"\n" + other_line
+    assert missing(BLOCK[:2] + other_line + more, BLOCK) == other_line
+    assert missing(BLOCK[:1] + more + other_line, BLOCK) == more
     assert missing(more + BLOCK[:2], BLOCK) == BLOCK[2:]
     assert missing(b"T22\tQ 0 3\tAda\n", BLOCK) == b""
     assert missing(more + torn, BLOCK) == BLOCK[20:]
     assert missing(more + BLOCK + more, BLOCK) == missing(b"", BLOCK) == missing(more, BLOCK) == b""
     whole = BLOCK.index(b"\n") + 1
-    assert missing(BLOCK[:whole] + theirs, BLOCK) == b""
-    assert missing(BLOCK[: whole + 1] + theirs, BLOCK) == theirs
-    assert missing(BLOCK[:20] + b"\n" + theirs, BLOCK) == b""
+    assert missing(BLOCK[:whole] + other_line, BLOCK) == b""
+    assert missing(BLOCK[: whole + 1] + other_line, BLOCK) == other_line
+    assert missing(BLOCK[:20] + b"\n" + other_line, BLOCK) == b""
     assert missing(torn + b"half", BLOCK) == b""
 
 
 def test_what_is_owed_is_added_even_where_nothing_of_it_is_there():
     assert missing(b"", BLOCK, owed=True) == missing(b"#1\tN T1\tx\n", BLOCK, owed=True) == BLOCK
     assert missing(BLOCK[:7], BLOCK, owed=True) == BLOCK[7:]
-    theirs, second = b"#10\tN T1\tx\n", BLOCK.index(b"\n") + 1
-    assert missing(BLOCK[:7] + theirs, BLOCK, owed=True) == theirs + BLOCK
-    assert missing(BLOCK[: second + 4] + theirs, BLOCK, owed=True) == theirs + BLOCK[second:]
-    assert missing(BLOCK[:second] + theirs, BLOCK, owed=True) == BLOCK[second:]
+    other_line, second = b"#10\tN T1\tx\n", BLOCK.index(b"\n") + 1
+    assert missing(BLOCK[:7] + other_line, BLOCK, owed=True) == other_line + BLOCK
+    assert (
+        missing(BLOCK[: second + 4] + other_line, BLOCK, owed=True) == other_line + BLOCK[second:]
+    )
+    assert missing(BLOCK[:second] + other_line, BLOCK, owed=True) == BLOCK[second:]
     assert missing(b"#1\tN T1\tx\n" + BLOCK, BLOCK, owed=True) == b""
 
 
 @pytest.mark.parametrize("torn", range(1, len(BLOCK)))
-def test_crashes_while_a_torn_file_is_mended(tmp_path, torn):
+def test_crashes_while_a_torn_file_is_mended(tmp_path, crash_at, torn):
     """Others went on behind a torn line; whatever call the next run dies at, their line is said."""
-    path, theirs, step = tmp_path / "a.ann", b"T77\tGene 0 3\tAda\n", 1 + torn % 5
+    path, other_line, step = tmp_path / "a.ann", b"T77\tGene 0 3\tAda\n", 1 + torn % 5
     Journal(path).note(Noted(0, BLOCK), 0o600)
     noted = (tmp_path / ".a.ann.adding").read_bytes()
     while True:
-        path.write_bytes(BLOCK[:torn] + theirs)
+        path.write_bytes(BLOCK[:torn] + other_line)
         (tmp_path / ".a.ann.adding").write_bytes(noted)
         died = crash_at(step, lambda: extend(path, Lines()))
         extend(path, Lines())
         lines = path.read_bytes().split(b"\n")
-        assert lines.count(theirs[:-1]) == 1
-        assert path.read_bytes().startswith(BLOCK[:torn] + theirs)
+        assert lines.count(other_line[:-1]) == 1
+        assert path.read_bytes().startswith(BLOCK[:torn] + other_line)
         assert path.read_bytes().endswith(BLOCK)
         assert os.listdir(tmp_path) == ["a.ann"]
         if not died:
@@ -191,8 +167,8 @@ def test_crashes_while_a_torn_file_is_mended(tmp_path, torn):
 
 def test_a_journal_that_is_torn_or_of_another_file_adds_nothing(path):
     journal = path.with_name(".a.ann.adding")
-    for said in (b"", b"{}\n", b'{"offset": 0, "sha256": "00"}\nT9\tP 0 3\tAda\n', b"\xff"):
-        journal.write_bytes(said)
+    for content in (b"", b"{}\n", b'{"offset": 0, "sha256": "00"}\nT9\tP 0 3\tAda\n', b"\xff"):
+        journal.write_bytes(content)
         assert extend(path, Lines(b"")) == b""
         assert path.read_bytes() == OLD
         assert not journal.exists()
@@ -246,12 +222,12 @@ def test_a_new_file_that_finds_no_room_is_gone_again(tmp_path, monkeypatch):
 
 
 def test_a_torn_block_that_another_went_on_from_stays_until_it_is_mended(path, monkeypatch):
-    theirs, write = b"T9\tQ 0 3\tAda\n", os.write
+    other_line, write = b"T9\tQ 0 3\tAda\n", os.write
 
     def full(handle, data):
         if os.fstat(handle).st_size > len(OLD):
             with path.open("ab") as other:
-                other.write(theirs)
+                other.write(other_line)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return write(handle, data[:5])
 
@@ -259,9 +235,9 @@ def test_a_torn_block_that_another_went_on_from_stays_until_it_is_mended(path, m
     with pytest.raises(StorageError, match="No space"):
         extend(path, Lines())
     monkeypatch.undo()
-    assert path.read_bytes() == OLD + BLOCK[:5] + theirs
+    assert path.read_bytes() == OLD + BLOCK[:5] + other_line
     extend(path, Lines())
-    assert path.read_bytes() == OLD + BLOCK[:5] + theirs + theirs + BLOCK
+    assert path.read_bytes() == OLD + BLOCK[:5] + other_line + other_line + BLOCK
 
 
 def test_read_only_files_pipes_and_folders_are_refused(path, tmp_path):
@@ -279,10 +255,10 @@ def test_read_only_files_pipes_and_folders_are_refused(path, tmp_path):
 def test_a_lock_is_waited_for_but_not_for_ever(path, monkeypatch):
     with path.open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 0.1)
+        monkeypatch.setattr("spanloom.appending.PATIENCE", 0.1)
         with pytest.raises(StorageError, match="held its lock"):
             extend(path, Lines())
-        monkeypatch.setattr("spanloom.appending.extend.PATIENCE", 10.0)
+        monkeypatch.setattr("spanloom.appending.PATIENCE", 10.0)
         timer = threading.Timer(0.1, fcntl.flock, (other, fcntl.LOCK_UN))
         timer.start()
         assert extend(path, Lines()) == BLOCK
@@ -297,10 +273,10 @@ class Meddled(Lines):
         self.meddle = meddle
 
     def block(self, content):
-        made = super().block(content)
-        if len(self.asked) == 1:
+        block = super().block(content)
+        if len(self.contents) == 1:
             self.meddle()
-        return made
+        return block
 
 
 def test_a_file_that_an_editor_replaced_meanwhile_is_the_one_that_grows(path):
@@ -310,7 +286,7 @@ def test_a_file_that_an_editor_replaced_meanwhile_is_the_one_that_grows(path):
 
     author = Meddled(replaced)
     assert extend(path, author) == BLOCK
-    assert author.asked == [OLD, b"new\n"]
+    assert author.contents == [OLD, b"new\n"]
     assert path.read_bytes() == b"new\n" + BLOCK
 
 
@@ -335,12 +311,12 @@ def test_what_others_add_meanwhile_stays_and_is_looked_at(path):
 
     author = Meddled(appended)
     assert extend(path, author) == BLOCK
-    assert (author.more, len(author.asked)) == ([b"#1\tN T1\tx\n"], 1)
+    assert (author.more, len(author.contents)) == ([b"#1\tN T1\tx\n"], 1)
     assert path.read_bytes() == OLD + b"#1\tN T1\tx\n" + BLOCK
     path.write_bytes(OLD)
     author = Meddled(appended, holds=False)
     assert extend(path, author) == BLOCK
-    assert author.asked == [OLD, OLD + b"#1\tN T1\tx\n"]
+    assert author.contents == [OLD, OLD + b"#1\tN T1\tx\n"]
 
 
 def test_a_line_that_came_at_the_same_moment_is_told_where_it_does_harm(path, monkeypatch):

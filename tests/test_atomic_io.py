@@ -18,8 +18,6 @@ from spanloom import atomic_io
 from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
 from spanloom.errors import ModelError, StorageError
 
-CALLS = ("open", "write", "fsync", "rename", "replace", "unlink", "rmdir", "mkdir", "ftruncate")
-
 
 def fill(target: Path, word: str, *, replace: bool = True) -> None:
     """Write a folder all of whose files hold one word."""
@@ -38,32 +36,7 @@ def word_of(target: Path) -> str:
     return word
 
 
-def crash_at(step: int, work) -> bool:
-    """Run ``work`` in a child that dies before its call number ``step`` to the system."""
-    child = os.fork()
-    if child:
-        return os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 9
-    left = step
-
-    def dying(call):
-        def counted(*args, **keys):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os._exit(9)
-            return call(*args, **keys)
-
-        return counted
-
-    for name in CALLS:
-        setattr(os, name, dying(getattr(os, name)))
-    try:
-        work()
-    finally:
-        os._exit(0)
-
-
-def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path):
+def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path, crash_at):
     path = tmp_path / "recipe.yaml"
     write_file(path, b"old")
     step = 1
@@ -77,7 +50,7 @@ def test_a_file_is_old_or_new_after_a_crash_at_any_step(tmp_path):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_folder_is_whole_after_a_crash_at_any_step(tmp_path, there):
+def test_a_folder_is_whole_after_a_crash_at_any_step(tmp_path, crash_at, there):
     target = tmp_path / "model"
     step = 1
     while True:
@@ -105,14 +78,14 @@ def loop_and_kill(target: Path, rounds: int) -> int:
         "from test_atomic_io import fill;"
         "[fill(pathlib.Path(sys.argv[2]), str(k)) for k in itertools.count()]"
     )
-    chance, seen = random.Random(7), set()
+    rng, seen = random.Random(7), set()
     for _ in range(rounds):
         fill(target, "start")
         args = [sys.executable, "-c", script, str(Path(__file__).parent), str(target)]
         child = subprocess.Popen(args)
         while word_of_living(target) == "start" and child.poll() is None:
             time.sleep(0.01)
-        time.sleep(chance.random() * 0.1)
+        time.sleep(rng.random() * 0.1)
         child.send_signal(signal.SIGKILL)
         child.wait()
         seen.add(word_of(target))
@@ -248,9 +221,9 @@ def test_writers_at_once_leave_one_whole_result(tmp_path, monkeypatch):
         time.sleep(0.002)
 
     def list_slowly(path):  # while one writer looks, another has the time to move what it looks at
-        found = list(iterdir(path))
+        paths = list(iterdir(path))
         time.sleep(0.002)
-        return iter(found)
+        return iter(paths)
 
     monkeypatch.setattr(os, "rename", rename_slowly)
     monkeypatch.setattr(Path, "iterdir", list_slowly)
@@ -350,7 +323,7 @@ def no_manifest(target: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "message"),
     [
         (drop, "'model.safetensors' is listed .* but is not there"),
         (tear, "'model.safetensors' has 1 bytes, .* says 9"),
@@ -362,10 +335,10 @@ def no_manifest(target: Path) -> None:
         (no_manifest, r"no manifest\.json"),
     ],
 )
-def test_an_altered_folder_is_refused_by_name(tmp_path, harm, told):
+def test_an_altered_folder_is_refused_by_name(tmp_path, harm, message):
     fill(tmp_path / "model", "old")
     harm(tmp_path / "model")
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         verify_folder(tmp_path / "model")
 
 
@@ -423,9 +396,9 @@ def test_pipes_devices_and_links_to_open_files_are_not_replaced(tmp_path):
     pipe, link = tmp_path / "pipe", tmp_path / "stdout"
     os.mkfifo(pipe)
     link.symlink_to("/proc/self/fd/1")
-    for place in (pipe, link):
-        with pytest.raises(StorageError, match=f"{place.name}: .*got a pipe or device"):
-            write_file(place, b"new")
+    for path in (pipe, link):
+        with pytest.raises(StorageError, match=f"{path.name}: .*got a pipe or device"):
+            write_file(path, b"new")
     assert pipe.is_fifo()
     assert link.is_symlink()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["pipe", "stdout"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "stdout"]

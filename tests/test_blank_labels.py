@@ -10,7 +10,7 @@ T1 = Span("T1", "A", ((0, 1),))
 
 @pytest.mark.parametrize("label", ["", " ", "\t\n"])
 @pytest.mark.parametrize(
-    "made",
+    "layer_of",
     [
         lambda label: Layer("main", (Span("X1", label, ((0, 1),)),)),
         lambda label: Layer("main", (T1,), (Relation("X1", label, "T1", "T1"),)),
@@ -18,7 +18,7 @@ T1 = Span("T1", "A", ((0, 1),))
         lambda label: Layer("main", (T1,), attributes=(Attribute("X1", label, "T1"),)),
     ],
 )
-def test_a_blank_label_is_refused(made, label):
+def test_a_blank_label_is_refused(layer_of, label):
     with pytest.raises(DocumentError, match="d: annotation 'X1' needs a label, got"):
-        Document("a", (made(label),), "d")
-    assert Document("a", (made("a b"),), "d").has_layer("main")
+        Document("a", (layer_of(label),), "d")
+    assert Document("a", (layer_of("a b"),), "d").has_layer("main")

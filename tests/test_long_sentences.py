@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.long_sentences import LONGEST, joined, parts
+from spanloom.long_sentences import LONGEST, merge_parts, split_long
 from spanloom.tokenization import blank_words
 
 GAPS = st.sampled_from([" ", " ", " ", "  ", "\n", " \u2028", ", ", ".\t", '" '])
@@ -12,7 +12,7 @@ GAPS = st.sampled_from([" ", " ", " ", "  ", "\n", " \u2028", ", ", ".\t", '" ']
 
 def _sentence(text):
     words = blank_words(text)
-    return words, *parts(text, words, [(0, len(words))])
+    return words, *split_long(text, words, [(0, len(words))])
 
 
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=4), st.data())
@@ -21,19 +21,19 @@ def test_every_word_is_in_one_part_and_no_part_is_long(lengths, data):
     sentences = list(zip([0, *ends], ends, strict=False))
     gap = data.draw(GAPS)
     text = "".join(f"w{gap if row % 97 == 0 else ' '}" for row in range(ends[-1]))
-    found, inner = parts(text, blank_words(text), sentences)
-    assert [word for a, b in found for word in range(a, b)] == list(range(ends[-1]))
-    assert all(0 < b - a <= LONGEST for a, b in found)
-    assert all(b - a > LONGEST // 8 or (a, b) in sentences for a, b in found)
-    assert joined(found, inner) == tuple(sentences)
-    assert inner == {a for a, _ in found} - {a for a, _ in sentences}
+    parts, inner = split_long(text, blank_words(text), sentences)
+    assert [word for a, b in parts for word in range(a, b)] == list(range(ends[-1]))
+    assert all(0 < b - a <= LONGEST for a, b in parts)
+    assert all(b - a > LONGEST // 8 or (a, b) in sentences for a, b in parts)
+    assert merge_parts(parts, inner) == tuple(sentences)
+    assert inner == {a for a, _ in parts} - {a for a, _ in sentences}
 
 
 def test_sentences_that_are_short_stay_as_they_are():
     text = "w " * LONGEST
     assert _sentence(text)[1:] == (((0, LONGEST),), frozenset())
-    assert parts("", [], []) == ((), frozenset())
-    assert joined((), frozenset()) == ()
+    assert split_long("", [], []) == ((), frozenset())
+    assert merge_parts((), frozenset()) == ()
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_sentences_that_are_short_stay_as_they_are():
 )
 def test_a_part_ends_where_a_reader_would_pause(gaps, begins):
     text = "".join(gaps.get(row, " ") * (row > 0) + "w" for row in range(1000))
-    words, found, _ = _sentence(text)
+    words, parts, _ = _sentence(text)
     assert len(words) == 1000
-    assert found[1][0] == begins
+    assert parts[1][0] == begins
 
 
 def test_the_last_two_parts_share_what_is_left():

@@ -10,23 +10,23 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from spanloom.errors import StorageError
-from spanloom.progress import log_of, opened
+from spanloom.progress import log_of, open_work
 
 WORK = {"model": "a", "tasks": "ner"}
 INPUTS = [f"input {number}".encode() for number in range(7)]
 UNITS = (2, 1, 4)  # inputs in each
-WHOLE = b"".join(each.upper() + b"\n" for each in INPUTS)
+WHOLE = b"".join(content.upper() + b"\n" for content in INPUTS)
 
 
 def go(path, *, resume, most=len(UNITS), work=WORK, inputs=INPUTS):
     """Do some units of the work, finish it if all are done; returns how many inputs were new."""
-    with opened(path, work, resume=resume) as under_way:
+    with open_work(path, work, resume=resume) as under_way:
         done = under_way.done
         under_way.repeat(inputs[: done.inputs])
         rest, new = list(inputs[done.inputs :]), 0
         for size in UNITS[done.units : most]:
-            for each in rest[:size]:
-                under_way.add(each, each.upper() + b"\n")
+            for content in rest[:size]:
+                under_way.add(content, content.upper() + b"\n")
                 new += 1
             del rest[:size]
             under_way.acknowledge()
@@ -80,11 +80,11 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
     stopped(part, 2)
     before = part.read_bytes(), log.read_bytes()
     header = before[1].index(b"\n") + 1 if which == "log" else 0
-    for place in range(header, len(before[which == "log"])):
+    for offset in range(header, len(before[which == "log"])):
         part.write_bytes(before[0])
         log.write_bytes(before[1])
         with (part if which == "results" else log).open("r+b") as file:
-            file.seek(place)
+            file.seek(offset)
             file.write(b"\0")
         # a changed count or digest of inputs is other work
         with suppress(StorageError) if which == "log" else nullcontext():
@@ -93,7 +93,7 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"work": {**WORK, "model": "b"}}, "begun with model 'a', now model is 'b'"),
         ({"work": {**WORK, "form": "x"}}, "begun with form None, now form is 'x'"),
@@ -103,9 +103,9 @@ def test_a_changed_byte_loses_units_at_most(tmp_path, which):
         ({"inputs": [b"input 0inp", b"ut 1", *INPUTS[2:]]}, "are not the first ones"),
     ],
 )
-def test_other_work_is_refused_and_what_is_done_is_kept(tmp_path, changes, told):
+def test_other_work_is_refused_and_what_is_done_is_kept(tmp_path, changes, message):
     stopped(tmp_path / "a.part", 1)
-    with pytest.raises(StorageError, match=told):
+    with pytest.raises(StorageError, match=message):
         go(tmp_path / "a.part", resume=True, **changes)
     assert go(tmp_path / "a.part", resume=True) == 5
     assert (tmp_path / "whole").read_bytes() == WHOLE
@@ -121,7 +121,7 @@ def test_a_log_of_another_format_is_refused(tmp_path):
 
 def test_without_resume_work_begins_anew_and_says_what_is_given_up(tmp_path):
     stopped(tmp_path / "a.part", 2)
-    with opened(tmp_path / "a.part", WORK, resume=False) as under_way:
+    with open_work(tmp_path / "a.part", WORK, resume=False) as under_way:
         assert (under_way.replaced, under_way.done.inputs) == (3, 0)
     assert not os.listdir(tmp_path)  # no unit was done
 
@@ -132,8 +132,8 @@ def test_nothing_to_go_on_with_begins_anew(tmp_path):
 
 def test_only_one_process_works_and_is_named(tmp_path):
     code = (
-        "import sys, pathlib; from spanloom.progress import opened\n"
-        "with opened(pathlib.Path(sys.argv[1]), {}, resume=False):\n"
+        "import sys, pathlib; from spanloom.progress import open_work\n"
+        "with open_work(pathlib.Path(sys.argv[1]), {}, resume=False):\n"
         "    print('open', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "a.part")]

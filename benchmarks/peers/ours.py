@@ -18,7 +18,7 @@ from score import couples, scored
 
 from spanloom.config import recipe as recipes
 from spanloom.corpora import folder
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.glad import speed
 from spanloom.model import evaluation
 from spanloom.model.serialization import load

@@ -4,7 +4,7 @@
 >>> model = spanloom.load("runs/wlp")  # doctest: +SKIP
 >>> model("Add 5 ml of buffer.")  # doctest: +SKIP
 
-What is named here is imported when it is first used.
+The names below are imported when they are first used.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ __all__ = [
     "push_to_hub",
 ]
 
-_ELSEWHERE = {
+_LOCATIONS = {
     "SpanloomError": ("spanloom.errors", "SpanloomError"),
     "from_pretrained": ("spanloom.model.serialization", "load"),  # the name that hub users look for
     "load": ("spanloom.model.serialization", "load"),
@@ -56,11 +56,11 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from the room it lives in."""
+    """Import a public name from its module."""
     if name not in __all__:
         raise AttributeError(f"module 'spanloom' has no attribute {name!r}")
-    room, there = _ELSEWHERE.get(name, ("spanloom.document", name))
-    return getattr(import_module(room), there)
+    module, attribute = _LOCATIONS.get(name, ("spanloom.document", name))
+    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

@@ -1,13 +1,13 @@
-"""A long computation that nobody waits for any more stops at its next checkpoint.
+"""Stop a long computation at its next checkpoint when nobody waits for its result.
 
 ::
 
     with cancellable(lambda: client.is_gone):
         model(text)  # raises Cancelled soon after the client went away
 
-Who computes in steps calls ``checkpoint()`` before each. Where nobody asked for it that costs the
-look-up of one context variable, 50 nanoseconds. A context is a thread's or a task's own, so one
-computation stops and those of others go on.
+A computation calls ``checkpoint()`` before each of its steps. Outside ``cancellable`` this costs
+one look-up of a context variable, 50 nanoseconds. Threads and tasks have their own contexts, so
+other computations continue.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ _IS_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("is_over", default=
 
 
 class Cancelled(Exception):
-    """The computation stopped at a checkpoint, for whoever asked for it no longer waits."""
+    """The computation stopped at a checkpoint because nobody waits for its result."""
 
 
 @contextmanager
 def cancellable(is_over: Callable[[], bool]) -> Iterator[None]:
-    """Have checkpoints inside raise ``Cancelled`` as soon as ``is_over`` says so.
+    """Context manager in which checkpoints raise ``Cancelled`` once ``is_over()`` is true.
 
-    It is asked often, so it should be cheap. Of several inside each other the inner one counts.
+    ``is_over`` is called often, so it should be cheap. Of nested ones the innermost counts.
     """
     token = _IS_OVER.set(is_over)
     try:
@@ -35,7 +35,7 @@ def cancellable(is_over: Callable[[], bool]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Raise ``Cancelled`` where the computation under way is over."""
+    """Raise ``Cancelled`` if the current computation was cancelled."""
     is_over = _IS_OVER.get()
     if is_over is not None and is_over():
         raise Cancelled

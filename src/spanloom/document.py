@@ -10,14 +10,9 @@ An absent layer means "not annotated"; an empty one means "annotated, without an
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spanloom.errors import DocumentError, LayerError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-    from spacy.tokens import Doc
-    from spacy.vocab import Vocab
 
 Fragment = tuple[int, int]
 MAIN = "main"  # the layer of annotations whose source names no layer
@@ -278,22 +273,6 @@ class Document:
         return {
             annotation.id: annotation for layer in self.layers for annotation in layer.annotations()
         }
-
-    # Both import a higher layer at call time: users look for these conversions here.
-
-    def to_spacy(
-        self, *, entities: str | None = None, vocab: "Vocab | None" = None, strict: bool = False
-    ) -> "Doc":
-        """Return the document as spaCy's ``Doc``; see ``interchange.spacy.to_spacy``."""
-        from spanloom.interchange.spacy import to_spacy
-
-        return to_spacy(self, entities=entities, vocab=vocab, strict=strict)
-
-    def to_pandas(self) -> "DataFrame":
-        """Return a table with one row per annotation; see ``interchange.pandas.to_pandas``."""
-        from spanloom.interchange.pandas import to_pandas
-
-        return to_pandas(self)
 
 
 def require_label(annotation: Annotation, name: str) -> None:

@@ -1,21 +1,22 @@
-"""Every error this package raises on purpose.
+"""The errors that this package raises on purpose.
 
 * SpanloomError             base of all; its text is one line that a user can act on
   + DocumentError           annotations contradict each other or their text
-  + LayerError              a document lacks a layer that was asked for; names those there are
+    + WordError             annotation written word by word is malformed; carries the word
+  + LayerError              a document lacks a requested layer; names its layers
   + FormatError             an input file breaks its format; carries path and line
   + RecipeError             a recipe cannot be used; carries path and line
   + DataError               a corpus folder lacks what a command needs (no documents, no such split)
-  + NameNotFound            no task, embedder, format… of that name; carries the names there are
+  + NameNotFound            no task, embedder, format… has this name; carries the valid names
   + PluginError             a part of another package cannot be used, or has a name that is taken
-  + StorageError            a file or folder could not be written whole
+  + StorageError            a file or folder could not be written completely
   + ModelError              a model folder is incomplete, altered or hostile; nothing in it was run
-  + PackageMissing          what was asked for needs an extra that is not installed; says which
-  + TrainingError           training cannot start or go on (a diverged loss, a foreign checkpoint)
+  + PackageMissing          a function needs an extra that is not installed; says which
+  + TrainingError           training cannot start or continue (diverged loss, foreign checkpoint)
 
-What had no place somewhere, and is told rather than refused, is a ``LossWarning``.
+``LossWarning`` warns of annotations that a conversion leaves out.
 
-A message says where, what was expected, what came, and the choices.
+A message says where the problem is, what was expected, what was given, and the choices.
 """
 
 import difflib
@@ -24,18 +25,26 @@ from importlib.util import find_spec
 
 
 class SpanloomError(Exception):
-    """Base of every error a caller may want to catch."""
+    """Base class of all errors that a caller may want to catch."""
 
 
 class DocumentError(SpanloomError):
     """Annotations contradict each other or their text."""
 
 
-class LayerError(SpanloomError):
-    """A document lacks a layer that was asked for."""
+class WordError(DocumentError):
+    """Annotation written word by word is malformed; ``word`` is the index of the first bad word."""
 
-    def __init__(self, document: str, layer: str, known: Iterable[str]) -> None:
-        choices = ", ".join(known) or "none"
+    def __init__(self, word: int, problem: str) -> None:
+        super().__init__(f"word {word}: {problem}")
+        self.word, self.problem = word, problem
+
+
+class LayerError(SpanloomError):
+    """A document lacks a requested layer."""
+
+    def __init__(self, document: str, layer: str, layers: Iterable[str]) -> None:
+        choices = ", ".join(layers) or "none"
         super().__init__(f"{document}: no layer {layer!r}; layers there: {choices}")
 
 
@@ -43,8 +52,8 @@ class FormatError(SpanloomError):
     """A line of an input file breaks its format."""
 
     def __init__(self, path: str, line: int | None, problem: str) -> None:
-        place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {problem}")
+        location = path if line is None else f"{path}:{line}"
+        super().__init__(f"{location}: {problem}")
         self.path, self.line, self.problem = path, line, problem
 
 
@@ -52,8 +61,8 @@ class RecipeError(SpanloomError):
     """A recipe cannot be used."""
 
     def __init__(self, path: str, line: int | None, problem: str) -> None:
-        place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {problem}")
+        location = path if line is None else f"{path}:{line}"
+        super().__init__(f"{location}: {problem}")
         self.path, self.line, self.problem = path, line, problem
 
 
@@ -62,14 +71,14 @@ class DataError(SpanloomError):
 
 
 class NameNotFound(SpanloomError):
-    """Nothing of that kind has the given name; the nearest name is suggested."""
+    """Nothing of this kind has the given name; the most similar name is suggested."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        choices = sorted(known)
-        near = difflib.get_close_matches(name, choices, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+    def __init__(self, kind: str, name: str, valid_names: Iterable[str]) -> None:
+        choices = sorted(valid_names)
+        similar = difflib.get_close_matches(name, choices, n=1)
+        hint = f"; did you mean {similar[0]!r}?" if similar else ""
         super().__init__(f"no {kind} {name!r}{hint} (known: {', '.join(choices) or 'none'})")
-        self.kind, self.name, self.known = kind, name, choices
+        self.kind, self.name, self.valid_names = kind, name, choices
 
 
 class PluginError(SpanloomError):
@@ -77,7 +86,7 @@ class PluginError(SpanloomError):
 
 
 class StorageError(SpanloomError):
-    """A file or folder could not be written whole; what was there before is untouched."""
+    """A file or folder could not be written completely; an existing one is unchanged."""
 
 
 class ModelError(SpanloomError):
@@ -85,7 +94,7 @@ class ModelError(SpanloomError):
 
 
 class PackageMissing(SpanloomError):
-    """What was asked for needs an extra of this package that is not installed."""
+    """A function needs an extra of this package that is not installed."""
 
     def __init__(self, wanted: str, package: str, extra: str) -> None:
         needed = f"{wanted} needs {package}, which is not installed"
@@ -100,8 +109,8 @@ class PackageMissing(SpanloomError):
 
 
 class TrainingError(SpanloomError):
-    """Training cannot start or go on."""
+    """Training cannot start or continue."""
 
 
 class LossWarning(UserWarning):
-    """Some annotation has no place in what was made of a document."""
+    """A conversion left out annotations that its result cannot hold."""

@@ -13,7 +13,7 @@ _LINE_BREAK, _PUNCTUATION, _WIDE_GAP, _NONE = 3, 2, 1, 0  # split points, best f
 Bounds = tuple[int, int]
 
 
-def parts(
+def split_long(
     text: str, words: Sequence[Bounds], sentences: Sequence[Bounds]
 ) -> tuple[tuple[Bounds, ...], frozenset[int]]:
     """Return sentences of at most ``LONGEST`` words, and the first words of later parts.
@@ -35,8 +35,8 @@ def parts(
     return tuple(split), frozenset(inner_starts)
 
 
-def joined(sentences: Sequence[Bounds], inner: frozenset[int]) -> tuple[Bounds, ...]:
-    """Return the sentences that ``parts`` split."""
+def merge_parts(sentences: Sequence[Bounds], inner: frozenset[int]) -> tuple[Bounds, ...]:
+    """Return the sentences that ``split_long`` split."""
     if not inner:
         return tuple(sentences)
     starts = [first for first, _ in sentences if first not in inner]

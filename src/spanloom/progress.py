@@ -1,22 +1,20 @@
-"""How far a long piece of work has come, so that one that was killed goes on where it was.
+"""Record the progress of a long piece of work, so that it can be resumed after it was killed.
 
-Results are appended to a file; a log beside it (``NAME.log``) says in lines of JSON what the work
-is, which processes did it, and behind each unit of it how much is done so far::
+Results are appended to a file. A log beside it (``NAME.log``) holds lines of JSON: what the work
+is, which processes did it, and after each unit how much is done so far::
 
     {"format": 1, "work": {"model": "5f70…", "tasks": "ner"}}
     {"process": 4711}
     {"units": 1, "inputs": 60, "bytes": 8123, "read": "9a3e…", "written": "77c0…"}
 
-``read`` and ``written`` are SHA-256 of all inputs and of all results up to there. The results are
-on the disk before their line is, so a line that is whole counts if they are as it says. What stands
-behind the last one that counts was torn and is cut off, wherever either file ends.
+``read`` and ``written`` are the SHA-256 of all inputs and of all results so far. Results are on the
+disk before their line is, so a complete line counts if the results agree with it. Both files are
+truncated after the last line that counts.
 
-A shard of a large corpus is a piece of work like any other, whose ``work`` says which documents
-are its own: results of all shards, in their order, are the results of the whole.
+A shard of a large corpus is a piece of work of its own, whose ``work`` says which documents it has;
+the results of all shards, concatenated, are those of the full corpus.
 """
 
-import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -26,28 +24,34 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanloom.atomic_io import check_replaceable, flush, is_at, reported
+from spanloom.atomic_io import check_replaceable, flush, reported, write_all
 from spanloom.errors import StorageError
+from spanloom.file_lock import LockHeld, open_locked
 
 _FORMAT = 1
-_NOTHING = hashlib.sha256().hexdigest()
-_BLOCK = 2**20  # bytes that are read at once
+_EMPTY_DIGEST = hashlib.sha256().hexdigest()
+_CHUNK_BYTES = 2**20
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How much is done: units, inputs, bytes of results, and SHA-256 of inputs and of results."""
+    """Numbers of units, inputs and bytes of results, and the SHA-256 of inputs and of results."""
 
     units: int = 0
     inputs: int = 0
     bytes: int = 0
-    read: str = _NOTHING
-    written: str = _NOTHING
+    read: str = _EMPTY_DIGEST
+    written: str = _EMPTY_DIGEST
 
 
 @dataclass(slots=True)
 class Work:
-    """A piece of work under way, which ``opened`` returns; ``replaced`` inputs were given up."""
+    """A piece of work in progress, made by ``open_work``.
+
+    ``results`` and ``log`` are open files; ``replaced`` counts the inputs that an earlier run had
+    finished and this one does again.
+    """
 
     path: Path
     results: int
@@ -61,9 +65,9 @@ class Work:
     _written: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def repeat(self, inputs: Iterable[bytes]) -> None:
-        """Take in again the inputs that are done; raises ``StorageError`` where they are others."""
-        for each in inputs:
-            self._take(each)
+        """Read the finished inputs again; raises ``StorageError`` if they differ."""
+        for content in inputs:
+            self._count_input(content)
         if (self._inputs, self._read.hexdigest()) != (self.done.inputs, self.done.read):
             raise StorageError(
                 f"{self.path}: cannot be gone on with: its {self.done.inputs} inputs are not the "
@@ -72,14 +76,14 @@ class Work:
 
     def add(self, read: bytes, written: bytes) -> None:
         """Append the result of an input; raises ``StorageError``."""
-        self._take(read)
+        self._count_input(read)
         with reported(self.path):
-            _put(self.results, written)
+            write_all(self.results, written)
         self._written.update(written)
         self._bytes += len(written)
 
     def acknowledge(self) -> None:
-        """End a unit: what was added is on the disk, and stays done. Raises ``StorageError``."""
+        """End a unit and flush it to the disk, so that it stays done; raises ``StorageError``."""
         done = Done(
             self.done.units + 1,
             self._inputs,
@@ -89,12 +93,12 @@ class Work:
         )
         with reported(self.path):
             os.fsync(self.results)
-            _put(self.log, _line(asdict(done)))
+            write_all(self.log, _json_line(asdict(done)))
             os.fsync(self.log)
         self.done = done
 
     def finish(self, target: Path | None = None) -> None:
-        """Rename the results to ``target``, else delete them; the log goes. ``StorageError``."""
+        """Rename the results to ``target`` or delete them; delete the log. ``StorageError``."""
         with reported(target or self.path):
             if target is None:
                 os.unlink(self.path)
@@ -106,8 +110,11 @@ class Work:
         self.finished = True
 
     def resume(self, work: Mapping[str, str], raw: bytes) -> None:
-        """Go on behind the last unit that the log proves; ``StorageError`` for other work."""
-        lines = _whole(raw)
+        """Continue after the last unit that the log ``raw`` proves; begin anew if there is none.
+
+        Raises ``StorageError`` for other work.
+        """
+        lines = _complete_lines(raw)
         self.done, end = self._proved(lines)
         if not self.done.units:
             self.begin(work)
@@ -121,50 +128,50 @@ class Work:
         """Begin anew."""
         os.ftruncate(self.log, 0)
         os.ftruncate(self.results, 0)
-        _put(self.log, _line({"format": _FORMAT, "work": dict(work)}))
+        write_all(self.log, _json_line({"format": _FORMAT, "work": dict(work)}))
 
-    def _take(self, read: bytes) -> None:
+    def _count_input(self, content: bytes) -> None:
         self._inputs += 1
-        self._read.update(hashlib.sha256(read).digest())  # where one ends counts, too
+        self._read.update(hashlib.sha256(content).digest())  # depends on where inputs end, too
 
     def _proved(self, lines: list[tuple[dict[str, Any], int]]) -> tuple[Done, int]:
-        """Return how much is done and where its line ends; its results have been read."""
+        """Return how much is done, by log and results, and where its line ends in the log."""
         done, end = Done(), 0
-        for said, stop in lines[1:]:
-            if "process" in said:
+        for fields, line_end in lines[1:]:
+            if "process" in fields:
                 continue
-            each = _done(said)
+            unit = _parse_done(fields)
             digest = self._written.copy()
-            if each is None or not _reads(self.results, done.bytes, each.bytes, digest):
+            if unit is None or not _hash_range(self.results, done.bytes, unit.bytes, digest):
                 break
-            if digest.hexdigest() != each.written:
+            if digest.hexdigest() != unit.written:
                 break
-            done, end, self._written = each, stop, digest
+            done, end, self._written = unit, line_end, digest
         return done, end
 
 
 @contextmanager
-def opened(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[Work]:
-    """Open results and log for this process alone; both go at the end if no unit was done.
+def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[Work]:
+    """Open results and log under a lock; both are deleted at the end if no unit was done.
 
-    ``work`` says all that results depend on but the inputs. With ``resume`` they go on behind the
-    last unit that was acknowledged, where there is one, else they begin anew. Raises
-    ``StorageError``: another process writes them (named), or they were begun as other work.
+    ``work`` names everything that the results depend on except the inputs. With ``resume`` the work
+    continues after the last acknowledged unit, if there is one; else it begins anew. Raises
+    ``StorageError`` if another process does this work, or if it was begun as other work.
     """
     check_replaceable(path)
     with ExitStack() as held:
         with reported(path):
-            log = held.enter_context(_alone(log_of(path)))
-            results = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_APPEND, 0o666)
+            log = held.enter_context(_open_log(log_of(path)))
+            results = os.open(path, _FLAGS | os.O_NOFOLLOW, 0o666)
             held.callback(os.close, results)
-        under_way = Work(path, results, log)
+        in_progress = Work(path, results, log)
         try:
             with reported(path):
-                _take_up(under_way, work, resume=resume)
-            yield under_way
+                _start(in_progress, work, resume=resume)
+            yield in_progress
         finally:
-            if not (under_way.finished or under_way.done.inputs):
-                under_way.finish()
+            if not (in_progress.finished or in_progress.done.inputs):
+                in_progress.finish()
 
 
 def log_of(path: Path) -> Path:
@@ -172,81 +179,63 @@ def log_of(path: Path) -> Path:
     return path.with_name(path.name + ".log")
 
 
-def _take_up(under_way: Work, work: Mapping[str, str], *, resume: bool) -> None:
-    """Go on with some work or begin it anew, and say who does it."""
-    raw = log_of(under_way.path).read_bytes()
+def _start(in_progress: Work, work: Mapping[str, str], *, resume: bool) -> None:
+    """Resume some work or begin it anew, and log the process."""
+    raw = log_of(in_progress.path).read_bytes()
     if resume:
-        under_way.resume(work, raw)
+        in_progress.resume(work, raw)
     else:
-        acknowledged = (_done(said) for said, _ in _whole(raw))
-        under_way.replaced = max((each.inputs for each in acknowledged if each), default=0)
-        under_way.begin(work)
-    _put(under_way.log, _line({"process": os.getpid()}))
-    flush(under_way.path.parent)
+        units = (_parse_done(fields) for fields, _ in _complete_lines(raw))
+        in_progress.replaced = max((unit.inputs for unit in units if unit), default=0)
+        in_progress.begin(work)
+    write_all(in_progress.log, _json_line({"process": os.getpid()}))
+    flush(in_progress.path.parent)
 
 
 @contextmanager
-def _alone(log: Path) -> Iterator[int]:
+def _open_log(log: Path) -> Iterator[int]:
     """Open a log and hold its lock; raises ``StorageError`` with the process that holds it."""
-    while True:
-        handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_APPEND, 0o666)
-        try:
-            _lock(handle, log)
-            if is_at(handle, log):  # else its owner has just finished and deleted it
-                yield handle
-                return
-        finally:
-            os.close(handle)
-
-
-def _lock(handle: int, log: Path) -> None:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-            return  # a network disk without locks
-        owners = [said["process"] for said, _ in _whole(log.read_bytes()) if "process" in said]
+        with open_locked(log, _FLAGS, seconds=0) as handle:
+            yield handle
+    except LockHeld:
+        lines = _complete_lines(log.read_bytes())
+        owners = [fields["process"] for fields, _ in lines if "process" in fields]
         name = f"process {owners[-1]}" if owners else "another process"
-        raise StorageError(
-            f"{log}: {name} is at work here; wait for it, or end it first"
-        ) from error
+        problem = f"{name} is at work here; wait for it, or end it first"
+        raise StorageError(f"{log}: {problem}") from None
 
 
-def _put(handle: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+def _json_line(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields).encode() + b"\n"
 
 
-def _line(said: Mapping[str, Any]) -> bytes:
-    return json.dumps(said).encode() + b"\n"
-
-
-def _whole(raw: bytes) -> list[tuple[dict[str, Any], int]]:
-    """Return the lines that are whole, each with where it ends, up to the first that is not."""
-    found: list[tuple[dict[str, Any], int]] = []
+def _complete_lines(raw: bytes) -> list[tuple[dict[str, Any], int]]:
+    """Return the complete lines and where each ends, up to the first that is not."""
+    lines: list[tuple[dict[str, Any], int]] = []
     end = 0
-    while (stop := raw.find(b"\n", end)) >= 0:
+    while (newline := raw.find(b"\n", end)) >= 0:
         try:
-            said = json.loads(raw[end:stop])
+            fields = json.loads(raw[end:newline])
         except (ValueError, RecursionError):
             break
-        if not isinstance(said, dict):
+        if not isinstance(fields, dict):
             break
-        end = stop + 1
-        found.append((said, end))
-    return found
+        end = newline + 1
+        lines.append((fields, end))
+    return lines
 
 
-def _done(said: Mapping[str, Any]) -> Done | None:
-    """Return what a line says is done, None where it says something else."""
-    kinds = {each: type(value) for each, value in asdict(Done()).items()}
-    return Done(**said) if {key: type(value) for key, value in said.items()} == kinds else None
+def _parse_done(fields: Mapping[str, Any]) -> Done | None:
+    """Return how much is done by a line of the log, None for a line of another kind."""
+    types = {name: type(value) for name, value in asdict(Done()).items()}
+    is_done = {name: type(value) for name, value in fields.items()} == types
+    return Done(**fields) if is_done else None
 
 
-def _reads(handle: int, start: int, end: int, digest: "hashlib._Hash") -> bool:
-    """Feed a stretch of a file to a digest; whether all of it is there."""
-    while start < end and (data := os.pread(handle, min(_BLOCK, end - start), start)):
+def _hash_range(handle: int, start: int, end: int, digest: "hashlib._Hash") -> bool:
+    """Add a range of a file's bytes to a digest; return whether the file has all of them."""
+    while start < end and (data := os.pread(handle, min(_CHUNK_BYTES, end - start), start)):
         digest.update(data)
         start += len(data)
     return start == end

@@ -25,21 +25,21 @@ def test_a_term_that_is_left_out_is_conflict():
         _document('The "Soup" (and wine).', ('"Soup"', "term"), ("wine", "term")),
         _document("Soup.", ("Soup", "term")),
     ]
-    said = [
+    labeled = [
         _document('The "Soup" -LRB- and wine -RRB- .', ('"Soup"', "positive")),
         _document("Soup .", ("Soup", "negative")),
     ]
-    found = with_polarities(tests, said)
-    labels = [[span.label for span in each["aspects"].spans] for each in found]
+    documents = with_polarities(tests, labeled)
+    labels = [[span.label for span in item["aspects"].spans] for item in documents]
     # the first "Soup" is in another sentence than the term that comes next
     assert labels == [["conflict"], [], ["positive", "conflict"], ["negative"]]
-    assert [each.text for each in found] == [each.text for each in tests]
+    assert [item.text for item in documents] == [document.text for document in tests]
 
 
 def test_a_polarity_that_finds_no_term_is_told():
-    said = [_document("Wine .", ("Wine", "negative"))]
+    labeled = [_document("Wine .", ("Wine", "negative"))]
     with pytest.raises(DataError, match="the term 'Wine' of 'Wine .' among the test documents"):
-        with_polarities([_document("Soup.", ("Soup", "term"))], said)
+        with_polarities([_document("Soup.", ("Soup", "term"))], labeled)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_all_real_sentences_match(data, name, counts):
     """The counts are those that the task's paper tells (Pontiki et al., 2014, table 3)."""
     folder = data("semeval2014-absa")
     tests = absa.loads((folder / f"{name}_Test_Data_phaseB.xml").read_bytes().decode())
-    said = absa_seg.loads((folder / f"{name}_Test_Gold.xml.seg").read_bytes().decode())
-    found = with_polarities(tests, said)
-    assert len(found) == 800
-    assert Counter(span.label for each in found for span in each["aspects"].spans) == counts
+    labeled = absa_seg.loads((folder / f"{name}_Test_Gold.xml.seg").read_bytes().decode())
+    documents = with_polarities(tests, labeled)
+    assert len(documents) == 800
+    assert Counter(span.label for item in documents for span in item["aspects"].spans) == counts

@@ -9,6 +9,7 @@ from spanloom.annotation.events import (
     collect,
     cyclic,
     losses,
+    nodes_on_cycles,
     project,
     restore,
 )
@@ -20,12 +21,12 @@ def spans(*labels):
 
 
 def event(id_, label, trigger, *arguments):
-    pairs = (each.split(":") for each in arguments)
+    pairs = (argument.split(":") for argument in arguments)
     return Event(id_, label, trigger, tuple(Argument(*pair) for pair in pairs))
 
 
 def triples(relations):
-    return {(each.label, each.head, each.tail) for each in relations}
+    return {(relation.label, relation.head, relation.tail) for relation in relations}
 
 
 def test_the_docstring_example():
@@ -52,18 +53,25 @@ def test_digits_stay_where_they_are_part_of_every_use():
     assert collect([layer]).roles == {"Site2", "H2"}
     bare = replace(layer, events=(*layer.events, event("E2", "Bind", "T1", "Site:T2")))
     assert collect([bare]).roles == {"Site", "H2"}
-    two = replace(layer, events=(event("E1", "Bind", "T1", "Site2:T2", "Site3:T2"),))
-    assert collect([two]).roles == {"Site"}
+    two_sites = replace(layer, events=(event("E1", "Bind", "T1", "Site2:T2", "Site3:T2"),))
+    assert collect([two_sites]).roles == {"Site"}
 
 
 def test_a_number_after_a_role_that_ends_in_a_digit():
     scheme = EventScheme(frozenset({"Bind"}), frozenset({"H2", "Theme"}))
     written = ["H2", "H22", "Theme12", "Theme", "New3", "7"]
-    assert [scheme.role(each) for each in written] == ["H2", "H2", "Theme", "Theme", "New", "7"]
+    assert [scheme.role(role) for role in written] == [
+        "H2",
+        "H2",
+        "Theme",
+        "Theme",
+        "New",
+        "7",
+    ]
     kept = spans("Bind", "Gene", "Gene")
     arrows = (Relation("R1", "H2", "T1", "T2"), Relation("R2", "H2", "T1", "T3"))
     layer = restore(kept, arrows, scheme)
-    assert [each.role for each in layer.events[0].arguments] == ["H2", "H22"]
+    assert [argument.role for argument in layer.events[0].arguments] == ["H2", "H22"]
     assert triples(project(layer, scheme)[1]) == triples(arrows)
 
 
@@ -108,15 +116,15 @@ def test_losses_name_what_does_not_come_back():
         (),
         (event("E1", "A", "T1", "X:T2"), event("E2", "A", "T1", "X2:T2")),
     )
-    found = losses(layer, collect([layer]))
-    assert found == EventLosses(shared=1, merged=1, unnamed=1)
-    assert found + EventLosses(bare=1) == replace(found, bare=1)
+    counted = losses(layer, collect([layer]))
+    assert counted == EventLosses(shared=1, merged=1, unnamed=1)
+    assert counted + EventLosses(bare=1) == replace(counted, bare=1)
 
 
 def test_new_event_ids_pass_over_ids_in_use():
     odd = (Span("E1", "A", ((0, 1),)), Span("T1", "A", ((1, 2),)))
     layer = restore(odd, (Relation("E3", "r", "T1", "E1"),), EventScheme(frozenset({"A"})))
-    assert [each.id for each in layer.events] == ["E2", "E4"]
+    assert [event.id for event in layer.events] == ["E2", "E4"]
     assert layer.relations == (Relation("E3", "r", "E4", "E2"),)
 
 
@@ -133,8 +141,8 @@ ends = st.integers(1, 6)
 def projections(draw):
     """Spans and relations as a model would predict them."""
     kept = spans(*draw(st.lists(labels, min_size=6, max_size=6)))
-    found = draw(st.sets(st.tuples(st.sampled_from(["Theme", "Site", "Is"]), ends, ends)))
-    arrows = [Relation(f"R{i}", r, f"T{h}", f"T{t}") for i, (r, h, t) in enumerate(sorted(found))]
+    triples = draw(st.sets(st.tuples(st.sampled_from(["Theme", "Site", "Is"]), ends, ends)))
+    arrows = [Relation(f"R{i}", r, f"T{h}", f"T{t}") for i, (r, h, t) in enumerate(sorted(triples))]
     return kept, tuple(arrows)
 
 
@@ -148,7 +156,7 @@ def test_restore_then_project_is_the_identity(projection):
     assert kept == projection[0]
     assert triples(relations) == triples(projection[1])
     assert len(layer.events) == sum(span.label in {"Act", "Bind"} for span in kept)
-    heads = {each.head for each in projection[1] if each.label in SCHEME.roles}
+    heads = {relation.head for relation in projection[1] if relation.label in SCHEME.roles}
     bare = sum(span.label in {"Act", "Bind"} and span.id not in heads for span in kept)
     assert losses(layer, SCHEME) == EventLosses(cyclic=len(cyclic(layer.events)), bare=bare)
 
@@ -159,3 +167,29 @@ def test_what_was_restored_once_comes_back_unchanged(projection):
     again = restore(*project(layer, SCHEME), SCHEME)
     text = "a" * 10
     assert comparable(Document(text, (again,))) == comparable(Document(text, (layer,)))
+
+
+NODES = st.sampled_from("abcdef")
+
+
+def reaches_itself(graph, start):
+    reached, border = set(), {start}
+    while border:
+        border = {target for node in border for target in graph.get(node, ())} - reached
+        reached |= border
+    return start in reached
+
+
+@given(st.dictionaries(NODES, st.lists(NODES, max_size=4)))
+def test_nodes_on_cycles_are_those_that_reach_themselves(graph):
+    inner = {
+        node: [target for target in targets if target in graph] for node, targets in graph.items()
+    }
+    assert nodes_on_cycles(graph) == {node for node in inner if reaches_itself(inner, node)}
+
+
+def test_a_long_chain_needs_no_recursion():
+    graph = {str(i): [str(i + 1)] for i in range(50_000)}
+    assert nodes_on_cycles(graph) == frozenset()
+    graph["49999"] = ["0"]
+    assert len(nodes_on_cycles(graph)) == 50_000

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.merge_spans import merge_spans
-from spanloom.annotation.unary_chains import expand_unary
+from spanloom.annotation.unary_chains import expand_unary, merge_spans
 from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
 
 SPANS = (
@@ -31,32 +30,36 @@ def _name(label):
 
 
 def test_labels_are_joined_and_ends_moved():
-    made = merge_spans(LAYER, _name)
-    assert [(span.id, span.label) for span in made.spans] == [
+    merged = merge_spans(LAYER, _name)
+    assert [(span.id, span.label) for span in merged.spans] == [
         ("T1", "argument predicate"),
         ("T2", "argument"),
         ("T4", "predicate"),
     ]
-    assert [(each.label, each.head, each.tail) for each in made.relations] == [
+    assert [(relation.label, relation.head, relation.tail) for relation in merged.relations] == [
         ("ARG0", "T1", "T2"),
         ("ARG1", "T4", "T1"),
     ]
-    assert [(each.target, each.value) for each in made.attributes] == [("T1", "no")]
+    assert [(attribute.target, attribute.value) for attribute in merged.attributes] == [
+        ("T1", "no")
+    ]
     assert expand_unary("argument predicate") == ["argument", "predicate"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4), st.sampled_from("ab")), max_size=8))
 def test_no_two_spans_share_their_characters_and_nothing_else_changes(drawn):
     spans = tuple(Span(f"T{n}", label, ((a, a + b),)) for n, (a, b, label) in enumerate(drawn, 1))
-    made = merge_spans(Layer("x", spans), str)
-    places = [span.fragments for span in made.spans]
-    assert len(set(places)) == len(places)
-    found = {(span.fragments, label) for span in made.spans for label in expand_unary(span.label)}
-    assert found == {(span.fragments, span.label) for span in spans}
+    merged = merge_spans(Layer("x", spans), str)
+    bounds = [span.fragments for span in merged.spans]
+    assert len(set(bounds)) == len(bounds)
+    labelled = {
+        (span.fragments, label) for span in merged.spans for label in expand_unary(span.label)
+    }
+    assert labelled == {(span.fragments, span.label) for span in spans}
 
 
 def test_a_layer_of_which_none_share_stays():
     layer = Layer("x", SPANS[:2], LAYER.relations[:1])
     text = "Ada is in"
-    one, two = (Document(text, (each,)) for each in (layer, merge_spans(layer, str)))
-    assert comparable(one) == comparable(two)
+    before, after = (Document(text, (merged,)) for merged in (layer, merge_spans(layer, str)))
+    assert comparable(before) == comparable(after)

@@ -31,16 +31,16 @@ def test_every_short_sequence_is_one_of_the_grammar_or_refused():
                 with pytest.raises(ExpressionError):
                     groups(drawn)
                 continue
-            found = groups(drawn)
-            assert flags(length, *found) == list(drawn)
-            seen.add(repr(found))
+            strong_and_weak = groups(drawn)
+            assert flags(length, *strong_and_weak) == list(drawn)
+            seen.add(repr(strong_and_weak))
         assert len(seen) == sum(
-            GRAMMAR.fullmatch("".join(each)) is not None for each in product(FLAGS, repeat=length)
+            GRAMMAR.fullmatch("".join(flags)) is not None for flags in product(FLAGS, repeat=length)
         )
 
 
 GROUPS = st.lists(
-    st.sets(st.integers(0, 7), min_size=2, max_size=4).map(lambda each: tuple(sorted(each))),
+    st.sets(st.integers(0, 7), min_size=2, max_size=4).map(lambda group: tuple(sorted(group))),
     max_size=3,
 )
 
@@ -48,10 +48,10 @@ GROUPS = st.lists(
 @given(GROUPS, GROUPS)
 def test_what_can_be_said_is_read_again(strong, weak):
     try:
-        said = flags(8, strong, weak)
+        written = flags(8, strong, weak)
     except ExpressionError:
         return
-    assert groups(said) == (sorted(strong), sorted(weak))
+    assert groups(written) == (sorted(strong), sorted(weak))
 
 
 LETTERS = st.text("NVPnvp.", min_size=1, max_size=4)

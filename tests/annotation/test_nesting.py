@@ -4,7 +4,7 @@ from spanloom.annotation.nesting import has_nesting
 
 
 def test_a_stray_overlap_does_not_make_a_corpus_nested():
-    flat = [[(place, place + 1) for place in range(0, 200, 2)] for _ in range(3)]
+    flat = [[(start, start + 1) for start in range(0, 200, 2)] for _ in range(3)]
     assert not has_nesting(flat)
     assert not has_nesting([*flat, [(0, 5), (1, 2)]])
     assert has_nesting([*flat, *([(0, 5), (1, 2)] for _ in range(5))])

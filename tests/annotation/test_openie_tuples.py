@@ -26,7 +26,7 @@ def tuples(draw):
     """A tuple whose words are all different, as tags want it."""
     who = draw(st.lists(st.sampled_from(["", "P", "A0", "A1", "A10"]), min_size=8, max_size=8))
     who[draw(st.integers(0, WORDS - 1))] = "P"
-    words = {role: tuple(n for n, each in enumerate(who) if each == role) for role in {*who}}
+    words = {role: tuple(n for n, name in enumerate(who) if name == role) for role in {*who}}
     arguments = tuple(
         Argument(role, words[role], draw(st.booleans()))
         for role in ("A0", "A1", "A10")
@@ -42,31 +42,31 @@ def _fresh():
 
 @given(tuples())
 def test_tags_and_back(extraction):
-    made = tags(extraction, WORDS)
-    assert len(made) == WORDS
-    assert extraction_of_tags(made, extraction.head) == extraction
+    written = tags(extraction, WORDS)
+    assert len(written) == WORDS
+    assert extraction_of_tags(written, extraction.head) == extraction
 
 
 @given(st.lists(tuples(), max_size=3))
-def test_spans_and_back(found):
-    made = layer("openie", found, BOUNDS, _fresh())
-    assert [*extractions(made, BOUNDS).values()] == found
-    ids = [each.id for each in made.annotations()]
+def test_spans_and_back(drawn):
+    written = layer("openie", drawn, BOUNDS, _fresh())
+    assert [*extractions(written, BOUNDS).values()] == drawn
+    ids = [annotation.id for annotation in written.annotations()]
     assert len(set(ids)) == len(ids)
 
 
 def test_gaps_are_one_span_of_several_fragments():
-    found = extraction_of_tags(["A0-B", "P-B", "P-I", "O", "A0-I", "A1-B", "A1-B", "O"], 2)
-    assert found.arguments == (
+    extraction = extraction_of_tags(["A0-B", "P-B", "P-I", "O", "A0-I", "A1-B", "A1-B", "O"], 2)
+    assert extraction.arguments == (
         Argument("A0", (0, 4)),
         Argument("A1", (5,)),
         Argument("A1", (6,)),
     )
-    made = layer("openie", [found], BOUNDS, _fresh())
-    predicate, first, *_ = made.spans
+    written = layer("openie", [extraction], BOUNDS, _fresh())
+    predicate, first, *_ = written.spans
     assert predicate.fragments == ((3, 8),)
     assert first.fragments == ((0, 2), (12, 14))
-    assert [(each.label, each.head) for each in made.relations] == [
+    assert [(relation.label, relation.head) for relation in written.relations] == [
         ("A0", predicate.id),
         ("A1", predicate.id),
         ("A1", predicate.id),
@@ -74,7 +74,7 @@ def test_gaps_are_one_span_of_several_fragments():
 
 
 @pytest.mark.parametrize(
-    ("made", "problem"),
+    ("word_tags", "problem"),
     [
         (["O"], "expected one predicate that P-B begins, got 0"),
         (["P-B", "P-B"], "got 2"),
@@ -83,9 +83,9 @@ def test_gaps_are_one_span_of_several_fragments():
         (["P-B", "-B"], "got '-B'"),
     ],
 )
-def test_malformed_tags(made, problem):
+def test_malformed_tags(word_tags, problem):
     with pytest.raises(DocumentError, match="expected") as caught:
-        extraction_of_tags(made, 0)
+        extraction_of_tags(word_tags, 0)
     assert problem in str(caught.value)
 
 
@@ -95,8 +95,8 @@ def test_a_word_is_one_thing():
 
 
 def test_what_is_no_whole_word_is_left_out():
-    made = layer("openie", [Extraction((1,), 1, (Argument("A0", (0,)),))], BOUNDS, _fresh())
-    half = Span(made.spans[1].id, "argument", ((0, 1),))
-    changed = type(made)("openie", (made.spans[0], half), made.relations)
-    (found,) = extractions(changed, BOUNDS).values()
-    assert found == Extraction((1,), 1)
+    written = layer("openie", [Extraction((1,), 1, (Argument("A0", (0,)),))], BOUNDS, _fresh())
+    half = Span(written.spans[1].id, "argument", ((0, 1),))
+    changed = type(written)("openie", (written.spans[0], half), written.relations)
+    (extraction,) = extractions(changed, BOUNDS).values()
+    assert extraction == Extraction((1,), 1)

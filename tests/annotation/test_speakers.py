@@ -1,6 +1,6 @@
 """Who says which word, and genres in names."""
 
-from spanloom.annotation.speakers import genre, speakers
+from spanloom.annotation.attributes import genre, speakers
 from spanloom.document import Attribute, Document, Layer, Span
 
 TEXT = "Hi .\nHello you .\nBye ."
@@ -13,18 +13,18 @@ SENTENCES = Layer(
 
 
 def test_words_have_the_speaker_of_their_sentence_and_none_where_nobody_says():
-    found = speakers(Document(TEXT, (SENTENCES,)), WORDS)
-    assert found == ("Ada", "Ada", "Bob", "Bob", "Bob", "", "")
+    names = speakers(Document(TEXT, (SENTENCES,)), WORDS)
+    assert names == ("Ada", "Ada", "Bob", "Bob", "Bob", "", "")
 
 
 def test_a_word_may_say_otherwise():
-    own = Layer(
+    words = Layer(
         "words",
         (Span("T9", "word", ((11, 14),)),),
         attributes=(Attribute("A9", "speaker", "T9", "Cy"),),
     )
-    found = speakers(Document(TEXT, (SENTENCES, own)), WORDS)
-    assert found == ("Ada", "Ada", "Bob", "Cy", "Bob", "", "")
+    names = speakers(Document(TEXT, (SENTENCES, words)), WORDS)
+    assert names == ("Ada", "Ada", "Bob", "Cy", "Bob", "", "")
 
 
 def test_nothing_given_is_nobody():

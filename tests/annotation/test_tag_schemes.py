@@ -19,41 +19,41 @@ GOLDEN = ["case01", "case02", "case03", "case05", "case06", "case08", "case10"]
 @st.composite
 def spans(draw, widest):
     """Spans without overlap in a sentence, in any order, and the sentence's length."""
-    found, place = [], draw(st.integers(0, 2))
+    drawn_spans, word = [], draw(st.integers(0, 2))
     for _ in range(draw(st.integers(0, 5))):
-        end = place + draw(st.integers(1, widest))
-        found.append((place, end, draw(st.sampled_from(LABELS))))
-        place = end + draw(st.integers(0, 2))
-    return draw(st.permutations(found)), place + draw(st.integers(0, 2))
+        end = word + draw(st.integers(1, widest))
+        drawn_spans.append((word, end, draw(st.sampled_from(LABELS))))
+        word = end + draw(st.integers(0, 2))
+    return draw(st.permutations(drawn_spans)), word + draw(st.integers(0, 2))
 
 
 def every_set(start, words, labels, widest):
     """All sets of spans without overlap from a word on."""
     if start == words:
         return [[]]
-    found = every_set(start + 1, words, labels, widest)
+    sets = every_set(start + 1, words, labels, widest)
     for end in range(start + 1, min(words, start + widest) + 1):
-        rest = every_set(end, words, labels, widest)
-        found = found + [[(start, end, label), *more] for label in labels for more in rest]
-    return found
+        later = every_set(end, words, labels, widest)
+        sets = sets + [[(start, end, label), *more] for label in labels for more in later]
+    return sets
 
 
 @PREFIXED
 @given(drawn=spans(4))
 def test_there_and_back(name, drawn):
-    found, words = drawn
-    tags = SCHEMES[name].encode(found, words)
+    expected, words = drawn
+    tags = SCHEMES[name].encode(expected, words)
     assert len(tags) == words
     assert set(tags) <= set(SCHEMES[name].tags(LABELS))
-    assert SCHEMES[name].decode(tags) == sorted(found)
+    assert SCHEMES[name].decode(tags) == sorted(expected)
 
 
 @given(drawn=spans(1))
 def test_plain_tags_there_and_back(drawn):
-    found, words = drawn
-    found = [(start, end, f"{label}!") for start, end, label in found]
+    drawn_spans, words = drawn
+    expected = [(start, end, f"{label}!") for start, end, label in drawn_spans]
     plain = SCHEMES["none"]
-    assert plain.decode(plain.encode(found, words)) == sorted(found)
+    assert plain.decode(plain.encode(expected, words)) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_plain_tags_there_and_back(drawn):
     }.items(),
 )
 def test_each_spelling(name, tags):
-    found = [(0, 3, "P"), (4, 5, "P"), (5, 7, "P"), (7, 8, "Q")]
-    assert " ".join(SCHEMES[name].encode(found, 8)) == tags
+    expected = [(0, 3, "P"), (4, 5, "P"), (5, 7, "P"), (7, 8, "Q")]
+    assert " ".join(SCHEMES[name].encode(expected, 8)) == tags
 
 
 @EVERY
@@ -83,11 +83,11 @@ def test_what_is_allowed_is_what_can_be_encoded(name, words):
         steps = all(follow[a][b] for a, b in zip(path, path[1:], strict=False))
         return starts[path[0]] and steps and ends[path[-1]]
 
-    every = product(range(len(tags)), repeat=words)
-    legal = {tuple(tags[tag] for tag in path) for path in every if obeys(path)}
+    sequences = product(range(len(tags)), repeat=words)
+    legal = {tuple(tags[tag] for tag in path) for path in sequences if obeys(path)}
     widest = 1 if name == "none" else words
-    made = every_set(0, words, ("P", "Q"), widest)
-    assert legal == {tuple(scheme.encode(each, words)) for each in made}
+    span_sets = every_set(0, words, ("P", "Q"), widest)
+    assert legal == {tuple(scheme.encode(item, words)) for item in span_sets}
 
 
 @EVERY
@@ -97,8 +97,8 @@ def test_every_tag_is_used_and_outside_is_first(name):
     assert tags[0] == "O"
     assert len(set(tags)) == len(tags)
     widest = 1 if name == "none" else 3
-    made = every_set(0, 3, ("P", "Q"), widest)
-    assert set(tags) == {tag for each in made for tag in scheme.encode(each, 3)}
+    span_sets = every_set(0, 3, ("P", "Q"), widest)
+    assert set(tags) == {tag for item in span_sets for tag in scheme.encode(item, 3)}
     assert scheme.tags(()) == ["O"]
 
 
@@ -114,15 +114,15 @@ def test_malformed_tags_are_read_as_conlleval_reads_them(letters, data):
 
 def by_borders(tags):
     """Look at the border between two words at a time, as conlleval's two subroutines do."""
-    found, start = [], 0
-    for place, (one, two) in enumerate(zip(["O", *tags], [*tags, "O"], strict=True)):
-        (a, _, left), (b, _, right) = one.partition("-"), two.partition("-")
+    read, start = [], 0
+    for word, (previous, current) in enumerate(zip(["O", *tags], [*tags, "O"], strict=True)):
+        (a, _, left), (b, _, right) = previous.partition("-"), current.partition("-")
         border = left != right or a in ("E", "L", "S", "U", "O") or b in ("B", "S", "U", "O")
         if border and a != "O":
-            found.append((start, place, left))
+            read.append((start, word, left))
         if border and b != "O":
-            start = place
-    return found
+            start = word
+    return read
 
 
 @pytest.mark.parametrize("case", GOLDEN)
@@ -133,8 +133,10 @@ def test_counts_of_the_official_program(case, golden):
     sentences = [[line.split() for line in block.split("\n") if line] for block in blocks]
     counts = {"correct": 0, "found": 0, "gold": 0}
     for rows in sentences:
-        gold, found = (set(SCHEMES["BIO"].decode([row[at] for row in rows])) for at in (-2, -1))
-        for kind, some in (("correct", gold & found), ("found", found), ("gold", gold)):
+        gold, predicted = (
+            set(SCHEMES["BIO"].decode([row[column] for row in rows])) for column in (-2, -1)
+        )
+        for kind, some in (("correct", gold & predicted), ("found", predicted), ("gold", gold)):
             counts[kind] += len(some)
     assert counts == {kind: expected[f"{kind}_phrases"] for kind in counts}
     golden.count(1)
@@ -142,7 +144,7 @@ def test_counts_of_the_official_program(case, golden):
 
 @EVERY
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("spans_given", "message"),
     [
         ([(1, 2, "P"), (0, 2, "Q")], r"\(1, 2, 'P'\) overlaps \(0, 2, 'Q'\)"),
         ([(0, 1, "P"), (0, 1, "P")], r"overlaps"),
@@ -151,15 +153,15 @@ def test_counts_of_the_official_program(case, golden):
         ([(1, 1, "P")], r"at least one"),
     ],
 )
-def test_spans_that_tags_cannot_hold_are_refused(name, found, said):
-    with pytest.raises(DocumentError, match=r"span|overlaps" if name == "none" else said):
-        SCHEMES[name].encode(found, 3)
+def test_spans_that_tags_cannot_hold_are_refused(name, spans_given, message):
+    with pytest.raises(DocumentError, match=r"span|overlaps" if name == "none" else message):
+        SCHEMES[name].encode(spans_given, 3)
 
 
-@pytest.mark.parametrize("found", [[(0, 2, "P")], [(0, 1, "O")]])
-def test_plain_tags_refuse_what_they_cannot_spell(found):
+@pytest.mark.parametrize("spans_given", [[(0, 2, "P")], [(0, 1, "O")]])
+def test_plain_tags_refuse_what_they_cannot_spell(spans_given):
     with pytest.raises(DocumentError, match="plain tags need spans of one word"):
-        SCHEMES["none"].encode(found, 3)
+        SCHEMES["none"].encode(spans_given, 3)
 
 
 @PREFIXED

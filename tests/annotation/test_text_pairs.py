@@ -43,10 +43,13 @@ def said(document, judgement):
 @given(TEXTS, TEXTS)
 def test_the_parts_are_the_two_texts_without_outer_blanks(first, second):
     document = join_texts("d", first, second)
-    one, two = text_pair(document)
-    assert (document.text_of(one), document.text_of(two)) == (first.strip(), second.strip())
-    assert one.end <= len(first) < two.start + 1
-    assert (one.label, two.label, document.name) == (TEXT, TEXT, "d")
+    first_part, second_part = text_pair(document)
+    assert (document.text_of(first_part), document.text_of(second_part)) == (
+        first.strip(),
+        second.strip(),
+    )
+    assert first_part.end <= len(first) < second_part.start + 1
+    assert (first_part.label, second_part.label, document.name) == (TEXT, TEXT, "d")
 
 
 @given(TEXTS, TEXTS | st.none(), JUDGEMENTS)
@@ -111,9 +114,9 @@ def test_a_document_without_parts_is_one_text():
     ],
 )
 def test_parts_are_two_and_apart(spans, message):
-    made = tuple(Span(f"T{n}", label, ((a, b),)) for n, (label, a, b) in enumerate(spans))
+    parts = tuple(Span(f"T{n}", label, ((a, b),)) for n, (label, a, b) in enumerate(spans))
     with pytest.raises(DataError, match=message):
-        text_pair(Document("abcdef", (Layer(TEXT_PAIR, made),), "d"))
+        text_pair(Document("abcdef", (Layer(TEXT_PAIR, parts),), "d"))
 
 
 def test_parts_come_in_reading_order():

@@ -37,9 +37,9 @@ TREES = st.recursive(
 @given(TREES)
 def test_brackets_and_spans_give_the_same_tree(drawn):
     assert parse(format_tree(drawn)) == drawn
-    made = flatten(drawn)
-    assert build_tree(*made) == drawn
-    assert flatten(build_tree(*made)) == made
+    flat = flatten(drawn)
+    assert build_tree(*flat) == drawn
+    assert flatten(build_tree(*flat)) == flat
 
 
 @given(TREES, st.randoms(use_true_random=False))
@@ -47,13 +47,13 @@ def test_the_order_of_spans_on_different_words_does_not_matter(drawn, dice):
     kept = without_empty(drawn)
     if kept is None:
         return
-    made = flatten(kept)
+    flat = flatten(kept)
     chains = {}
-    for bracket in made.brackets:
+    for bracket in flat.brackets:
         chains.setdefault(bracket[:2], []).append(bracket)
     groups = list(chains.values())
     dice.shuffle(groups)
-    assert build_tree(made.words, made.tags, [each for group in groups for each in group]) == kept
+    assert build_tree(flat.words, flat.tags, [item for group in groups for item in group]) == kept
 
 
 @given(TREES)
@@ -63,34 +63,38 @@ def test_spans_are_those_that_a_plain_recursion_finds(drawn):
             return start + (node.label != EMPTY), []
         end, inner = start, []
         for child in node.children:
-            end, found = lay(child, end)
-            inner += found
+            end, brackets = lay(child, end)
+            inner += brackets
         return end, [(start, end, node.label)] * (end > start) + inner
 
     _, expected = lay(drawn, 0)
-    assert [each for each in flatten(drawn).brackets if each.start < each.end] == expected
+    assert [
+        bracket for bracket in flatten(drawn).brackets if bracket.start < bracket.end
+    ] == expected
 
 
 @given(TREES)
 def test_stripping(drawn):
     kept = without_empty(drawn)
-    made = flatten(drawn)
+    flat = flatten(drawn)
     if kept is None:
-        assert not made.words
+        assert not flat.words
         return
     plain = flatten(kept)
-    assert plain.brackets == tuple(each for each in made.brackets if each.start < each.end)
-    assert (plain.words, plain.tags) == (made.words, made.tags)
-    labels = [category(each.label) for each in plain.brackets]
-    assert [each.label for each in flatten(without_functions(kept)).brackets] == labels
+    assert plain.brackets == tuple(
+        bracket for bracket in flat.brackets if bracket.start < bracket.end
+    )
+    assert (plain.words, plain.tags) == (flat.words, flat.tags)
+    labels = [category(bracket.label) for bracket in plain.brackets]
+    assert [bracket.label for bracket in flatten(without_functions(kept)).brackets] == labels
 
 
 def test_the_example_of_the_head_of_the_file():
-    made = flatten(parse("(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Stop))))"))
-    assert made.words == ("Stop",)
-    assert made.tags == ("VB",)
+    flat = flatten(parse("(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Stop))))"))
+    assert flat.words == ("Stop",)
+    assert flat.tags == ("VB",)
     empty = Bracket(0, 0, "(NP-SBJ (-NONE- *))")
-    assert made.brackets == ((0, 1, "TOP"), (0, 1, "S"), empty, (0, 1, "VP"))
+    assert flat.brackets == ((0, 1, "TOP"), (0, 1, "S"), empty, (0, 1, "VP"))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_a_tree_of_one_word_and_one_of_none():
 
 def test_several_trees_over_lines_with_their_offsets():
     text = "( (S\n (NN a)))\n\n(X\t(Y\u2028Z b))"
-    assert [(at, format_tree(each)) for at, each in parse_all(text)] == [
+    assert [(at, format_tree(tree)) for at, tree in parse_all(text)] == [
         (0, "( (S (NN a)))"),
         (16, "(X (Y\u2028Z b))"),
     ]
@@ -143,11 +147,11 @@ def test_what_is_no_tree_is_refused_where_it_breaks(text, offset):
 def test_very_deep_trees():
     deep = 100_000
     text = "(S " * deep + "(NN a)" + ")" * deep
-    made = parse(text)
-    assert format_tree(made) == text
-    assert build_tree(*flatten(made)) == made
-    assert len({made, parse(text)}) == 1
-    assert without_functions(made) == without_empty(made) == made
+    tree = parse(text)
+    assert format_tree(tree) == text
+    assert build_tree(*flatten(tree)) == tree
+    assert len({tree, parse(text)}) == 1
+    assert without_functions(tree) == without_empty(tree) == tree
     with pytest.raises(TreeError):
         parse(text[:-1])
 
@@ -160,10 +164,10 @@ def test_cut_and_changed_brackets_raise_nothing_else():
         for _ in range(dice.randint(1, 4)):
             letters[dice.randrange(len(letters))] = dice.choice("() a\n\x00é")
         try:
-            made = parse("".join(letters))
+            tree = parse("".join(letters))
         except TreeError:
             continue
-        assert build_tree(*flatten(made)) == made
+        assert build_tree(*flatten(tree)) == tree
 
 
 @pytest.mark.parametrize(
@@ -182,7 +186,7 @@ def test_cut_and_changed_brackets_raise_nothing_else():
 )
 def test_spans_that_make_no_tree(brackets):
     with pytest.raises(TreeError):
-        build_tree(["a", "b", "c"], ["X"] * 3, [Bracket(*each) for each in brackets])
+        build_tree(["a", "b", "c"], ["X"] * 3, [Bracket(*bracket) for bracket in brackets])
 
 
 def test_a_tag_a_word():

@@ -48,8 +48,8 @@ def test_chains_of_a_tree_are_joined_and_parted_again(tree):
     chains = collapse_unary(layer)
     again = [(label, s.start, s.end) for s in chains.spans for label in expand_unary(s.label)]
     assert again == rows
-    places = [(span.start, span.end) for span in chains.spans]
-    assert len(set(places)) == len(places) == len({(a, b) for _, a, b in rows})
+    bounds = [(span.start, span.end) for span in chains.spans]
+    assert len(set(bounds)) == len(bounds) == len({(a, b) for _, a, b in rows})
     firsts = {}
     for row, (_, a, b) in enumerate(rows):
         firsts.setdefault((a, b), f"T{row}")
@@ -59,10 +59,10 @@ def test_chains_of_a_tree_are_joined_and_parted_again(tree):
 
 
 def test_a_chain_stands_where_its_fragments_do_in_whatever_order_they_are_named():
-    one, two = Span("T1", "A", ((0, 2), (5, 6))), Span("T2", "B", ((5, 6), (0, 2)))
+    outer, inner = Span("T1", "A", ((0, 2), (5, 6))), Span("T2", "B", ((5, 6), (0, 2)))
     between = Span("T3", "C", ((0, 6),))
-    found = collapse_unary(Layer("trees", (one, between, two)))
-    assert found.spans == (Span("T1", f"A{JOINER}B", one.fragments), between)
+    collapsed = collapse_unary(Layer("trees", (outer, between, inner)))
+    assert collapsed.spans == (Span("T1", f"A{JOINER}B", outer.fragments), between)
 
 
 IDS = [f"T{row}" for row in range(7)]
@@ -77,7 +77,7 @@ def linked_layers(draw):
     ends = draw(st.lists(st.tuples(ENDS, ENDS), max_size=6))
     links = tuple(Relation(f"R{row}", "coref", *pair) for row, pair in enumerate(ends))
     groups = draw(st.lists(st.lists(ENDS, max_size=4), max_size=3))
-    same = tuple(Equivalence(f"*{row}", "Equiv", tuple(each)) for row, each in enumerate(groups))
+    same = tuple(Equivalence(f"*{row}", "Equiv", tuple(group)) for row, group in enumerate(groups))
     return Layer("main", spans, links, equivalences=same)
 
 
@@ -87,14 +87,21 @@ def test_clusters_are_connected_components(layer):
     graph = networkx.Graph()
     graph.add_nodes_from(order)
     graph.add_edges_from(
-        (each.head, each.tail) for each in layer.relations if {each.head, each.tail} <= {*order}
+        (relation.head, relation.tail)
+        for relation in layer.relations
+        if {relation.head, relation.tail} <= {*order}
     )
     for same in layer.equivalences:
-        members = [each for each in same.members if each in order]
-        graph.add_edges_from((one, two) for one in members for two in members)
-    components = (sorted(each, key=order.index) for each in networkx.connected_components(graph))
-    wanted = sorted((each for each in components if len(each) > 1), key=lambda c: order.index(c[0]))
-    assert connected_spans(layer) == [tuple(each) for each in wanted]
+        members = [member for member in same.members if member in order]
+        graph.add_edges_from((a, b) for a in members for b in members)
+    components = (
+        sorted(component, key=order.index) for component in networkx.connected_components(graph)
+    )
+    expected = sorted(
+        (component for component in components if len(component) > 1),
+        key=lambda c: order.index(c[0]),
+    )
+    assert connected_spans(layer) == [tuple(item) for item in expected]
 
 
 def test_an_event_among_members_that_mean_the_same_parts_them_not():
@@ -114,10 +121,10 @@ def layers(draw):
     """A layer whose annotations refer to any others, themselves too, and to what is not there."""
     sizes = {letter: draw(st.integers(0, 3)) for letter in "TREANO*"}
     ids = {letter: [f"{letter}{row}" for row in range(size)] for letter, size in sizes.items()}
-    any_id = st.sampled_from([*(key for each in ids.values() for key in each), "elsewhere"])
+    any_id = st.sampled_from([*(key for new_id in ids.values() for key in new_id), "elsewhere"])
     arguments = st.lists(st.builds(Argument, st.just("Theme"), any_id), max_size=3).map(tuple)
     members = st.lists(any_id, min_size=2, max_size=4, unique=True).map(tuple)
-    made = {
+    groups = {
         "T": lambda key: Span(key, "x", ((0, 1),)),
         "R": lambda key: Relation(key, "x", draw(any_id), draw(any_id)),
         "E": lambda key: Event(key, "x", draw(any_id), draw(arguments)),
@@ -126,19 +133,19 @@ def layers(draw):
         "O": lambda key: Note(key, "x", draw(any_id)),
         "*": lambda key: Equivalence(key, "x", draw(members)),
     }
-    kinds = (tuple(make(key) for key in ids[letter]) for letter, make in made.items())
+    kinds = (tuple(make(key) for key in ids[letter]) for letter, make in groups.items())
     return Layer("main", *kinds), draw(st.frozensets(any_id, max_size=3))
 
 
-def needed(each):
+def needed(annotation):
     """What an annotation cannot be without: any one of these that goes takes it along."""
-    match each:
+    match annotation:
         case Relation():
-            return {each.head, each.tail}
+            return {annotation.head, annotation.tail}
         case Event():
-            return {each.trigger}
+            return {annotation.trigger}
         case Attribute() | Normalization() | Note():
-            return {each.target}
+            return {annotation.target}
     return set()
 
 
@@ -146,29 +153,29 @@ def needed(each):
 def test_nothing_left_refers_to_what_is_gone_and_nothing_else_is_lost(drawn):
     layer, gone = drawn
     left = without_annotations(layer, gone)
-    before = {each.id: each for each in layer.annotations()}
-    after = {each.id: each for each in left.annotations()}
+    before = {annotation.id: annotation for annotation in layer.annotations()}
+    after = {annotation.id: annotation for annotation in left.annotations()}
     lost = (before.keys() - after.keys()) | gone
-    for each in left.annotations():
-        assert each.id not in gone
-        assert not needed(each) & lost
-        was = before[each.id]
-        match each:
+    for annotation in left.annotations():
+        assert annotation.id not in gone
+        assert not needed(annotation) & lost
+        was = before[annotation.id]
+        match annotation:
             case Event():
                 kept = tuple(a for a in was.arguments if a.target not in lost)
-                assert each == Event(was.id, was.label, was.trigger, kept)
+                assert annotation == Event(was.id, was.label, was.trigger, kept)
             case Equivalence():
                 kept = tuple(member for member in was.members if member not in lost)
-                assert each == Equivalence(was.id, was.label, kept)
+                assert annotation == Equivalence(was.id, was.label, kept)
                 assert len(kept) > 1
             case _:
-                assert each == was
+                assert annotation == was
     assert list(after) == [key for key in before if key in after]
     reasons = set(gone)  # what has to go, one thing at a time, the slow way
     for _ in range(len(before)):
-        for key, each in before.items():
-            few = isinstance(each, Equivalence) and len(set(each.members) - reasons) < 2
-            if few or needed(each) & reasons:
+        for key, item in before.items():
+            few = isinstance(item, Equivalence) and len(set(item.members) - reasons) < 2
+            if few or needed(item) & reasons:
                 reasons.add(key)
     assert lost == reasons
 
@@ -184,4 +191,4 @@ def test_without_nothing_a_layer_stays(drawn):
     [("S VP", "S VP"), (" CAPTION", "CAPTION"), (" S VP", "S VP"), ("", "TOP"), ("S  NP", "S NP")],
 )
 def test_what_has_no_name_is_left_out_of_a_chain(chain, name):
-    assert unary_chains.named(chain) == name
+    assert unary_chains.drop_empty_labels(chain) == name

@@ -33,10 +33,13 @@ def test_spans_that_touch_no_word():
 def test_touched_words_equal_brute_force(start, width):
     end = min(9, start + width)
     touched = [i for i, (a, b) in enumerate(WORDS.words) if a < end and start < b and start < end]
-    found = place((start, end))
-    assert list(range(found.first, found.end)) == touched
+    word_span = place((start, end))
+    assert list(range(word_span.first, word_span.end)) == touched
     exact = bool(touched) and (WORDS.words[touched[0]][0], WORDS.words[touched[-1]][1])
-    assert found.aligned == (exact == (start, end))
+    assert word_span.aligned == (exact == (start, end))
     if touched:
         owner = [0, 0, 0, 1]
-        assert (found.sentence, found.last_sentence) == (owner[touched[0]], owner[touched[-1]])
+        assert (word_span.sentence, word_span.last_sentence) == (
+            owner[touched[0]],
+            owner[touched[-1]],
+        )

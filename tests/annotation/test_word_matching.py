@@ -6,40 +6,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.word_matching import earliest, find_words, runs
+from spanloom.annotation.word_index import find_words, first_match, match_runs
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 
 
 def ways(words, kept):
     """All places from which the kept words can be taken, in order."""
-    every = combinations(range(len(words)), len(kept))
-    return [each for each in every if [words[at] for at in each] == kept]
+    choices = combinations(range(len(words)), len(kept))
+    return [way for way in choices if [words[index] for index in way] == kept]
 
 
-def count(places):
-    return sum(place - 1 not in places for place in places)
+def count(indices):
+    return sum(index - 1 not in indices for index in indices)
 
 
 @given(words=WORDS, kept=st.lists(st.sampled_from("abc"), max_size=5))
 def test_runs_are_as_few_as_any_way_has_and_early(words, kept):
-    every = ways(words, kept)
-    found = runs(words, kept)
-    assert (found is None) == (not every)
-    if every:
-        fewest = min(map(count, every))
-        places = tuple(at for start, end in found for at in range(start, end))
-        assert places == min(each for each in every if count(each) == fewest)
-        assert len(found) == fewest
-        assert earliest(words, kept) == list(every[0])
+    all_ways = ways(words, kept)
+    runs = match_runs(words, kept)
+    assert (runs is None) == (not all_ways)
+    if all_ways:
+        fewest = min(map(count, all_ways))
+        indices = tuple(index for start, end in runs for index in range(start, end))
+        assert indices == min(way for way in all_ways if count(way) == fewest)
+        assert len(runs) == fewest
+        assert first_match(words, kept) == list(all_ways[0])
     else:
-        assert not ways(words, kept[: len(earliest(words, kept)) + 1])
+        assert not ways(words, kept[: len(first_match(words, kept)) + 1])
 
 
 def test_long_sentences_take_the_first_words_that_fit():
     words = ["a", "b", "x"] + ["a", "b"] * 2000
-    assert runs(words, ["a", "b"] * 2001) == [(0, 2), (3, 4003)]
-    assert runs(["a", "x", "a"] + ["b"] * 3000, ["a"] + ["b"] * 3000)[0] == (0, 1)
+    assert match_runs(words, ["a", "b"] * 2001) == [(0, 2), (3, 4003)]
+    assert match_runs(["a", "x", "a"] + ["b"] * 3000, ["a"] + ["b"] * 3000)[0] == (0, 1)
 
 
 @given(
@@ -48,10 +48,10 @@ def test_long_sentences_take_the_first_words_that_fit():
 def test_words_are_found_where_they_came_from(pieces):
     text = "".join(gap + word for gap, word in pieces)
     words = [word for _, word in pieces]
-    found = find_words(text, words)
-    assert found is not None
-    assert [text[start:end] for start, end in found] == words
-    assert found == sorted(found)
+    bounds = find_words(text, words)
+    assert bounds is not None
+    assert [text[start:end] for start, end in bounds] == words
+    assert bounds == sorted(bounds)
 
 
 @pytest.mark.parametrize(

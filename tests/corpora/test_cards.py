@@ -70,7 +70,7 @@ splits:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("{of: a}", "{of: b}", "no source 'b'"),
         ("  train:", "  valid:", "train, dev, test or all"),
@@ -81,7 +81,7 @@ splits:
         (SMALL, "- a list", "expected a mapping"),
     ],
 )
-def test_a_broken_card_is_refused(old, new, said):
+def test_a_broken_card_is_refused(old, new, message):
     assert cards.parse(SMALL, "small").title == "t"
-    with pytest.raises(RecipeError, match=re.escape(said)):
+    with pytest.raises(RecipeError, match=re.escape(message)):
         cards.parse(SMALL.replace(old, new), "small")

@@ -6,8 +6,7 @@ import pytest
 
 from spanloom.annotation.events import EventLosses, collect, project
 from spanloom.annotation.text_pairs import join_texts
-from spanloom.corpora.check import OracleScore, check
-from spanloom.corpora.duplicates import duplicates
+from spanloom.corpora.check import OracleScore, check, duplicates
 from spanloom.corpora.folder import Corpus, read, splits
 from spanloom.corpora.reachability import ModelLimits, Reason
 from spanloom.corpora.report import to_json, to_text
@@ -33,9 +32,9 @@ def corpus(*documents):
 
 
 def layer(*spans, relations=(), events=()):
-    made = (Span(f"T{i}", label, (place,)) for i, (label, *place) in enumerate(spans, 1))
-    made = tuple(Span(each.id, each.label, (tuple(each.fragments[0]),)) for each in made)
-    return Layer(MAIN, made, tuple(relations), tuple(events))
+    items = (Span(f"T{i}", label, (bounds_,)) for i, (label, *bounds_) in enumerate(spans, 1))
+    items = tuple(Span(item.id, item.label, (tuple(item.fragments[0]),)) for item in items)
+    return Layer(MAIN, items, tuple(relations), tuple(events))
 
 
 TRAIN = Document(
@@ -69,22 +68,23 @@ def test_a_small_corpus_by_hand():
     report = check({"dev": corpus(DEV), "train": corpus(TRAIN)}, REACH)
     assert list(report.splits) == ["dev", "train"]
     train, dev = report.splits["train"], report.splits["dev"]
-    sizes = (train.documents, train.sentences, train.words, train.characters, train.seen)
-    assert sizes == (1, 2, 4, 18, 0)
+    sizes = train.statistics
+    assert (sizes.documents, sizes.sentences, sizes.words, sizes.characters) == (1, 2, 4, 18)
+    assert train.seen == 0
     assert dev.seen == 1
-    found = train.layers[MAIN]
-    assert found.statistics.labels["spans"] == {"Action": 2, "Reagent": 1}
-    assert found.statistics.labels["arguments"] == {"Acts-on": 1}
-    assert found.statistics.widths == {1: 3}
-    assert found.statistics.links["across sentences"] == 1
-    assert found.events == EventLosses(unnamed=1)
-    assert (found.spans.gold, found.spans.reached) == (3, 3)
-    assert found.relations.missed == {Reason.APART: 1}
-    assert (found.relations.recall, found.relations.f1) == (0.5, 2 / 3)
-    found = dev.layers[MAIN]
-    assert found.spans.missed == {Reason.LABEL: 1, Reason.BORDERS: 1}
-    assert found.spans.examples[Reason.BORDERS] == ["b:13 Action 'wai'"]
-    assert found.relations.missed == {Reason.END: 2}
+    report_of_main = train.layers[MAIN]
+    assert report_of_main.statistics.labels["spans"] == {"Action": 2, "Reagent": 1}
+    assert report_of_main.statistics.labels["arguments"] == {"Acts-on": 1}
+    assert report_of_main.statistics.widths == {1: 3}
+    assert report_of_main.statistics.links["across sentences"] == 1
+    assert report_of_main.events == EventLosses(unnamed=1)
+    assert (report_of_main.spans.gold, report_of_main.spans.reached) == (3, 3)
+    assert report_of_main.relations.missed == {Reason.APART: 1}
+    assert (report_of_main.relations.recall, report_of_main.relations.f1) == (0.5, 2 / 3)
+    report_of_main = dev.layers[MAIN]
+    assert report_of_main.spans.missed == {Reason.LABEL: 1, Reason.BORDERS: 1}
+    assert report_of_main.spans.examples[Reason.BORDERS] == ["b:13 Action 'wai'"]
+    assert report_of_main.relations.missed == {Reason.END: 2}
 
 
 def test_without_train_every_label_is_known():
@@ -95,8 +95,8 @@ def test_without_train_every_label_is_known():
 def test_examples_name_the_file_and_line_and_are_five_at_most():
     ann = "".join(f"T{i}\tA {i} {i + 1}\t{'abcdefgh'[i]}\n" for i in range(8))
     reading = brat.loads("abcdefgh ijk", ann + "broken\n", name="sub/x")
-    made = Corpus((reading.document,), reading.problems, Path("data"))
-    split = check({"all": made}, REACH).splits["all"]
+    corpus_ = Corpus((reading.document,), reading.problems, Path("data"))
+    split = check({"all": corpus_}, REACH).splits["all"]
     ceiling = split.layers[MAIN].spans
     assert ceiling.missed == {Reason.BORDERS: 8}
     assert ceiling.examples[Reason.BORDERS] == [
@@ -136,7 +136,7 @@ def test_shapes_are_counted():
 
 
 def test_links_are_counted_events_among_them():
-    made = layer(
+    main = layer(
         ("A", 0, 3),
         ("B", 4, 7),
         relations=(
@@ -148,7 +148,7 @@ def test_links_are_counted_events_among_them():
         ),
         events=(Event("E1", "A", "T1", (Argument("r", "T2"),)),),
     )
-    split = check({"all": corpus(Document(TRAIN.text, (made,), "c"))}, REACH).splits["all"]
+    split = check({"all": corpus(Document(TRAIN.text, (main,), "c"))}, REACH).splits["all"]
     assert {name: n for name, n in split.layers[MAIN].statistics.links.items() if n} == {
         "from a span to itself": 1,
         "duplicates (same label and ends)": 2,
@@ -158,23 +158,23 @@ def test_links_are_counted_events_among_them():
 
 
 def test_width_quantiles():
-    made = layer(*[("A", 0, 3)] * 98, ("A", 0, 7), ("A", 0, 13))
-    census = check({"all": corpus(Document(TRAIN.text, (made,), "c"))}, REACH)
+    main = layer(*[("A", 0, 3)] * 98, ("A", 0, 7), ("A", 0, 13))
+    census = check({"all": corpus(Document(TRAIN.text, (main,), "c"))}, REACH)
     census = census.splits["all"].layers[MAIN].statistics
     assert [census.width_at(share) for share in (0, 0.07, 0.98, 0.99, 1.0)] == [1, 1, 1, 2, 3]
 
 
 def test_twins_find_leaks_and_whether_spans_agree():
     moved = Document("\n" + TRAIN.text, (layer(("Action", 1, 4)),), "m")
-    other = Document(TRAIN.text, (layer(("Action", 0, 3)),), "o")
-    found = duplicates(
+    other_spans = Document(TRAIN.text, (layer(("Action", 0, 3)),), "o")
+    groups = duplicates(
         {"train": [TRAIN, Document(" ", name="e")], "test": [Document("", name="f")]}
     )
-    assert found == ()
+    assert groups == ()
     leak, inside = duplicates({"train": [TRAIN], "test": [moved], "x": [DEV, DEV]})
     assert (leak.names, leak.leak, leak.annotation) == (("train/a", "test/m"), True, False)
     assert (inside.names, inside.leak, inside.annotation) == (("x/b", "x/b"), False, True)
-    assert duplicates({"train": [other], "test": [moved]})[0].annotation
+    assert duplicates({"train": [other_spans], "test": [moved]})[0].annotation
 
 
 def test_nothing_gold_leaves_a_perfect_ceiling():
@@ -205,17 +205,17 @@ def test_text_and_json_say_what_was_found():
 
 
 def test_queries_are_counted_with_those_that_no_layer_answers():
-    asked = (Query("Q1", "Who?"), Query("Q2", "Where?"), Query("Q3", "Why?"))
+    queries = (Query("Q1", "Who?"), Query("Q2", "Where?"), Query("Q3", "Why?"))
     spans = (Span("T1", "answer", ((0, 3),)), Span("T2", "answer", ((4, 7),)))
     names = (("A1", "T1", "Q1"), ("A2", "T2", "Q1"), ("A3", "T2", "Q9"))
-    said = tuple(Attribute(id_, "query", target, query) for id_, target, query in names)
-    qa, ner = Layer("qa", spans, attributes=said), Layer("ner")
-    made = (
-        Document("mix the cells", (qa, ner), "a", queries=asked),
-        Document("mix the dish", (Layer("qa"),), "b", queries=asked[:1]),
-        Document("wait", (ner,), "c", queries=asked[:1]),
+    attributes = tuple(Attribute(id_, "query", target, query) for id_, target, query in names)
+    qa, ner = Layer("qa", spans, attributes=attributes), Layer("ner")
+    documents = (
+        Document("mix the cells", (qa, ner), "a", queries=queries),
+        Document("mix the dish", (Layer("qa"),), "b", queries=queries[:1]),
+        Document("wait", (ner,), "c", queries=queries[:1]),
     )
-    report = check({"train": corpus(*made)}, REACH)
+    report = check({"train": corpus(*documents)}, REACH)
     split = to_json(report)["splits"]["train"]
     assert split["queries"] == 5
     assert split["layers"]["qa"]["asked"] == {
@@ -263,34 +263,36 @@ def test_parts_and_judgements_that_make_no_sense_are_problems():
 def test_wet_lab_protocols_whole(data):
     folder = data("wlp")
     corpora = {name: read(folder, name) for name in splits(folder)}
-    sizes = {name: len(each.documents) for name, each in corpora.items()}
+    sizes = {name: len(corpus.documents) for name, corpus in corpora.items()}
     assert sizes == {"train": 374, "dev": 123, "test": 125}
-    layers = [each[MAIN] for one in corpora.values() for each in one.documents]
-    scheme = collect(each[MAIN] for each in corpora["train"].documents)
+    layers = [
+        document[MAIN] for split_corpus in corpora.values() for document in split_corpus.documents
+    ]
+    scheme = collect(document[MAIN] for document in corpora["train"].documents)
     assert scheme.trigger_labels == {"Action"}
     assert not scheme.relations
-    relations = sum(len(each.relations) for each in layers)
-    projected = sum(len(project(each, scheme)[1]) for each in layers)
+    relations = sum(len(layer.relations) for layer in layers)
+    projected = sum(len(project(layer, scheme)[1]) for layer in layers)
     assert (relations, projected) == (20_742, 43_773)
     began = time.process_time()
     report = check(corpora, ModelLimits(word_tokenizer("char-class", "newline")))
     assert time.process_time() - began < 10
-    whole = [split.layers[MAIN] for split in report.splits.values()]
-    assert all(each.events.swapped == each.events.shared == 0 for each in whole)
+    reports = [split.layers[MAIN] for split in report.splits.values()]
+    assert all(report.events.swapped == report.events.shared == 0 for report in reports)
     # The recalls that the design was chosen by, found with other code: 99.3 and 98.5.
     for kind, recall in (("spans", 0.993), ("relations", 0.985)):
-        ceilings = [getattr(each, kind) for each in whole]
-        gold = sum(each.gold for each in ceilings)
+        ceilings = [getattr(report, kind) for report in reports]
+        gold = sum(oracle.gold for oracle in ceilings)
         assert gold == (60_745 if kind == "spans" else 43_773)
-        assert sum(each.reached for each in ceilings) / gold == pytest.approx(recall, abs=1e-3)
+        assert sum(oracle.reached for oracle in ceilings) / gold == pytest.approx(recall, abs=1e-3)
     data.count(622)
 
 
 def test_many_spans_stay_quick():
     size = 20_000
     many = layer(*(("A", 3 * i, 3 * i + 2) for i in range(size)))
-    one = corpus(Document("ab cd " * (size // 2), (many,), "big"))
+    big = corpus(Document("ab cd " * (size // 2), (many,), "big"))
     began = time.process_time()
-    report = check({"all": one}, REACH)
+    report = check({"all": big}, REACH)
     assert time.process_time() - began < 4
     assert report.splits["all"].layers[MAIN].spans.reached == size

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.documents import fingerprint, hold_out
+from spanloom.corpora.folder import fingerprint, hold_out
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 
@@ -14,21 +14,24 @@ DOCUMENTS = [Document(f"text {i}", name=f"d{i}") for i in range(20)]
 ONE = Document("ab", (Layer(MAIN, (Span("T1", "A", ((0, 1),)),)),), "x")
 
 
-@given(st.permutations(DOCUMENTS), st.floats(0.01, 0.99), st.integers(0, 9))
-def test_hold_out_depends_on_names_and_seed_only(documents, fraction, seed):
-    kept, held = hold_out(documents, seed=seed, fraction=fraction)
-    assert (kept, held) == hold_out(DOCUMENTS, seed=seed, fraction=fraction)
-    assert len(held) == min(19, max(1, round(20 * fraction)))
-    assert sorted(each.name for each in kept + held) == sorted(each.name for each in DOCUMENTS)
-    assert [each.name for each in held] == sorted(each.name for each in held)
+@given(st.permutations(DOCUMENTS), st.integers(0, 9))
+def test_hold_out_depends_on_names_and_seed_only(documents, seed):
+    kept, held_out = hold_out(documents, seed=seed)
+    assert (kept, held_out) == hold_out(DOCUMENTS, seed=seed)
+    assert len(held_out) == 2
+    assert sorted(document.name for document in kept + held_out) == sorted(
+        document.name for document in DOCUMENTS
+    )
+    assert [document.name for document in held_out] == sorted(
+        document.name for document in held_out
+    )
 
 
 def test_hold_out_differs_by_seed_and_refuses_what_it_cannot_do():
     assert hold_out(DOCUMENTS, seed=1) != hold_out(DOCUMENTS, seed=2)
     with pytest.raises(DataError, match="at least 2 documents, got 1"):
         hold_out(DOCUMENTS[:1], seed=1)
-    with pytest.raises(DataError, match="between 0 and 1, got 1"):
-        hold_out(DOCUMENTS, seed=1, fraction=1)
+    assert [len(part) for part in hold_out(DOCUMENTS[:2], seed=1)] == [1, 1]
 
 
 @given(st.permutations(DOCUMENTS))
@@ -56,11 +59,11 @@ def test_fingerprint_sees_every_change(other):
 
 def test_fingerprint_is_the_same_in_another_process():
     code = (
-        "from spanloom.corpora.documents import fingerprint\n"
+        "from spanloom.corpora.folder import fingerprint\n"
         "from spanloom.document import Document\n"
         "print(fingerprint([Document('text', name='a')]))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    assert found.strip() == fingerprint([Document("text", name="a")])
+    assert process.strip() == fingerprint([Document("text", name="a")])

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.excerpt import excerpt
+from spanloom.corpora.sources import excerpt
 from spanloom.document import SENTENCES
 from spanloom.formats import columns
 
@@ -18,13 +18,13 @@ def spans(document, layer):
 
 @given(WORDS, st.data())
 def test_two_parts_hold_what_the_whole_held(sentences, data):
-    rows = "\n\n".join("\n".join("\t".join(row) for row in each) for each in sentences)
-    (whole,) = columns.loads(f"-DOCSTART-\tO\n\n{rows}\n")
+    rows = "\n\n".join("\n".join("\t".join(row) for row in sentence) for sentence in sentences)
+    (document,) = columns.loads(f"-DOCSTART-\tO\n\n{rows}\n")
     total = len(sentences)
-    at = data.draw(st.integers(0, total))
-    parts = [excerpt(whole, a, b) for a, b in ((0, at), (at, total)) if a < b]
-    assert "\n".join(part.text for part in parts) == whole.text
+    cut = data.draw(st.integers(0, total))
+    parts = [excerpt(document, a, b) for a, b in ((0, cut), (cut, total)) if a < b]
+    assert "\n".join(part.text for part in parts) == document.text
     for layer in ("words", SENTENCES, "entities"):
-        assert [each for part in parts for each in spans(part, layer)] == spans(whole, layer)
-    found = [each.value for part in parts for each in part["words"].attributes]
-    assert found == [each.value for each in whole["words"].attributes]
+        assert [span for part in parts for span in spans(part, layer)] == spans(document, layer)
+    values = [attribute.value for part in parts for attribute in part["words"].attributes]
+    assert values == [attribute.value for attribute in document["words"].attributes]

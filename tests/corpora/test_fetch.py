@@ -27,27 +27,27 @@ def card(base="https://example.org/raw/"):
 @pytest.fixture
 def asked(monkeypatch):
     """The addresses that were asked for; each answers with itself."""
-    found = []
+    addresses = []
 
     def urlopen(address, timeout):
-        found.append(address)
+        addresses.append(address)
         assert timeout <= 60
         return io.BytesIO(address.encode())
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
-    return found
+    return addresses
 
 
 def test_what_is_missing_is_fetched_and_what_is_there_is_not(asked, tmp_path):
     (tmp_path / "t").mkdir()
     (tmp_path / "t/a.conll").write_text("mine")
-    said = []
-    fetch(card(), tmp_path, said.append)
+    messages = []
+    fetch(card(), tmp_path, messages.append)
     assert asked == ["https://example.org/raw/sub/b.conll"]
     assert (tmp_path / "t/a.conll").read_text() == "mine"
     assert (tmp_path / "t/sub/b.conll").read_text() == asked[0]
-    assert said[0].startswith(asked[0])
-    fetch(card(), tmp_path, said.append)
+    assert messages[0].startswith(asked[0])
+    fetch(card(), tmp_path, messages.append)
     assert len(asked) == 1
 
 
@@ -83,4 +83,4 @@ def test_a_file_is_there_whole_or_not_at_all(monkeypatch, tmp_path, problem):
     monkeypatch.setattr(fetching, "_MAX_BYTES", 10)
     with pytest.raises(DataError, match=r"a\.conll: (cannot be downloaded|larger than 10)"):
         fetch(card(), tmp_path, lambda line: None)
-    assert not any(each.is_file() for each in tmp_path.rglob("*"))
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))

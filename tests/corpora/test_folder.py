@@ -3,7 +3,7 @@ import re
 import pytest
 
 from spanloom.corpora import folder
-from spanloom.corpora.folder import place, splits
+from spanloom.corpora.folder import split_path, splits
 from spanloom.errors import DataError
 
 
@@ -27,15 +27,15 @@ def test_split_folders_under_any_of_their_names(tmp_path, dev):
 
 def test_json_lines_as_splits_and_as_a_whole_corpus(tmp_path):
     make(tmp_path, "train.jsonl", "validation.jsonl")
-    found = {"train": tmp_path / "train.jsonl", "dev": tmp_path / "validation.jsonl"}
-    assert splits(tmp_path) == found
+    expected = {"train": tmp_path / "train.jsonl", "dev": tmp_path / "validation.jsonl"}
+    assert splits(tmp_path) == expected
     assert splits(tmp_path / "train.jsonl") == {"all": tmp_path / "train.jsonl"}
 
 
 def test_a_flat_or_nested_folder_is_the_split_all(tmp_path):
     make(tmp_path, "part/deep/a.txt")
     assert splits(tmp_path) == {"all": tmp_path}
-    assert place(tmp_path, "all") == tmp_path
+    assert split_path(tmp_path, "all") == tmp_path
 
 
 def test_a_folder_without_documents_names_what_was_looked_for(tmp_path):
@@ -64,15 +64,15 @@ def test_documents_beside_the_splits_are_not_left_out_silently(tmp_path):
 def test_an_unknown_split_names_those_there_are(tmp_path):
     make(tmp_path, "train/a.txt", "test/b.txt")
     with pytest.raises(DataError, match=r"no split 'dev' \(splits there: train, test\)"):
-        place(tmp_path, "dev")
+        split_path(tmp_path, "dev")
 
 
 def test_formats_are_not_looked_through_for_every_text(tmp_path, monkeypatch):
     for number in range(60):
         (tmp_path / f"{number}.txt").write_text("Ada met Bob.")
         (tmp_path / f"{number}.ann").write_text("T1\tPer 0 3\tAda\n" if number else "")
-    asked = []
+    calls = []
     suffixes = folder._files.suffixes
-    monkeypatch.setattr(folder._files, "suffixes", lambda: asked.append(1) or suffixes())
+    monkeypatch.setattr(folder._files, "suffixes", lambda: calls.append(1) or suffixes())
     assert len(folder.read(tmp_path, "all").documents) == 60
-    assert len(asked) < 5
+    assert len(calls) < 5

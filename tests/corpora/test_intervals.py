@@ -3,10 +3,12 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.intervals import crossing_pairs, crossings, disjoint, laminar, nested
+from spanloom.corpora.reachability import crossing_pairs, crossings, disjoint, laminar, nested
 
 intervals = st.lists(
-    st.tuples(st.integers(0, 8), st.integers(1, 4)).map(lambda each: (each[0], sum(each))),
+    st.tuples(st.integers(0, 8), st.integers(1, 4)).map(
+        lambda interval: (interval[0], sum(interval))
+    ),
     max_size=9,
 )
 
@@ -22,8 +24,8 @@ def overlap(a, b):
 
 def largest(items, clash):
     for size in range(len(items), -1, -1):
-        for chosen in combinations(items, size):
-            if not any(clash(a, b) for a, b in combinations(chosen, 2)):
+        for subset in combinations(items, size):
+            if not any(clash(a, b) for a, b in combinations(subset, 2)):
                 return size
     raise AssertionError("the empty set never clashes")
 
@@ -38,9 +40,9 @@ def test_nested_equals_brute_force(items):
 @given(intervals)
 def test_crossings_equal_brute_force(items):
     expected = {frozenset(pair) for pair in combinations(set(items), 2) if cross(*pair)}
-    found = crossings(items)
-    assert len(found) == len(expected) == crossing_pairs(items)
-    assert {frozenset(pair) for pair in found} == expected
+    pairs = crossings(items)
+    assert len(pairs) == len(expected) == crossing_pairs(items)
+    assert {frozenset(pair) for pair in pairs} == expected
 
 
 @given(intervals)
@@ -56,24 +58,24 @@ def test_laminar_keeps_no_crossing_and_cannot_grow(items):
     kept = laminar(items)
     assert kept <= set(items)
     assert not any(cross(a, b) for a, b in combinations(kept, 2))
-    for other in set(items) - kept:
-        assert any(cross(other, each) for each in kept)
+    for interval in set(items) - kept:
+        assert any(cross(interval, item) for item in kept)
 
 
 @given(intervals)
 def test_laminar_is_the_largest_where_crossings_form_no_circle(items):
     pairs = crossings(items)
-    parent = {each: each for each in items}
+    parent = {item: item for item in items}
 
-    def root(each):
-        while parent[each] != each:
-            each = parent[each]
-        return each
+    def root(node):
+        while parent[node] != node:
+            node = parent[node]
+        return node
 
-    for one, other in pairs:
-        if root(one) == root(other):
+    for a, b in pairs:
+        if root(a) == root(b):
             return
-        parent[root(one)] = root(other)
+        parent[root(a)] = root(b)
     assert len(laminar(items)) == largest(sorted(set(items)), cross)
 
 

@@ -38,18 +38,18 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", [each for each in cards.names() if cards.load(each).obtain])
+@pytest.mark.parametrize("name", [name for name in cards.names() if cards.load(name).obtain])
 def test_files_where_the_card_says_become_a_dataset(name, tmp_path):
     text, counts = MADE[name]
     card = cards.load(name)
-    patterns = {each for source in card.sources.values() for each in source.files}
+    patterns = {path for source in card.sources.values() for path in source.files}
     for number, pattern in enumerate(sorted(patterns)):
-        place = pattern.replace("[2-9]", "2").replace("[0-9]", "0").replace("[01]", "1")
-        path = tmp_path / "raw" / place.replace("**", "nw").replace("*", f"made{number}")
+        path = pattern.replace("[2-9]", "2").replace("[0-9]", "0").replace("[01]", "1")
+        path = tmp_path / "raw" / path.replace("**", "nw").replace("*", f"made{number}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    made = prepare(name, tmp_path / "raw", tmp_path / "out")
-    assert set(made.counts) == {"train", "dev", "test"}
-    test = made.counts["test"]
+    prepared = prepare(name, tmp_path / "raw", tmp_path / "out")
+    assert set(prepared.counts) == {"train", "dev", "test"}
+    test = prepared.counts["test"]
     assert {what: test[what] for what in counts} == counts
     assert all(test.get(layer) for layer in card.layers)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.errors import DataError
 
 
@@ -31,8 +31,8 @@ def test_an_absolute_path_is_itself(places):
 def test_the_error_names_every_place_and_the_variable(places):
     with pytest.raises(DataError, match="no corpus 'wlp'") as caught:
         locate("wlp", places / "recipes")
-    for said in ("recipes/wlp", "data/wlp", "SPANLOOM_DATA"):
-        assert said in str(caught.value)
+    for tried in ("recipes/wlp", "data/wlp", "SPANLOOM_DATA"):
+        assert tried in str(caught.value)
 
 
 def test_without_the_variable_it_is_not_looked_up(places, monkeypatch):

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from spanloom.corpora import card as cards
-from spanloom.corpora import prepare as preparing
 from spanloom.corpora import sources
 from spanloom.corpora.prepare import prepare
 from spanloom.document import Document, Layer, Span, comparable
@@ -45,25 +44,25 @@ counts:
 @pytest.fixture
 def room(tmp_path, monkeypatch):
     """A raw folder, an output folder, and cards by name that tests write."""
-    known = {"tiny": PLAIN}
-    monkeypatch.setattr(cards, "text", known.__getitem__)
+    card_texts = {"tiny": PLAIN}
+    monkeypatch.setattr(cards, "text", card_texts.__getitem__)
     (tmp_path / "raw").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "raw" / "a.conll").write_text(ROWS)
-    return Room(tmp_path / "raw", tmp_path / "out", known)
+    return Room(tmp_path / "raw", tmp_path / "out", card_texts)
 
 
 class Room:
-    def __init__(self, raw, out, known):
-        self.raw, self.out, self.known = raw, out, known
+    def __init__(self, raw, out, card_texts):
+        self.raw, self.out, self.card_texts = raw, out, card_texts
 
     def rules(self, splits, top=COLUMNS, rest=""):
         """Make the card of these splits."""
         lines = "".join(f"  {name}: {rule}\n" for name, rule in splits.items())
-        self.known["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
+        self.card_texts["tiny"] = f"{TOP}{top}splits:\n{lines}{rest}"
 
     def names(self, split):
-        return [each.name for each in self.read(split)]
+        return [document.name for document in self.read(split)]
 
     def read(self, split, name="tiny"):
         return list(sources.documents(cards.load(name), split, self.raw, cards.load))
@@ -72,8 +71,8 @@ class Room:
         return prepare("tiny", self.raw, self.out)
 
     def files(self):
-        found = (each for each in self.out.rglob("*") if each.is_file())
-        return {each.relative_to(self.out): each.read_bytes() for each in found}
+        paths = (path for path in self.out.rglob("*") if path.is_file())
+        return {item.relative_to(self.out): item.read_bytes() for item in paths}
 
 
 def cut_at_lines(document):
@@ -84,7 +83,7 @@ def cut_at_lines(document):
 
 def _cut(document, layer):
     spans = tuple(
-        replace(span, fragments=tuple(each for f in span.fragments for each in _lines(document, f)))
+        replace(span, fragments=tuple(line for f in span.fragments for line in _lines(document, f)))
         for span in layer.spans
     )
     return replace(layer, spans=spans)
@@ -92,12 +91,12 @@ def _cut(document, layer):
 
 def _lines(document, fragment):
     start, end = fragment
-    found, place = [], start
+    bounds, offset = [], start
     for line in document.text[start:end].split("\n"):
         if line or start == end:
-            found.append((place, place + len(line)))
-        place += len(line) + 1
-    return found
+            bounds.append((offset, offset + len(line)))
+        offset += len(line) + 1
+    return bounds
 
 
 def again(out, name, split):
@@ -109,17 +108,17 @@ def again(out, name, split):
 
 def same(out, name, split, written):
     """Whether what is read again equals what was written."""
-    wanted = {each.name: comparable(cut_at_lines(each)) for each in written}
-    found = {each.name: comparable(each) for each in again(out, name, split)}
-    return found == wanted
+    expected = {document.name: comparable(cut_at_lines(document)) for document in written}
+    actual = {document.name: comparable(document) for document in again(out, name, split)}
+    return actual == expected
 
 
 def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
-    made = room.prepare()
-    assert made.fresh
-    assert made.differing(cards.load("tiny")) == []
-    assert made.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
-    assert {each.name for each in (room.out / "tiny").iterdir()} == {
+    prepared = room.prepare()
+    assert prepared.fresh
+    assert prepared.differing(cards.load("tiny")) == []
+    assert prepared.counts["test"] == {"documents": 5, "sentences": 5, "words": 5, "entities": 2}
+    assert {path.name for path in (room.out / "tiny").iterdir()} == {
         *("train", "test", "prepared.json")
     }
     assert (room.out / "tiny" / "train" / "annotation.conf").is_file()
@@ -128,17 +127,17 @@ def test_a_dataset_is_made_counted_and_reads_as_it_was_written(room):
 
 
 def test_counts_that_differ_are_told_in_words(room):
-    room.known["tiny"] = PLAIN.replace("sentences: 20", "sentences: 1234")
-    said = room.prepare().differing(cards.load("tiny"))
-    assert said == ["all: 20 sentences, the card says 1,234"]
+    room.card_texts["tiny"] = PLAIN.replace("sentences: 20", "sentences: 1234")
+    messages = room.prepare().differing(cards.load("tiny"))
+    assert messages == ["all: 20 sentences, the card says 1,234"]
 
 
 def test_a_second_run_does_nothing(room):
     first = room.prepare()
-    place = room.out / "tiny" / "train"
-    before = place.stat().st_mtime_ns, place.stat().st_ino
+    folder = room.out / "tiny" / "train"
+    before = folder.stat().st_mtime_ns, folder.stat().st_ino
     second = room.prepare()
-    assert (place.stat().st_mtime_ns, place.stat().st_ino) == before
+    assert (folder.stat().st_mtime_ns, folder.stat().st_ino) == before
     assert not second.fresh
     assert second.counts == first.counts
 
@@ -149,13 +148,13 @@ def test_what_has_changed_is_made_anew(room, what):
     if what == "raw":
         (room.raw / "a.conll").write_text(ROWS + "more\tO\n\n")
     elif what == "card":
-        room.known["tiny"] = PLAIN.replace("5", "6")
+        room.card_texts["tiny"] = PLAIN.replace("5", "6")
     else:
         (room.out / "tiny" / "prepared.json").write_text("{")
-    made = room.prepare()
-    assert made.fresh
-    assert made.total["all"]["documents"] == 20 + (what == "raw")
-    assert len(list(again(room.out, "tiny", "test"))) == made.counts["test"]["documents"]
+    prepared = room.prepare()
+    assert prepared.fresh
+    assert prepared.total["all"]["documents"] == 20 + (what == "raw")
+    assert len(list(again(room.out, "tiny", "test"))) == prepared.counts["test"]["documents"]
 
 
 def test_a_list_of_names_that_changed_is_seen(room):
@@ -171,13 +170,14 @@ def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def killed(document, folder, put=preparing._write_document):
-        if document.name == "s00012":
-            raise Killed
-        put(document, folder)
+    def killed(*arguments, read=sources.documents):
+        for document in read(*arguments):
+            if document.name == "s00012":
+                raise Killed
+            yield document
 
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "_write_document", killed)
+        patched.setattr(sources, "documents", killed)
         with pytest.raises(Killed):
             room.prepare()
     assert room.files() == {}
@@ -186,7 +186,7 @@ def test_a_run_that_was_killed_leaves_nothing_that_hinders(room, monkeypatch):
     (staging / "s00099.txt").write_text("left over")
     assert room.prepare().fresh
     assert not staging.exists()
-    assert "s00099.txt" not in {each.name for each in room.files()}
+    assert "s00099.txt" not in {path.name for path in room.files()}
 
 
 def test_a_dataset_stays_whole_where_another_fails(room):
@@ -196,7 +196,7 @@ def test_a_dataset_stays_whole_where_another_fails(room):
     with pytest.raises(FormatError, match=r"a\.conll:41"):
         room.prepare()
     wrong = PLAIN.replace("format: columns", f"sha256: {'0' * 64}, format: columns")
-    room.known["tiny"] = wrong
+    room.card_texts["tiny"] = wrong
     (room.raw / "a.conll").write_text(ROWS)
     with pytest.raises(DataError, match=f"source 'a': expected files with the sum {'0' * 64}"):
         room.prepare()
@@ -204,8 +204,8 @@ def test_a_dataset_stays_whole_where_another_fails(room):
 
 
 def test_the_right_sum_is_accepted(room):
-    found = sources.digest([room.raw / "a.conll"], room.raw)
-    room.known["tiny"] = PLAIN.replace("format: columns", f"sha256: {found}, format: columns")
+    digest = sources.digest([room.raw / "a.conll"], room.raw)
+    room.card_texts["tiny"] = PLAIN.replace("format: columns", f"sha256: {digest}, format: columns")
     assert room.prepare().fresh
 
 
@@ -213,7 +213,7 @@ def test_files_that_are_not_there_say_how_to_get_them(room):
     (room.raw / "a.conll").unlink()
     with pytest.raises(DataError, match=r"a\.conll: no such file; see https://example\.org"):
         room.prepare()
-    room.known["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
+    room.card_texts["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
     with pytest.raises(DataError, match=r"no such file; Ask the LDC\."):
         room.prepare()
 
@@ -241,7 +241,7 @@ def test_a_split_without_documents_is_refused(room):
 
 
 def test_shares_and_folds_part_the_documents(room):
-    every = [f"s{n:05}" for n in range(1, 21)]
+    all_names = [f"s{n:05}" for n in range(1, 21)]
     for rules in (
         {"train": "share: {low: 0.3, high: 1}", "dev": "share: {low: 0, high: 0.3}"},
         {"train": "fold: [1, 2, 3, 4, 5, 6, 7, 8, 9]", "dev": "fold: [0]"},
@@ -250,13 +250,13 @@ def test_shares_and_folds_part_the_documents(room):
     ):
         room.rules({name: f"{{of: a, {rule}}}" for name, rule in rules.items()})
         train, dev = room.names("train"), room.names("dev")
-        assert sorted(train + dev) == every
+        assert sorted(train + dev) == all_names
         assert train == sorted(train)
         assert len(dev) in (2, 6)
     room.rules({"dev": "{of: a, share: {low: 0, high: 0.3, seed: 2}}"})
-    other = room.names("dev")
+    dev_names = room.names("dev")
     room.rules({"dev": "{of: a, share: {low: 0, high: 0.3}}"})
-    assert other != room.names("dev")
+    assert dev_names != room.names("dev")
 
 
 def test_a_share_by_groups_keeps_them_together(room):
@@ -268,8 +268,10 @@ def test_a_share_by_groups_keeps_them_together(room):
     (room.raw / "a.jsonl").write_text("\n".join(lines) + "\n")
     share = "{{of: a, share: {{low: {}, high: {}, by: title}}}}"
     room.rules({"train": share.format(0.4, 1), "test": share.format(0, 0.4)}, top)
-    groups = [{dict(each.meta)["title"] for each in room.read(s)} for s in ("train", "test")]
-    assert [len(each) for each in groups] == [3, 2]
+    groups = [
+        {dict(document.meta)["title"] for document in room.read(s)} for s in ("train", "test")
+    ]
+    assert [len(group) for group in groups] == [3, 2]
     assert not groups[0] & groups[1]
     room.rules({"all": "{of: a, where: {title: t1}}"}, top)
     assert room.names("all") == ["01", "06", "11", "16"]
@@ -284,7 +286,10 @@ def test_runs_of_sentences_cut_documents_that_lie_across(room):
             "test": "{of: a, sentences: {after: 5}}",
         }
     )
-    texts = {split: [each.text for each in room.read(split)] for split in ("train", "dev", "test")}
+    texts = {
+        split: [document.text for document in room.read(split)]
+        for split in ("train", "dev", "test")
+    }
     assert texts == {"train": ["a\nb\nc", "a"], "dev": ["b"], "test": ["c", "a\nb\nc"]}
 
 
@@ -299,7 +304,7 @@ def test_what_is_dropped_and_documents_that_hold_nothing_then(room):
 
 def test_a_split_like_that_of_another_dataset(room):
     room.rules({"dev": "{of: a, first: 3}"})
-    room.known["other"] = room.known["tiny"]
+    room.card_texts["other"] = room.card_texts["tiny"]
     room.rules({"dev": "{of: a, like: other, unnamed: [s00002]}"})
     assert room.names("dev") == ["s00001", "s00003"]
 
@@ -316,11 +321,11 @@ sources:
         for folder, text in (("a", "a\tB-x\nb\tI-x\nc\tO\n"), ("b", "A\tO\nB\tO\n\nC\tO\n")):
             (room.raw / folder).mkdir(exist_ok=True)
             (room.raw / folder / f"{name}.conll").write_text(start + text)
-    one, two = room.read("all")
-    assert [one.text_of(each) for each in one["sentences"].spans] == ["a b", "c"]
-    assert one["entities"].spans == two["entities"].spans
+    first, second = room.read("all")
+    assert [first.text_of(span) for span in first["sentences"].spans] == ["a b", "c"]
+    assert first["entities"].spans == second["entities"].spans
     room.prepare()
-    assert same(room.out, "tiny", "all", [one, two])
+    assert same(room.out, "tiny", "all", [first, second])
     (room.raw / "b" / "one.conll").write_text(start + "A\tO\n")
     with pytest.raises(DataError, match="one: sentences of s00001: expected the same words"):
         room.read("all")
@@ -335,7 +340,7 @@ def test_plain_texts_may_be_gzipped(room):
     (room.raw / "n" / "ada.txt.gz").write_bytes(gzip.compress("Über\r\nAda".encode()))
     (room.raw / "n" / "bob.v1.txt").write_text("Bob")
     room.rules({"all": "{of: a}"}, top)
-    assert [(each.name, each.text) for each in room.read("all")] == [
+    assert [(document.name, document.text) for document in room.read("all")] == [
         *(("ada", "Über\nAda"), ("bob.v1", "Bob"))
     ]
     room.prepare()
@@ -352,8 +357,8 @@ def test_spans_over_lines_are_cut_there_as_brat_wants(room):
     (room.raw / "a.jsonl").write_text(jsonl.dumps([document]))
     room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
     room.prepare()
-    (found,) = again(room.out, "tiny", "all")
-    assert found["entities"].spans[0].fragments == ((0, 3), (4, 5))
+    (prepared,) = again(room.out, "tiny", "all")
+    assert prepared["entities"].spans[0].fragments == ((0, 3), (4, 5))
     assert same(room.out, "tiny", "all", [document])
 
 
@@ -404,10 +409,10 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
     prepare(name, raw, prepared)
     card = cards.load(name)
     for split in card.splits:
-        there = 0
-        for each in sources.documents(card, split, raw, cards.load):
-            path = prepared / name / split / f"{each.name}.txt"
-            found = replace(brat.load(path, name=each.name).document, source=None)
-            assert comparable(found) == comparable(cut_at_lines(each)), each.name
-            there += 1
-        assert there == len(list((prepared / name / split).rglob("*.txt")))
+        compared = 0
+        for document in sources.documents(card, split, raw, cards.load):
+            path = prepared / name / split / f"{document.name}.txt"
+            actual = replace(brat.load(path, name=document.name).document, source=None)
+            assert comparable(actual) == comparable(cut_at_lines(document)), document.name
+            compared += 1
+        assert compared == len(list((prepared / name / split).rglob("*.txt")))

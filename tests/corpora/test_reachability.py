@@ -33,7 +33,8 @@ def span(id_, label, *fragments):
 def whys(spans, **options):
     labels = options.pop("labels", None)
     return [
-        each.reason for each in span_verdicts(spans, GRID, ModelLimits(split, **options), labels)
+        verdict.reason
+        for verdict in span_verdicts(spans, GRID, ModelLimits(split, **options), labels)
     ]
 
 
@@ -63,13 +64,13 @@ def test_what_leaves_a_part_of_a_long_sentence_is_out_of_reach():
     spans = [span("T1", "A", (4, 13)), span("T2", "A", (8, 18)), span("T3", "A", (24, 32))]
     grid = WordIndex(split(TEXT), {2})  # a part begins with the third word
     judged = span_verdicts(spans, grid, ModelLimits(split, nested=True))
-    assert [each.reason for each in judged] == [Reason.PARTS, None, Reason.SENTENCES]
+    assert [verdict.reason for verdict in judged] == [Reason.PARTS, None, Reason.SENTENCES]
     ends = [span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (8, 13))]
     pairs = [Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T3", "T2")]
-    known = {each.id: each for each in ends}
+    spans_by_id = {end.id: end for end in ends}
     judged = span_verdicts(ends, grid, ModelLimits(split))
-    found = relation_verdicts(pairs, judged, known, grid, ModelLimits(split))
-    assert [each.reason for each in found] == [None, Reason.APART_PARTS]
+    results = relation_verdicts(pairs, judged, spans_by_id, grid, ModelLimits(split))
+    assert [item.reason for item in results] == [None, Reason.APART_PARTS]
 
 
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
@@ -116,14 +117,14 @@ def test_the_ceiling_of_spans_equals_brute_force(items, nested, width):
     judged = span_verdicts(spans, GRID, ModelLimits(split, width=width, nested=nested))
     distinct = sorted({((a, b), label) for (a, b), label in items})
     assert len(judged) == len(distinct)
-    place = {each.id: ((a, b), label) for each, ((a, b), label) in zip(spans, items, strict=True)}
-    kept = [place[each.item.id] for each in judged if each.reason is None]
+    item_of = {span.id: ((a, b), label) for span, ((a, b), label) in zip(spans, items, strict=True)}
+    kept = [item_of[verdict.item.id] for verdict in judged if verdict.reason is None]
     assert allowed(kept, nested, width)
     sizes = range(len(distinct), -1, -1)
     choices = (c for size in sizes for c in combinations(distinct, size))
-    best = len(next(chosen for chosen in choices if allowed(chosen, nested, width)))
+    max_size = len(next(chosen for chosen in choices if allowed(chosen, nested, width)))
     # Fewest crossings first can only lose where at least three rivals form circles with the kept.
-    assert len(kept) == best or (nested and len(judged) - len(kept) > 3)
+    assert len(kept) == max_size or (nested and len(judged) - len(kept) > 3)
 
 
 A, B, C = span("T1", "A", (0, 3)), span("T2", "A", (4, 7)), span("T3", "A", (28, 32))
@@ -134,9 +135,9 @@ def relation_whys(relations, labels=None, **options):
     reach = ModelLimits(split, **options)
     spans = [A, B, C, OFF, span("T5", "B", (4, 7))]
     verdicts = span_verdicts(spans, GRID, reach)
-    known = {each.id: each for each in spans}
-    judged = relation_verdicts(relations, verdicts, known, GRID, reach, labels)
-    return [each.reason for each in judged]
+    spans_by_id = {span.id: span for span in spans}
+    judged = relation_verdicts(relations, verdicts, spans_by_id, GRID, reach, labels)
+    return [verdict.reason for verdict in judged]
 
 
 def arrows(*triples):
@@ -144,7 +145,7 @@ def arrows(*triples):
 
 
 def test_each_reason_for_a_relation_by_hand():
-    found = arrows(
+    reasons = arrows(
         ("r", "T1", "T2"),
         ("r", "T1", "T4"),
         ("r", "T1", "T1"),
@@ -162,7 +163,7 @@ def test_each_reason_for_a_relation_by_hand():
         Reason.LABEL,
         Reason.PAIR,
     ]
-    assert relation_whys(found, labels=frozenset("rq")) == expected
+    assert relation_whys(reasons, labels=frozenset("rq")) == expected
 
 
 def test_relations_go_by_bounds_and_duplicates_are_one_item():
@@ -173,4 +174,4 @@ def test_relations_go_by_bounds_and_duplicates_are_one_item():
 def test_options_open_what_a_model_can_do():
     both = arrows(("r", "T1", "T1"), ("r", "T1", "T2"), ("q", "T1", "T2"))
     assert relation_whys(both) == [Reason.SELF, None, Reason.PAIR]
-    assert relation_whys(both, self_pairs=True, one_label_a_pair=False) == [None] * 3
+    assert relation_whys(both, self_pairs=True) == [None, None, Reason.PAIR]

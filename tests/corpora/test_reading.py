@@ -13,20 +13,20 @@ def test_brat_documents_come_sorted_with_their_problems(tmp_path):
     ann = "T1\tPerson 0 3\tAda\nnonsense\n"
     (tmp_path / "train" / "sub" / "a.ann").write_text(ann, encoding="utf-8")
     corpus = read(tmp_path, "train")
-    assert [each.name for each in corpus.documents] == ["sub/a", "sub/b"]
-    assert [each.has_layer("main") for each in corpus.documents] == [True, False]
-    assert [str(each).split(" ")[0] for each in corpus.problems] == ["sub/a.ann:2:"]
+    assert [document.name for document in corpus.documents] == ["sub/a", "sub/b"]
+    assert [document.has_layer("main") for document in corpus.documents] == [True, False]
+    assert [str(problem).split(" ")[0] for problem in corpus.problems] == ["sub/a.ann:2:"]
     assert corpus.root == tmp_path / "train"
 
 
 def test_json_lines_are_read_whole_and_from_a_folder(tmp_path):
     documents = [Document("one", name="b"), Document("two", name="a")]
     jsonl.write(tmp_path / "dev.jsonl", documents)
-    assert [each.name for each in read(tmp_path, "dev").documents] == ["a", "b"]
+    assert [document.name for document in read(tmp_path, "dev").documents] == ["a", "b"]
     (tmp_path / "flat").mkdir()
     jsonl.write(tmp_path / "flat" / "x.jsonl", documents)
     (tmp_path / "flat" / "c.txt").write_text("three", encoding="utf-8")
-    texts = [each.text for each in read(tmp_path / "flat", "all").documents]
+    texts = [document.text for document in read(tmp_path / "flat", "all").documents]
     assert texts == ["two", "one", "three"]
 
 
@@ -42,7 +42,10 @@ def test_empty_splits_and_names_that_occur_twice_are_refused(tmp_path):
 def test_files_whose_documents_have_only_numbers_are_told_apart(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.ptb").write_text("(S (NN x))\n", encoding="utf-8")
-    assert [each.name for each in read(tmp_path, "all").documents] == ["a/s00001", "b/s00001"]
+    assert [document.name for document in read(tmp_path, "all").documents] == [
+        "a/s00001",
+        "b/s00001",
+    ]
 
 
 def test_a_licence_hides_no_documents_and_annotated_texts_have_strays_beside_them(tmp_path):
@@ -50,7 +53,7 @@ def test_a_licence_hides_no_documents_and_annotated_texts_have_strays_beside_the
     (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
     (tmp_path / "LICENSE.txt").write_text("Do.", encoding="utf-8")
     corpus = read(tmp_path, "all")
-    assert [each.name for each in corpus.documents] == ["LICENSE", "s00001"]
-    assert corpus.forms == ("brat", "trees")
+    assert [document.name for document in corpus.documents] == ["LICENSE", "s00001"]
+    assert corpus.formats == ("brat", "trees")
     (tmp_path / "LICENSE.ann").write_text("T1\tVerb 0 2\tDo\n", encoding="utf-8")
-    assert read(tmp_path, "all").forms == ("brat",)
+    assert read(tmp_path, "all").formats == ("brat",)

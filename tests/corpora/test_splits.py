@@ -26,9 +26,9 @@ def brat(root, *names):
 def refused(root):
     with pytest.raises(DataError) as error:
         splits(root)
-    told = str(error.value)
-    assert "\n" not in told
-    return told.replace(str(root), "ROOT")
+    message = str(error.value)
+    assert "\n" not in message
+    return message.replace(str(root), "ROOT")
 
 
 @pytest.mark.parametrize(
@@ -64,23 +64,23 @@ def test_a_word_of_the_name_tells(name, split):
 
 def test_folders_in_any_case(tmp_path):
     brat(tmp_path, "Train/a", "Test/b", "DEVEL/c")
-    found = {"train": tmp_path / "Train", "dev": tmp_path / "DEVEL", "test": tmp_path / "Test"}
-    assert splits(tmp_path) == found
+    expected = {"train": tmp_path / "Train", "dev": tmp_path / "DEVEL", "test": tmp_path / "Test"}
+    assert splits(tmp_path) == expected
     assert list(splits(tmp_path)) == ["train", "dev", "test"]
 
 
 def test_the_folders_of_a_shared_task_as_they_are_unpacked(tmp_path):
     """Its test documents have texts and what is given of them, no more."""
-    places = [f"BioNLP-ST_2013_CG_{part}_data" for part in ("train", "devel", "test")]
-    for place in places:
-        make(tmp_path, f"{place}/PMID-1.txt", f"{place}/PMID-1.a1", f"{place}/README")
+    names = [f"BioNLP-ST_2013_CG_{part}_data" for part in ("train", "devel", "test")]
+    for name in names:
+        make(tmp_path, f"{name}/PMID-1.txt", f"{name}/PMID-1.a1", f"{name}/README")
     make(tmp_path, "evaluation-tools/readme.md", "LICENSE")
-    assert [place.name for place in splits(tmp_path).values()] == places
+    assert [name.name for name in splits(tmp_path).values()] == names
 
 
 def test_files_by_their_words_whatever_they_end_in(tmp_path):
     make(tmp_path, "wnut17train.conll", "Emerging.Dev.CONLL", "emerging.test.annotated")
-    assert [place.name for place in splits(tmp_path).values()] == [
+    assert [path.name for path in splits(tmp_path).values()] == [
         "wnut17train.conll",
         "Emerging.Dev.CONLL",
         "emerging.test.annotated",
@@ -101,10 +101,10 @@ def test_what_holds_no_documents_is_no_split_and_no_error(tmp_path):
 @pytest.mark.parametrize("odd", ["extra/d", "sub/deep/d", "d"])
 def test_annotated_documents_of_no_split_are_named(tmp_path, odd):
     brat(tmp_path, "train/a", "dev/b", odd)
-    told = refused(tmp_path)
+    message = refused(tmp_path)
     first = odd.split("/", maxsplit=1)[0]
-    assert told.startswith(f"ROOT/{first}")
-    assert "belongs to no split, beside train, dev; give it a split's name" in told
+    assert message.startswith(f"ROOT/{first}")
+    assert "belongs to no split, beside train, dev; give it a split's name" in message
 
 
 @pytest.mark.parametrize("odd", ["more.jsonl", "more.conll", "more.annotated"])
@@ -149,5 +149,5 @@ def test_documents_of_which_one_is_called_test_are_one_whole(tmp_path):
 def test_a_devel_set_is_learnt_from_by_nobody(tmp_path):
     """The documents of ``devel`` choose the model; none of train is cut off for that."""
     brat(tmp_path, "train/a", "train/b", "devel/c")
-    found = {name: len(folder.read(tmp_path, name).documents) for name in splits(tmp_path)}
-    assert found == {"train": 2, "dev": 1}
+    sizes = {name: len(folder.read(tmp_path, name).documents) for name in splits(tmp_path)}
+    assert sizes == {"train": 2, "dev": 1}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.decoding import cky
+from spanloom.decoding.span_selection import cky_decode, top_down
 
-BOTH = pytest.mark.parametrize("decode", [cky.cky_decode, cky.top_down])
+BOTH = pytest.mark.parametrize("decode", [cky_decode, top_down])
 GAIN = st.one_of(st.floats(-3, 3), st.integers(-1, 2).map(float))
 
 
@@ -49,10 +49,10 @@ def _is_tree(tree, gains):
 
 
 def _check(gains):
-    tree = cky.cky_decode(gains)
+    tree = cky_decode(gains)
     _is_tree(tree, gains)
-    best = max(_sum(gains, each) for each in _trees(len(gains)))
-    assert _sum(gains, tree) == pytest.approx(best, abs=1e-9)
+    max_sum = max(_sum(gains, tree) for tree in _trees(len(gains)))
+    assert _sum(gains, tree) == pytest.approx(max_sum, abs=1e-9)
 
 
 @given(gains=_gains())
@@ -70,27 +70,27 @@ def test_no_tree_over_five_words_gains_more(shift):
 
 @given(gains=_gains(largest=7))
 def test_greedy_search_makes_a_tree_that_gains_no_more(gains):
-    tree = cky.top_down(gains)
+    tree = top_down(gains)
     _is_tree(tree, gains)
-    assert _sum(gains, tree) <= _sum(gains, cky.cky_decode(gains)) + 1e-9
+    assert _sum(gains, tree) <= _sum(gains, cky_decode(gains)) + 1e-9
 
 
 def _top_down(gains, start, end):
     """The same by recursion, one place to divide at a time."""
-    own = [(start, end)] if gains[start, end] > 0 or end - start == len(gains) else []
+    here = [(start, end)] if gains[start, end] > 0 or end - start == len(gains) else []
     if end - start == 1:
-        return own
+        return here
 
     def parts(middle):
         return max(gains[start, middle], 0) + max(gains[middle, end], 0)
 
     middle = max(range(start + 1, end), key=parts)
-    return own + _top_down(gains, start, middle) + _top_down(gains, middle, end)
+    return here + _top_down(gains, start, middle) + _top_down(gains, middle, end)
 
 
 @given(gains=_gains(largest=7))
 def test_greedy_search_is_its_definition(gains):
-    assert set(cky.top_down(gains)) == set(_top_down(gains, 0, len(gains)))
+    assert set(top_down(gains)) == set(_top_down(gains, 0, len(gains)))
 
 
 @BOTH
@@ -101,10 +101,10 @@ def test_a_tree_that_stands_out_comes_back(decode, data):
     gains = np.full((n, n + 1), -1.0)
     for span in tree:
         gains[span] = 1.0
-    found = decode(gains)
+    decoded = decode(gains)
     # Greedy search may cut through a span where it sees no gain yet, the exact one never.
-    assert set(found) <= set(tree)
-    assert decode is cky.top_down or set(found) == set(tree)
+    assert set(decoded) <= set(tree)
+    assert decode is top_down or set(decoded) == set(tree)
 
 
 @BOTH
@@ -118,8 +118,8 @@ def test_what_pays_later_is_seen_by_the_exact_search_only():
     gains = np.full((4, 5), -1.0)
     gains[0, 3], gains[0, 2], gains[2, 4] = 2.0, 1.5, 1.0
     gains[1, 3] = 3.0
-    assert cky.top_down(gains) == [(0, 4), (0, 2), (2, 4)]
-    assert cky.cky_decode(gains) == [(0, 4), (0, 3), (1, 3)]
+    assert top_down(gains) == [(0, 4), (0, 2), (2, 4)]
+    assert cky_decode(gains) == [(0, 4), (0, 3), (1, 3)]
 
 
 @BOTH

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.decoding import crf as room
 from spanloom.decoding.crf import LinearChain, log_partition, marginals, path_score, viterbi
 
 FORBID = (-math.inf, -1e4)
@@ -49,20 +48,38 @@ def sum_path(chain, row, path):
     return total + sum(float(chain.transitions[a, b]) for a, b in zip(path, path[1:], strict=False))
 
 
+def log_space_partition(chain):
+    """Sum over all paths by logsumexp, one sequence and one word at a time, with its gradient."""
+
+    def finite(scores):
+        return scores.clamp(min=-1e8)  # minus infinity has no gradient here
+
+    totals = []
+    for row, length in enumerate(chain.lengths.tolist()):
+        state = finite(chain.starts)
+        for word in range(length):
+            if word:
+                state = torch.logsumexp(state[:, None] + finite(chain.transitions), 0)
+            state = state + finite(chain.emissions[row, word])
+        total = torch.logsumexp(state + finite(chain.ends), 0)
+        totals.append(total if length else torch.zeros_like(total))
+    return torch.stack(totals)
+
+
 def paths(chain, row):
     """Every path of a sequence, with its score."""
     tags = range(len(chain.starts))
-    every = product(tags, repeat=int(chain.lengths[row]))
-    return {path: sum_path(chain, row, path) for path in every}
+    all_paths = product(tags, repeat=int(chain.lengths[row]))
+    return {path: sum_path(chain, row, path) for path in all_paths}
 
 
 def slow(chain):
     """Partition and marginals of each sequence from the list of all its paths."""
     totals, chances = [], torch.zeros_like(chain.emissions)
     for row in range(len(chain.lengths)):
-        every = paths(chain, row)
-        totals.append(torch.tensor(list(every.values()), dtype=torch.double).logsumexp(0))
-        for path, value in every.items():
+        all_paths = paths(chain, row)
+        totals.append(torch.tensor(list(all_paths.values()), dtype=torch.double).logsumexp(0))
+        for path, value in all_paths.items():
             for word, tag in enumerate(path):
                 chances[row, word, tag] += math.exp(value - totals[-1])
     return torch.stack(totals), chances
@@ -129,8 +146,8 @@ def test_gradients_are_those_of_finite_differences(lengths, spread):
     tags = torch.randint(3, chain.emissions.shape[:2])
 
     def both(emissions, *rest):
-        made = LinearChain(emissions, chain.lengths, *rest)
-        return log_partition(made), path_score(made, tags)
+        changed = LinearChain(emissions, chain.lengths, *rest)
+        return log_partition(changed), path_score(changed, tags)
 
     # far apart, one path takes all, so that values are large and differences round off
     loose = {"atol": 1e-4, "rtol": 1e-2} if spread > 1 else {}
@@ -144,7 +161,7 @@ def test_gradients_beside_forbidden_scores_are_those_of_the_plain_sum(value):
     fast, plain = leaves(chain), leaves(chain)
     (log_partition(LinearChain(fast[0], chain.lengths, *fast[1:])) * weight).sum().backward()
     (
-        room._log_space_partition(LinearChain(plain[0], chain.lengths, *plain[1:])) * weight
+        log_space_partition(LinearChain(plain[0], chain.lengths, *plain[1:])) * weight
     ).sum().backward()
     for one, two in zip(fast, plain, strict=True):
         torch.testing.assert_close(one.grad, two.grad)
@@ -193,12 +210,10 @@ def test_single_precision_stays_single_and_close():
     )
     total = log_partition(chain)
     assert (total.dtype, marginals(chain).dtype, viterbi(chain)[1].dtype) == (torch.float,) * 3
-    torch.testing.assert_close(
-        total.double(), room._log_space_partition(double), rtol=1e-6, atol=1e-4
-    )
-    torch.testing.assert_close(
-        marginals(chain).double(), room._autograd_marginals(double), atol=1e-6, rtol=0
-    )
+    torch.testing.assert_close(total.double(), log_space_partition(double), rtol=1e-6, atol=1e-4)
+    emissions = double.emissions.clone().requires_grad_()
+    log_space_partition(replace(double, emissions=emissions)).sum().backward()
+    torch.testing.assert_close(marginals(chain).double(), emissions.grad, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("value", FORBID)
@@ -211,8 +226,10 @@ def test_scores_as_models_give_them_need_no_logarithms(value, monkeypatch):
     moves[:, inside] = value
     moves[inside, inside], moves[inside - 1, inside] = kept
     chain = replace(chain, transitions=moves, starts=chain.starts.index_fill(0, inside, value))
-    expected = room._log_space_partition(chain).float()
-    monkeypatch.setattr(room, "_log_space_partition", None)
+    scores = (chain.emissions, chain.transitions, chain.starts, chain.ends)
+    emissions, *others = (part.double() for part in scores)
+    expected = log_space_partition(LinearChain(emissions, chain.lengths, *others)).float()
+    monkeypatch.setattr(torch, "logsumexp", None)
     torch.testing.assert_close(log_partition(chain), expected, rtol=1e-6, atol=1e-4)
 
 
@@ -227,13 +244,14 @@ def test_order_and_company_change_nothing():
     torch.testing.assert_close(log_partition(alone), log_partition(chain)[:1])
 
 
-def test_decoding_in_blocks_gives_the_same(monkeypatch):
-    chain = draw([3, 7, 1, 7, 5], 4)
+def test_sequences_decoded_in_several_chunks_have_the_paths_they_have_alone():
+    chain = draw([3, 7, 1, 7, 5], 300)  # so many tags that a chunk has two sequences
     tags, scores = viterbi(chain)
-    monkeypatch.setattr(room, "_CELLS", 32)
-    blocks = viterbi(chain)
-    assert blocks[0].equal(tags)
-    assert blocks[1].equal(scores)
+    for row, length in enumerate(chain.lengths.tolist()):
+        emissions, lengths = chain.emissions[row : row + 1, :length], chain.lengths[row : row + 1]
+        path, score = viterbi(replace(chain, emissions=emissions, lengths=lengths))
+        assert path[0].tolist() == tags[row, :length].tolist()
+        assert score.tolist() == [float(scores[row])]
 
 
 @pytest.mark.parametrize("spread", [1.0, 2000.0])

@@ -48,7 +48,7 @@ TREES = {
 }
 ALLOWED = {
     mst.chu_liu_edmonds: TREES,
-    mst.eisner: {n: [each for each in trees if not _crosses(each)] for n, trees in TREES.items()},
+    mst.eisner: {n: [tree for tree in trees if not _crosses(tree)] for n, trees in TREES.items()},
 }
 
 
@@ -160,17 +160,6 @@ def test_scores_that_are_no_numbers_are_refused(decode, wrong):
     scores[1, 2] = wrong
     with pytest.raises(ValueError, match="got nan or infinity"):
         decode(scores)
-
-
-@pytest.mark.parametrize("decode", [mst.chu_liu_edmonds, mst.eisner, mst.greedy_heads])
-def test_a_batch_is_its_sentences(decode):
-    draw = np.random.default_rng(2)
-    lengths = np.array([3, 0, 5])
-    scores = draw.normal(size=(3, 5, 5))
-    together = mst.decode_batch(decode, scores, lengths)
-    for row, length in enumerate(lengths):
-        alone = decode(scores[row, :length, :length]).tolist()
-        assert together[row].tolist() == alone + [-1] * (5 - length)
 
 
 @BOTH

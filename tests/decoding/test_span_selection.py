@@ -55,7 +55,8 @@ def test_no_subset_that_fits_has_a_larger_sum(select, spans):
 def test_nesting_never_gains_less(spans):
     bounds, gains = [pair[0] for pair in spans], [pair[1] for pair in spans]
     flat, nested = (
-        [gains[i] for i in each(bounds, gains)] for each in (max_weight_disjoint, max_weight_nested)
+        [gains[i] for i in select(bounds, gains)]
+        for select in (max_weight_disjoint, max_weight_nested)
     )
     assert sum(nested) >= sum(flat)
 

@@ -7,7 +7,7 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.trees import EMPTY, Tree, flatten, format_tree, named, parse_all
+from spanloom.annotation.trees import EMPTY, Tree, flatten, format_tree, label_all_nodes, parse_all
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats.trees import KIND, TreeOptions, dumps, loads
@@ -115,7 +115,11 @@ def lines(tree, column=0):
 @given(st.lists(TREES, min_size=1, max_size=3))
 def test_the_layout_is_the_one_of_the_longest_tree(trees):
     long = Tree("S", tuple(Tree("NN", word="w" * n) for n in (60, 70, 5)))
-    every = [Tree("TOP", (*map(named, trees), long)), Tree("TOP", (long,)), Tree("NN", word="a")]
+    every = [
+        Tree("TOP", (*map(label_all_nodes, trees), long)),
+        Tree("TOP", (long,)),
+        Tree("NN", word="a"),
+    ]
     text = "\n\n".join(map(lines, every)) + "\n"
     (found,) = loads(text)
     assert found.meta == (("layout", "indented"),)
@@ -128,7 +132,7 @@ def test_any_trees_come_back(trees, between):
     text = between.join(map(format_tree, trees))
     (found,) = loads(text)
     assert dumps([found]) == text
-    worded = [flatten(named(each)) for each in trees if flatten(each).words]
+    worded = [flatten(label_all_nodes(each)) for each in trees if flatten(each).words]
     assert found.text == "\n".join(" ".join(each.words) for each in worded)
     assert len(found["constituency"].spans) == sum(len(each.brackets) for each in worded)
     assert KIND.count_lost(found, TreeOptions()) == {}
@@ -136,7 +140,7 @@ def test_any_trees_come_back(trees, between):
 
 @given(TREES, st.sampled_from(["line", "spaced", "indented"]))
 def test_every_layout_spells_the_same_tree(tree, layout):
-    tree = named(tree)
+    tree = label_all_nodes(tree)
     (found,) = loads(format_tree(Tree("TOP", (tree, Tree("NN", word="end")))))
     laid = Document(found.text, found.layers, found.name, (("layout", layout),))
     ((_, again),) = parse_all(dumps([laid]))

@@ -30,15 +30,15 @@ DOCUMENT = Document("Ada met Bob .", (MAIN,), "a")
 
 
 def test_a_row_an_annotation():
-    frame = DOCUMENT.to_pandas()
+    frame = to_pandas(DOCUMENT)
     assert list(frame.columns) == list(COLUMNS)
     assert list(frame["kind"]) == ["span", "span", "relation", "argument", "attribute", "attribute"]
-    said = frame.set_index("id")
-    assert said.loc["T2", ["start", "end", "text"]].tolist() == [4, 13, "met ."]
-    assert said.loc["R1", ["head", "tail", "score"]].tolist() == ["T2", "T1", 0.25]
-    assert said.loc["E1", ["label", "head", "tail"]].tolist() == ["who", "T2", "T1"]
-    assert said.loc["A2", ["label", "head", "text"]].tolist() == ["sure", "T1", "very"]
-    assert said["score"].isna().sum() == 4
+    by_id = frame.set_index("id")
+    assert by_id.loc["T2", ["start", "end", "text"]].tolist() == [4, 13, "met ."]
+    assert by_id.loc["R1", ["head", "tail", "score"]].tolist() == ["T2", "T1", 0.25]
+    assert by_id.loc["E1", ["label", "head", "tail"]].tolist() == ["who", "T2", "T1"]
+    assert by_id.loc["A2", ["label", "head", "text"]].tolist() == ["sure", "T1", "very"]
+    assert by_id["score"].isna().sum() == 4
     assert frame["start"].dtype == "Int64"
 
 
@@ -50,20 +50,23 @@ def test_many_documents_and_none():
 
 
 def test_a_dataset_holds_all_of_a_document():
-    made = to_dataset([DOCUMENT, Document("bare", name="b")])
-    assert made["text"][:] == [DOCUMENT.text, "bare"]
-    back = list(from_dataset(made))
-    assert [comparable(each) for each in back] == [
-        comparable(each) for each in (DOCUMENT, Document("bare", name="b"))
+    dataset = to_dataset([DOCUMENT, Document("bare", name="b")])
+    assert dataset["text"][:] == [DOCUMENT.text, "bare"]
+    back = list(from_dataset(dataset))
+    assert [comparable(document) for document in back] == [
+        comparable(document) for document in (DOCUMENT, Document("bare", name="b"))
     ]
     assert back[0]["main"].spans[0].score == 0.5
 
 
 def test_texts_of_any_dataset_are_documents():
-    made = datasets.Dataset.from_dict({"sentence": ["One.", "Two."], "label": [0, 1]})
-    assert [each.text for each in from_dataset(made, text="sentence")] == ["One.", "Two."]
+    dataset = datasets.Dataset.from_dict({"sentence": ["One.", "Two."], "label": [0, 1]})
+    assert [document.text for document in from_dataset(dataset, text="sentence")] == [
+        "One.",
+        "Two.",
+    ]
     with pytest.raises(DataError, match="row 0: expected a text in 'text', got sentence, label"):
-        list(from_dataset(made))
+        list(from_dataset(dataset))
 
 
 def tagged():
@@ -84,9 +87,9 @@ def test_sentences_with_classes_as_tags():
     again = to_tags([document], "ner")
     assert again["tokens"][0] == ["Ada", "Lovelace", "left"]
     names = again.features["tags"].feature.names
-    assert [names[each] for each in again["tags"][0]] == ["B-PER", "I-PER", "O"]
+    assert [names[tag] for tag in again["tags"][0]] == ["B-PER", "I-PER", "O"]
     bioes = to_tags([document], "ner", scheme="BIOES")
-    assert [bioes.features["tags"].feature.names[each] for each in bioes["tags"][0]] == [
+    assert [bioes.features["tags"].feature.names[tag] for tag in bioes["tags"][0]] == [
         "B-PER",
         "E-PER",
         "O",
@@ -97,9 +100,9 @@ def test_labels_with_dashes_and_plain_tags():
     layer = Layer("pos", (Span("T1", "X-Y", ((0, 1),)), Span("T2", "O-Z", ((2, 3),))))
     document = Document("a b", (layer,), "d")
     for scheme in ("BIO", "none"):
-        made = to_tags([document], "pos", scheme=scheme)
-        (back,) = from_tags(made, {"pos": "tags"}, scheme=scheme)
-        assert [each.label for each in back["pos"].spans] == ["X-Y", "O-Z"]
+        dataset = to_tags([document], "pos", scheme=scheme)
+        (back,) = from_tags(dataset, {"pos": "tags"}, scheme=scheme)
+        assert [span.label for span in back["pos"].spans] == ["X-Y", "O-Z"]
 
 
 @pytest.mark.parametrize(
@@ -118,15 +121,15 @@ def test_what_is_not_there_is_named(asked, error, says):
 
 
 def test_an_extra_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(errors, "find_spec", lambda wanted: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(PackageMissing, match=r"^to_pandas needs pandas.*'spanloom\[pandas\]'"):
-        DOCUMENT.to_pandas()
-    for asked in (lambda: to_dataset([]), lambda: to_tags([], "main")):
+        to_pandas(DOCUMENT)
+    for convert in (lambda: to_dataset([]), lambda: to_tags([], "main")):
         with pytest.raises(PackageMissing, match=r"needs datasets.*'spanloom\[datasets\]'"):
-            asked()
+            convert()
 
 
 def test_a_tag_a_word():
-    made = datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": ["O"]}])
+    dataset = datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": ["O"]}])
     with pytest.raises(DataError, match="1 of 2 words"):
-        list(from_tags(made, {"ner": "tags"}))
+        list(from_tags(dataset, {"ner": "tags"}))

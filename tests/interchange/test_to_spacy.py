@@ -8,8 +8,12 @@ from spacy import displacy
 
 from spanloom import Document, Layer, Relation, Span
 from spanloom.errors import DocumentError, LayerError, LossWarning
-from spanloom.interchange.displacy import arcs, entities
-from spanloom.interchange.spacy import from_spacy, to_spacy
+from spanloom.interchange.spacy import (
+    displacy_arcs,
+    displacy_entities,
+    from_spacy,
+    to_spacy,
+)
 
 TEXT = "Ada met  Bob.\n\nHe left. "
 WORDS = [(0, 3), (4, 7), (9, 12), (12, 13), (15, 17), (18, 22), (22, 23)]
@@ -21,7 +25,7 @@ TAGS = ["PROPN", "VERB", "PROPN", "PUNCT", "PRON", "VERB", "PUNCT"]
 
 def spans(prefix, labels, bounds):
     pairs = enumerate(zip(labels, bounds, strict=True))
-    return tuple(Span(f"{prefix}{row}", label, (each,)) for row, (label, each) in pairs)
+    return tuple(Span(f"{prefix}{row}", label, (pair,)) for row, (label, pair) in pairs)
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def document():
 
 
 def test_everything_that_has_a_place_is_there(document):
-    doc = document.to_spacy()
+    doc = to_spacy(document)
     assert doc.text == TEXT
     words = [token for token in doc if not token.is_space]
     assert [(token.idx, token.idx + len(token)) for token in words] == WORDS
@@ -53,8 +57,11 @@ def test_everything_that_has_a_place_is_there(document):
     assert [token.dep_ for token in words] == LABELS
     assert [words.index(token.head) for token in words] == HEADS
     assert [sentence.text.strip() for sentence in doc.sents] == ["Ada met  Bob.", "He left."]
-    assert [(each.text, each.label_) for each in doc.ents] == [("Ada", "person"), ("Bob", "person")]
-    group = {(each.text, each.label_) for each in doc.spans["entities"]}
+    assert [(entity.text, entity.label_) for entity in doc.ents] == [
+        ("Ada", "person"),
+        ("Bob", "person"),
+    ]
+    group = {(span.text, span.label_) for span in doc.spans["entities"]}
     assert group == {("Ada", "person"), ("Ada met  Bob", "event")}
     assert doc._.spanloom is document
 
@@ -64,12 +71,12 @@ def test_what_comes_back_is_what_went(document):
     assert back.text == TEXT
     assert back.name == "meeting"
     for layer, other in [("upos", "upos"), ("ner", "entities"), ("words", "words")]:
-        went = {(each.label, each.fragments) for each in document[layer].spans}
-        assert {(each.label, each.fragments) for each in back[other].spans} == went
-    said = {each.id: each for each in back["dependency"].spans}
+        went = {(span.label, span.fragments) for span in document[layer].spans}
+        assert {(span.label, span.fragments) for span in back[other].spans} == went
+    words_by_id = {span.id: span for span in back["dependency"].spans}
     pairs = {
-        (each.label, said[each.head].start, said[each.tail].start)
-        for each in back["dependency"].relations
+        (relation.label, words_by_id[relation.head].start, words_by_id[relation.tail].start)
+        for relation in back["dependency"].relations
     }
     starts = [start for start, _ in WORDS]
     assert pairs == {
@@ -97,41 +104,41 @@ def test_texts_of_nothing_much(text):
 
 
 def test_displacy_draws_entities_and_arcs(document):
-    data = entities(document, "entities")
-    assert [(each["start"], each["end"], each["label"]) for each in data["ents"]] == [
+    data = displacy_entities(document, "entities")
+    assert [(entity["start"], entity["end"], entity["label"]) for entity in data["ents"]] == [
         (0, 3, "person"),
         (0, 12, "event"),
     ]
-    tree = arcs(document, "dependency", tags="upos")
-    assert [each["tag"] for each in tree["words"]] == TAGS
+    tree = displacy_arcs(document, "dependency", tags="upos")
+    assert [word["tag"] for word in tree["words"]] == TAGS
     assert {"start": 0, "end": 1, "label": "nsubj", "dir": "left"} in tree["arcs"]
     assert {"start": 1, "end": 2, "label": "obj", "dir": "right"} in tree["arcs"]
     assert len(tree["arcs"]) == 5  # the two roots are not drawn
     drawn = displacy.render(tree, style="dep", manual=True)
     assert "nsubj" in drawn
-    assert "person" in displacy.render(entities(document, "ner"), style="ent", manual=True)
+    assert "person" in displacy.render(displacy_entities(document, "ner"), style="ent", manual=True)
     with pytest.raises(LayerError):
-        entities(document, "nobody")
+        displacy_entities(document, "nobody")
 
 
 def told_of(document, **options):
-    with pytest.warns(LossWarning) as told:
-        doc = document.to_spacy(**options)
-    assert len(told) == 1
-    return doc, str(told[0].message)
+    with pytest.warns(LossWarning) as warnings:
+        doc = to_spacy(document, **options)
+    assert len(warnings) == 1
+    return doc, str(warnings[0].message)
 
 
 def test_a_span_inside_a_token_is_told(document):
     inside = replace(document, layers=(document["words"], Layer("ner", spans("N", "ab", HALF))))
-    doc, told = told_of(inside)
-    assert told == (
+    doc, message = told_of(inside)
+    assert message == (
         "meeting: 1 spans are no whole tokens and have no place in a spaCy Doc, "
         "as N1 'b' of layer 'ner': 'e'; they stand in doc._.spanloom"
     )
-    assert [each.text for each in doc.spans["ner" if "ner" in doc.spans else "entities"]] == ["Ada"]
+    assert [span.text for span in doc.spans["ner" if "ner" in doc.spans else "entities"]] == ["Ada"]
     assert doc._.spanloom is inside
     with pytest.raises(DocumentError, match="1 spans are no whole tokens"):
-        inside.to_spacy(strict=True)
+        to_spacy(inside, strict=True)
 
 
 def test_a_span_with_a_gap_is_told(document):
@@ -141,11 +148,11 @@ def test_a_span_with_a_gap_is_told(document):
 
 def test_without_words_tokens_are_those_of_spacy_or_of_the_tags():
     bare = Document("Ada met Bob. Don't!", (Layer("ner", spans("N", "pp", [(0, 3), (8, 11)])),))
-    doc = bare.to_spacy(strict=True)
-    assert [each.text for each in doc.ents] == ["Ada", "Bob"]
-    assert [each.text for each in doc] == ["Ada", "met", "Bob", ".", "Do", "n't", "!"]
+    doc = to_spacy(bare, strict=True)
+    assert [entity.text for entity in doc.ents] == ["Ada", "Bob"]
+    assert [token.text for token in doc] == ["Ada", "met", "Bob", ".", "Do", "n't", "!"]
     bounds = [(0, 3), (4, 7), (8, 12), (13, 18), (18, 19)]
     tagged = bare.with_layer(Layer("upos", spans("U", ["NOUN"] * 5, bounds)))
-    doc, told = told_of(tagged)
-    assert [each.text for each in doc] == ["Ada", "met", "Bob.", "Don't", "!"]
-    assert "1 spans" in told
+    doc, message = told_of(tagged)
+    assert [token.text for token in doc] == ["Ada", "met", "Bob.", "Don't", "!"]
+    assert "1 spans" in message

@@ -1,18 +1,24 @@
 """Collect attribute names and values from train, and index the values per annotation.
 
-An event's attributes count as its trigger's. An attribute without a value has the value "".
+An event's attributes count as its trigger's. An attribute without a value has the value "". The
+speaker of a sentence or word is an attribute, too.
 """
 
+import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spanloom.annotation.queries import QUERY
 from spanloom.annotation.text_pairs import VALUE
-from spanloom.document import Attribute, Layer
+from spanloom.document import SENTENCES, WORDS, Attribute, Document, Fragment, Layer
 
 Values = dict[str, tuple[str, ...]]  # attribute name -> its values
 
+SPEAKER = "speaker"  # an attribute of sentences or words
+
+_SEPARATOR = re.compile(r"[/_]")  # between parts of a document's name
 _MAX_VALUES = 50  # an attribute with more values is free text or a number, not a class
 _RESERVED = {QUERY, VALUE}  # names with a meaning of their own
 
@@ -38,26 +44,13 @@ def collect(layers: Iterable[Layer]) -> AttributeScheme:
             if attribute.target in kinds and attribute.label not in _RESERVED:
                 values[attribute.label].add(attribute.value or "")
                 target_kinds[attribute.label][kinds[attribute.target]] += 1
-    main_kind = {name: target_kinds[name].most_common(1)[0][0] for name in values}
-    sorted_values = {name: tuple(sorted(values[name])) for name in sorted(values)}
-    categorical = {
-        name: name_values
-        for name, name_values in sorted_values.items()
-        if len(name_values) <= _MAX_VALUES
-    }
-    return AttributeScheme(
-        {
-            name: name_values
-            for name, name_values in categorical.items()
-            if main_kind[name] != "relation"
-        },
-        {
-            name: name_values
-            for name, name_values in categorical.items()
-            if main_kind[name] == "relation"
-        },
-        frozenset(name for name in categorical if main_kind[name] == "event"),
-    )
+    by_kind: dict[str, Values] = {"span": {}, "relation": {}, "event": {}}
+    for name in sorted(values):
+        if len(values[name]) <= _MAX_VALUES:
+            main_kind = target_kinds[name].most_common(1)[0][0]
+            by_kind[main_kind][name] = tuple(sorted(values[name]))
+    of_spans = dict(sorted({**by_kind["span"], **by_kind["event"]}.items()))
+    return AttributeScheme(of_spans, by_kind["relation"], frozenset(by_kind["event"]))
 
 
 def rows(layer: Layer, values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
@@ -83,3 +76,33 @@ def attribute(
 ) -> Attribute:
     """Return a new attribute; ``new_id`` makes its id."""
     return Attribute(new_id("A"), name, target, value or None, score)
+
+
+def speakers(document: Document, words: Sequence[Fragment]) -> tuple[str, ...]:
+    """Return the speaker of each word: the word's own, else its sentence's, "" if unknown.
+
+    A word starts in at most one given sentence; ``words`` are in the order of the text.
+    """
+    speakers = [""] * len(words)
+    starts = [start for start, _ in words]
+    for name in (SENTENCES, WORDS):
+        if not document.has_layer(name):
+            continue
+        layer = document[name]
+        speaker_of = {
+            attribute.target: attribute.value or ""
+            for attribute in layer.attributes
+            if attribute.label == SPEAKER
+        }
+        for span in layer.spans:
+            if span.id in speaker_of:
+                first = bisect_right(starts, span.start - 1)
+                for word in range(first, bisect_right(starts, span.end - 1)):
+                    speakers[word] = speaker_of[span.id]
+    return tuple(speakers)
+
+
+def genre(name: str, part: int) -> str:
+    """Return the ``part``-th part of a document's name, split at ``_`` and ``/``; "" if missing."""
+    parts = _SEPARATOR.split(name)
+    return parts[part] if part < len(parts) else ""

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from spanloom.errors import DocumentError
+from spanloom.errors import WordError
 
 NONE = "-"  # no mention begins or ends at the word
 _EMPTY_CELLS = frozenset((NONE, "_"))
@@ -25,12 +25,8 @@ _BRACKET = re.compile(r"(\()?([^\s()|]+)(\))?")
 _CLUSTER_NAME = re.compile(r"[^\s()|]+")
 
 
-class ColumnError(DocumentError):
-    """A column cannot be read, or clusters cannot be written; ``word`` is the row, from 0."""
-
-    def __init__(self, word: int, problem: str) -> None:
-        super().__init__(f"word {word}: {problem}")
-        self.word, self.problem = word, problem
+class ColumnError(WordError):
+    """A column cannot be read, or clusters cannot be written."""
 
 
 class Mention(NamedTuple):
@@ -47,12 +43,12 @@ def clusters(cells: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
     that is written twice is returned twice. Raises ``ColumnError``.
     """
     mentions_of: dict[str, list[Mention]] = {}
-    for name, mention in sorted(closed(cells), key=lambda pair: _text_order(pair[1])):
+    for name, mention in sorted(mentions_by_end(cells), key=lambda pair: _text_order(pair[1])):
         mentions_of.setdefault(name, []).append(mention)
     return {name: tuple(mentions) for name, mentions in mentions_of.items()}
 
 
-def closed(cells: Sequence[str]) -> list[tuple[str, Mention]]:
+def mentions_by_end(cells: Sequence[str]) -> list[tuple[str, Mention]]:
     """Return (cluster, mention) pairs in the order of their closing; raises ``ColumnError``."""
     mentions: list[tuple[str, Mention]] = []
     open_starts: dict[str, list[int]] = {}

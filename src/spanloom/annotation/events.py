@@ -14,11 +14,10 @@ both a role and a relation follows the majority.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from itertools import count
 
-from spanloom.annotation.cycles import nodes_on_cycles
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
 Projection = tuple[tuple[Span, ...], tuple[Relation, ...]]
@@ -77,14 +76,8 @@ class EventLosses:
 
     def __add__(self, other: "EventLosses") -> "EventLosses":
         """Return the sum of two layers' losses."""
-        return EventLosses(
-            self.shared + other.shared,
-            self.merged + other.merged,
-            self.unnamed + other.unnamed,
-            self.swapped + other.swapped,
-            self.cyclic + other.cyclic,
-            self.bare + other.bare,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return EventLosses(*(a + b for a, b in pairs))
 
 
 def collect(layers: Iterable[Layer]) -> EventScheme:
@@ -243,3 +236,43 @@ def losses(layer: Layer, scheme: EventScheme) -> EventLosses:
 def cyclic(events: Iterable[Event]) -> frozenset[str]:
     """Return the ids of events that are arguments of themselves, directly or not; linear time."""
     return nodes_on_cycles({event.id: [arg.target for arg in event.arguments] for event in events})
+
+
+def nodes_on_cycles(graph: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the nodes of a directed graph that reach themselves in one step or more.
+
+    ``graph`` maps a node to its targets; targets that are not nodes are ignored. Linear time, no
+    recursion (Kosaraju's algorithm; Sharir 1981).
+    """
+    visited: set[str] = set()
+    finished = [done for node in graph for done in _postorder(graph, node, visited)]
+    sources: dict[str, list[str]] = {node: [] for node in graph}
+    for node, targets in graph.items():
+        for target in targets:
+            if target in sources:
+                sources[target].append(node)
+    cyclic = {node for node, targets in graph.items() if node in targets}
+    visited = set()
+    for node in reversed(finished):
+        component = list(_postorder(sources, node, visited))
+        if len(component) > 1:
+            cyclic.update(component)
+    return frozenset(cyclic)
+
+
+def _postorder(graph: Mapping[str, Sequence[str]], start: str, visited: set[str]) -> Iterator[str]:
+    """Yield unvisited nodes reachable from ``start`` depth first, each after its descendants."""
+    if start in visited:
+        return
+    visited.add(start)
+    stack = [(start, iter(graph[start]))]
+    while stack:
+        node, targets = stack[-1]
+        for target in targets:
+            if target in graph and target not in visited:
+                visited.add(target)
+                stack.append((target, iter(graph[target])))
+                break
+        else:
+            stack.pop()
+            yield node

@@ -13,7 +13,7 @@ in a gap, which must not contain another gap. See Schneider et al. (2014), secti
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spanloom.errors import DocumentError
+from spanloom.errors import WordError
 
 Group = tuple[int, ...]  # indices of an expression's words, ascending, from 0
 
@@ -21,12 +21,8 @@ OUTSIDE, BEGIN, STRONG, WEAK = "O", "B", "I_", "I~"
 NONE = "_"
 
 
-class ExpressionError(DocumentError):
-    """Tags or expressions are malformed; ``word`` is the index of the first bad word."""
-
-    def __init__(self, word: int, problem: str) -> None:
-        super().__init__(f"word {word}: {problem}")
-        self.word, self.problem = word, problem
+class ExpressionError(WordError):
+    """Tags or expressions are malformed."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

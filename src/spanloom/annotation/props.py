@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spanloom.errors import DocumentError
+from spanloom.errors import WordError
 
 NONE = "-"  # in the column of lemmas: no predicate
 
@@ -23,12 +23,8 @@ _CELL = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
 _LABEL = re.compile(r"[^\s()*]+")
 
 
-class PropsError(DocumentError):
-    """Columns are malformed, or propositions cannot be columns; ``word`` is the row, from 0."""
-
-    def __init__(self, word: int, problem: str) -> None:
-        super().__init__(f"word {word}: {problem}")
-        self.word, self.problem = word, problem
+class PropsError(WordError):
+    """Columns are malformed, or propositions cannot be columns."""
 
 
 class Argument(NamedTuple):

@@ -1,7 +1,8 @@
 """Remove annotations from a layer, and what refers to them."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import replace
+from typing import TypeVar
 
 from spanloom.document import (
     Annotation,
@@ -14,6 +15,8 @@ from spanloom.document import (
     Relation,
 )
 
+_A = TypeVar("_A", bound=Annotation)
+
 
 def without_annotations(layer: Layer, ids: Set[str]) -> Layer:
     """Return the layer without these ids and without annotations that refer to removed ones.
@@ -24,22 +27,23 @@ def without_annotations(layer: Layer, ids: Set[str]) -> Layer:
     removed = set(ids)
     while dependents := {a.id for a in layer.annotations() if _depends_on(a, removed)} - removed:
         removed |= dependents
+    events = _keep(layer.events, removed)
+    equivalences = _keep(layer.equivalences, removed)
     return Layer(
         layer.name,
-        tuple(span for span in layer.spans if span.id not in removed),
-        tuple(relation for relation in layer.relations if relation.id not in removed),
-        tuple(
-            _without_arguments(event, removed) for event in layer.events if event.id not in removed
-        ),
-        tuple(attribute for attribute in layer.attributes if attribute.id not in removed),
-        tuple(entry for entry in layer.normalizations if entry.id not in removed),
-        tuple(note for note in layer.notes if note.id not in removed),
-        tuple(
-            _without_members(equivalence, removed)
-            for equivalence in layer.equivalences
-            if equivalence.id not in removed
-        ),
+        _keep(layer.spans, removed),
+        _keep(layer.relations, removed),
+        tuple(_without_arguments(event, removed) for event in events),
+        _keep(layer.attributes, removed),
+        _keep(layer.normalizations, removed),
+        _keep(layer.notes, removed),
+        tuple(_without_members(equivalence, removed) for equivalence in equivalences),
     )
+
+
+def _keep(annotations: Iterable[_A], removed: Set[str]) -> tuple[_A, ...]:
+    """Return the annotations without removed ones."""
+    return tuple(annotation for annotation in annotations if annotation.id not in removed)
 
 
 def _depends_on(annotation: Annotation, removed: Set[str]) -> bool:

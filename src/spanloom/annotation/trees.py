@@ -223,18 +223,18 @@ def without_functions(tree: Tree) -> Tree:
     return _rebuild(tree, strip_functions) or tree
 
 
-def wrap(tree: Tree) -> bool:
+def is_wrapper(tree: Tree) -> bool:
     """Return whether a tree is brackets without a label around one subtree: ``( (S …) )``."""
     return not tree.label and len(tree.children) == 1 and bool(tree.children[0].children)
 
 
-def named(tree: Tree) -> Tree:
+def label_all_nodes(tree: Tree) -> Tree:
     """Return the tree with a label at every node.
 
     Brackets without a label are removed if they hold one part, as readers of the Penn Treebank do,
     and labelled X otherwise; a root of several parts, or over a word alone, is labelled TOP.
     """
-    while wrap(tree):
+    while is_wrapper(tree):
         (tree,) = tree.children
 
     def add_label(node: Tree, children: tuple[Tree, ...]) -> Tree:

@@ -40,8 +40,8 @@ def check(
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
     corpora = {split: folder.read(data, split) for split in folder.splits(data)}
-    forms = {form for corpus in corpora.values() for form in corpus.forms}
-    log(f"{data}: read as {', '.join(sorted(forms))}")
+    formats = {name for corpus in corpora.values() for name in corpus.formats}
+    log(f"{data}: read as {', '.join(sorted(formats))}")
     chosen = _recipe(recipe, model)
     words = chosen.tokenization if chosen else _words(corpora)
     width, nested = _limits(chosen, corpora)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from spanloom.cli.console import log
 from spanloom.cli.outputs import BRAT, JSON, configure, needs_cuts, write
 from spanloom.document import Document
-from spanloom.progress import Work, opened
+from spanloom.progress import Work, open_work
 
 if TYPE_CHECKING:
     from spanloom.model.model import Model
@@ -51,7 +51,11 @@ def annotate_into(
     """
     part = _part(wanted)
     work = {**wanted.work, "form": wanted.to}
-    with _terminable(), opened(part, work, resume=wanted.resume) as under_way, ExitStack() as told:
+    with (
+        _terminable(),
+        open_work(part, work, resume=wanted.resume) as under_way,
+        ExitStack() as told,
+    ):
         told.callback(_tell_kept, under_way, wanted)
         _tell_begun(under_way, wanted)
         _go_on(model, iter(stream), names, under_way, wanted)

@@ -3,11 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 from spanloom.annotation.events import EventLosses, EventScheme, collect, losses, project
 from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.annotation.word_index import WordIndex
-from spanloom.corpora.duplicates import DuplicateGroup, duplicates
 from spanloom.corpora.folder import Corpus
 from spanloom.corpora.reachability import (
     ModelLimits,
@@ -16,16 +17,63 @@ from spanloom.corpora.reachability import (
     relation_verdicts,
     span_verdicts,
 )
-from spanloom.corpora.source_location import Locator
-from spanloom.corpora.statistics import LayerStatistics, QueryCounts
-from spanloom.document import GIVEN_WORDS, Document, Layer
+from spanloom.corpora.statistics import CorpusStatistics, LayerStatistics, QueryCounts
+from spanloom.document import GIVEN_WORDS, Document, Layer, Relation, Span
 from spanloom.errors import DataError
-from spanloom.long_sentences import LONGEST
-from spanloom.long_sentences import parts as in_parts
+from spanloom.long_sentences import LONGEST, split_long
 from spanloom.tokenization import Tokenization, words_of
 
 EXAMPLES = 5
 _PairIds = tuple[str, str]
+
+
+class Locator:
+    """Locations of one document's annotations; its lines are indexed when first needed."""
+
+    def __init__(self, document: Document, root: Path | None) -> None:
+        """``root`` is the folder that the document's name is relative to."""
+        self.document = document
+        self.path_stem = document.name if root is None else str(root / document.name)
+
+    @cached_property
+    def _locations(self) -> dict[str, str]:
+        """``file:line`` of each annotation, by id."""
+        locations: dict[str, str] = {}
+        line_numbers: dict[str, int] = {}
+        source = self.document.source
+        for line in source.lines if source else ():
+            line_numbers[line.file] = line_numbers.get(line.file, 0) + 1
+            if line.annotation is not None:
+                locations.setdefault(
+                    line.annotation.id, f"{self.path_stem}{line.file}:{line_numbers[line.file]}"
+                )
+        return locations
+
+    @cached_property
+    def _spans_by_id(self) -> dict[str, Span]:
+        """All spans by id."""
+        return {span.id: span for layer in self.document.layers for span in layer.spans}
+
+    def __call__(self, item: Span | Relation) -> str:
+        """Return location, label and text on one line; arguments have their event's location."""
+        id_ = item.id if item.id in self._locations else item.id.partition(":")[0]
+        if isinstance(item, Span):
+            description = f"{item.label} {self._quoted_text(item)}"
+        else:
+            ends = (self._spans_by_id.get(end) for end in (item.head, item.tail))
+            head, tail = (self._quoted_text(span) if span else "?" for span in ends)
+            description = f"{item.label} {head} -> {tail}"
+        return f"{self._locations.get(id_) or self._offset_location(item)} {description}"
+
+    def _offset_location(self, item: Span | Relation) -> str:
+        """Return ``document:offset`` of the first character of a span, or of a relation's head."""
+        span = item if isinstance(item, Span) else self._spans_by_id.get(item.head)
+        return f"{self.path_stem}:{span.start}" if span else self.path_stem
+
+    def _quoted_text(self, span: Span) -> str:
+        """Return the covered text in quotes, shortened to 40 characters."""
+        text = self.document.text_of(span)
+        return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 @dataclass(slots=True)
@@ -64,14 +112,13 @@ class OracleScore:
 
 @dataclass(slots=True)
 class LayerReport:
-    """One layer of one split; ``documents`` counts the documents annotated with it.
+    """One layer of one split.
 
     ``between_parts`` counts relations between the two parts of a document. No span model predicts
     them, so the oracle score leaves them out.
     """
 
-    documents: int = 0
-    statistics: LayerStatistics = field(default_factory=LayerStatistics)
+    statistics: LayerStatistics
     events: EventLosses = field(default_factory=EventLosses)
     spans: OracleScore = field(default_factory=OracleScore)
     relations: OracleScore = field(default_factory=OracleScore)
@@ -87,16 +134,21 @@ class SplitReport:
     sentences that are read in parts, ``two_texts`` documents with two parts.
     """
 
-    documents: int = 0
-    sentences: int = 0
-    words: int = 0
-    characters: int = 0
+    statistics: CorpusStatistics = field(default_factory=CorpusStatistics)
     seen: int = 0
     long: int = 0
-    queries: int = 0
     two_texts: int = 0
     layers: dict[str, LayerReport] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """Documents (``split/name``) with equal text; ``annotation``: whether their spans agree too."""
+
+    names: tuple[str, ...]
+    leak: bool
+    annotation: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +225,11 @@ class _SplitChecker:
         report = SplitReport(problems=[f"{prefix}{problem}" for problem in corpus.problems])
         for document in corpus.documents:
             words = words_of(document, self.limits.split)
-            report.documents += 1
-            report.sentences += len(words.sentences)
-            report.words += len(words.words)
-            report.characters += len(document.text)
+            report.statistics.add(document, words)
             report.seen += self._count_seen(document.text, words)
-            report.queries += len(document.queries)
             pair = _pair_ids(document, report, prefix)
             report.two_texts += pair is not None
-            _, inner = in_parts(document.text, words.words, words.sentences)
+            _, inner = split_long(document.text, words.words, words.sentences)
             report.long += sum(end - start > LONGEST for start, end in words.sentences)
             word_index, locator = WordIndex(words, inner), Locator(document, corpus.root)
             for layer in document.layers:
@@ -210,10 +258,10 @@ class _SplitChecker:
         train_layer = self.train_layers.get(
             layer.name, _TrainLayer(EventScheme(), frozenset(), frozenset())
         )
-        layer_report = report.layers.setdefault(layer.name, LayerReport())
+        statistics = report.statistics.layers[layer.name]
+        layer_report = report.layers.setdefault(layer.name, LayerReport(statistics))
         _, relations = project(layer, train_layer.scheme)
-        layer_report.documents += 1
-        layer_report.statistics.add(layer, relations, word_index)
+        statistics.add_shapes(layer, relations, word_index)
         layer_report.events += losses(layer, train_layer.scheme)
         span_results = span_verdicts(layer.spans, word_index, self.limits, train_layer.spans)
         layer_report.spans.add(span_results, locator)
@@ -246,3 +294,39 @@ def _pair_ids(document: Document, report: SplitReport, prefix: str) -> _PairIds 
             except DataError as error:
                 report.problems.append(f"{prefix}{error}")
     return first, second
+
+
+def duplicates(splits: Mapping[str, Sequence[Document]]) -> tuple[DuplicateGroup, ...]:
+    """Return the groups of documents with equal text, ignoring blank texts and outer blanks.
+
+    A group is a leak if its documents come from several splits. Leaks come first.
+    """
+    groups: dict[str, list[tuple[str, Document]]] = defaultdict(list)
+    for split, documents in splits.items():
+        for document in documents:
+            groups[document.text.strip()].append((split, document))
+    duplicate_groups = [
+        _describe_group(group) for text, group in groups.items() if text and len(group) > 1
+    ]
+    return tuple(sorted(duplicate_groups, key=lambda group: (not group.leak, group.names)))
+
+
+def _describe_group(group: Sequence[tuple[str, Document]]) -> DuplicateGroup:
+    """Describe one group."""
+    names = tuple(f"{split}/{document.name}" for split, document in group)
+    annotations = {_span_contents(document) for _, document in group}
+    return DuplicateGroup(names, len({split for split, _ in group}) > 1, len(annotations) == 1)
+
+
+def _span_contents(document: Document) -> frozenset[tuple[str, str, object]]:
+    """Return the spans of all layers, with offsets from the first character that is not blank."""
+    leading_blanks = len(document.text) - len(document.text.lstrip())
+    return frozenset(
+        (
+            layer.name,
+            span.label,
+            tuple(sorted((a - leading_blanks, b - leading_blanks) for a, b in span.fragments)),
+        )
+        for layer in document.layers
+        for span in layer.spans
+    )

@@ -20,11 +20,11 @@ def is_file(path: Path) -> bool:
     if path.name == LOG or not path.is_file():
         return False
     if suffix in _BRAT:
-        return suffix == ".txt" and form(path) is not None
-    return suffix == f".{LINES}" or (suffix in _files.suffixes() and bool(form(path)))
+        return suffix == ".txt" and detect_format(path) is not None
+    return suffix == f".{LINES}" or (suffix in _files.suffixes() and bool(detect_format(path)))
 
 
-def form(path: Path) -> str | None:
+def detect_format(path: Path) -> str | None:
     """Return the name of a file's format, None for an unknown one and for brat files.
 
     A text file with an annotation file beside it is brat's.
@@ -34,12 +34,12 @@ def form(path: Path) -> str | None:
     return _files.guess(path)
 
 
-def known_form(path: Path) -> str:
+def require_format(path: Path) -> str:
     """Return the format of a file of documents; ``.jsonl`` is the default for its suffix.
 
     Raises ``DataError`` if the format cannot be recognized.
     """
-    name = form(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
+    name = detect_format(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
     if name is None:
         problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
         raise DataError(f"{path}: {problem}")
@@ -75,7 +75,7 @@ def _has_known_content(path: Path) -> bool:
     """Whether a file of unusual name (``dev.annotated``) has the content of a known format."""
     if path.name == LOG or path.suffix.lower() in {*_BRAT, *_PROSE}:
         return False
-    return path.is_file() and form(path) is not None
+    return path.is_file() and detect_format(path) is not None
 
 
 def _visible(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Find and read the splits of a corpus: a folder of splits, a flat folder, or a file.
+"""Locate a corpus, and find and read its splits: a folder of splits, a flat folder, or a file.
 
 corpus/train/… dev/… test/…            brat collections, nested to any depth
 corpus/train.jsonl dev.jsonl …         or files of any other format that can be recognized
@@ -8,6 +8,8 @@ corpus.jsonl                           the split "all"
 """
 
 import gc
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,8 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
+_HELD_OUT = 0.1  # fraction of documents
+VARIABLE = "SPANLOOM_DATA"  # the folder of corpora that are named without a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,13 @@ class Corpus:
     """The documents of one split, sorted by name, and the problems found in their files.
 
     ``root`` is the folder that document names are relative to; None for documents created in
-    memory. ``forms`` are the formats that were read.
+    memory. ``formats`` are those that were read.
     """
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...] = ()
     root: Path | None = None
-    forms: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -77,14 +81,14 @@ def splits(path: Path) -> dict[str, Path]:
 
 def _read_file(path: Path) -> Iterable[Document]:
     """Yield the named documents of one file."""
-    format_name = files.known_form(path)
+    format_name = files.require_format(path)
     if format_name == files.LINES:
         return jsonl.read(path)  # line by line
     file_format = _files.load(format_name)
     return _files.named(_files.read(path, file_format, _files.suited(path, file_format)), path)
 
 
-def place(path: Path, split: str) -> Path:
+def split_path(path: Path, split: str) -> Path:
     """Return the path of one split; raises ``DataError`` that lists the splits of the corpus."""
     by_split = splits(path)
     if split not in by_split:
@@ -99,9 +103,9 @@ def read(path: Path, split: str) -> Corpus:
     Raises ``DataError`` if the split is missing or empty or two documents have one name, and
     ``FormatError`` for unreadable files; invalid lines become problems.
     """
-    root = place(path, split)
+    root = split_path(path, split)
     if root.is_file():
-        return _corpus(_read_file(root), (), root, [files.known_form(root)])
+        return _corpus(_read_file(root), (), root, [files.require_format(root)])
     readings = list(folder.read_all(root))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
@@ -110,7 +114,7 @@ def read(path: Path, split: str) -> Corpus:
         documents += (
             _read_file(path) if len(other_files) == 1 else _with_file_names(_read_file(path), path)
         )
-        format_names.append(files.known_form(path))
+        format_names.append(files.require_format(path))
     problems = list(folder.collect(root).problems)
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, format_names)
@@ -148,10 +152,68 @@ def _corpus(
     format_names: Iterable[str],
 ) -> Corpus:
     """Return a corpus sorted by name; raises ``DataError`` if it is empty or a name repeats."""
-    by_name = tuple(sorted(documents, key=lambda document: document.name))
+    by_name = _sort_by_name(documents)
     if not by_name:
         raise DataError(f"{root}: no documents; looked for *.txt (with .ann) and *.jsonl")
     name, count = Counter(document.name for document in by_name).most_common(1)[0]
     if count > 1:
         raise DataError(f"{root}: expected one document {name!r}, got {count}")
     return Corpus(by_name, tuple(problems), root, tuple(dict.fromkeys(format_names)))
+
+
+def locate(data: str, recipe_dir: Path) -> Path:
+    """Return the first existing path, below: recipe's folder, working folder, ``$SPANLOOM_DATA``.
+
+    Raises ``DataError`` with all paths that were tried.
+    """
+    candidates = [recipe_dir / data, Path(data)]
+    if VARIABLE in os.environ:
+        candidates.append(Path(os.environ[VARIABLE]) / data)
+    for path in candidates:
+        if path.exists():
+            return path
+    tried = ", ".join(str(path) for path in dict.fromkeys(candidates))
+    raise DataError(f"no corpus {data!r}; looked at {tried} (set {VARIABLE} to where corpora lie)")
+
+
+def hold_out(
+    documents: Sequence[Document], *, seed: int
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Split documents into (kept, held out), both sorted by name.
+
+    The tenth with the smallest hash of seed and name is held out, at least one document. Raises
+    ``DataError`` for fewer than two documents.
+    """
+    if len(documents) < 2:
+        raise DataError(f"hold out: expected at least 2 documents, got {len(documents)}")
+    size = max(1, round(_HELD_OUT * len(documents)))
+    ranked = sorted(documents, key=lambda document: (_rank(document.name, seed), document.name))
+    held_out, kept = ranked[:size], ranked[size:]
+    return _sort_by_name(kept), _sort_by_name(held_out)
+
+
+def fingerprint(documents: Iterable[Document]) -> str:
+    """Return the SHA-256 (hex) of names, texts, meta, queries and annotations.
+
+    It depends neither on the order of the documents nor on their source.
+    """
+    digests = sorted(
+        hashlib.sha256(repr(_content(document)).encode()).digest() for document in documents
+    )
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _content(document: Document) -> tuple[object, ...]:
+    """Return all content of a document; queries only if there are any, so old hashes stay valid."""
+    fields = document.name, document.text, document.meta, document.layers
+    return (*fields, document.queries) if document.queries else fields
+
+
+def _rank(name: str, seed: int) -> bytes:
+    """Return a sort key that depends on the name and the seed alone."""
+    return hashlib.sha256(repr((seed, name)).encode()).digest()
+
+
+def _sort_by_name(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """Return the documents sorted by name."""
+    return tuple(sorted(documents, key=lambda document: document.name))

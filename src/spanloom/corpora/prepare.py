@@ -21,12 +21,13 @@ from typing import Any
 from spanloom.corpora import card as cards
 from spanloom.corpora import sources
 from spanloom.corpora.card import Card
-from spanloom.corpora.counts import AnnotationCounts
+from spanloom.corpora.statistics import CorpusStatistics
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import parts, text_file
+from spanloom.tokenization import word_tokenizer, words_of
 
 PREPARED = "prepared.json"
 
@@ -69,7 +70,7 @@ def prepare(
     """
     card = cards.load(name)
     key = _cache_key(name, card, sources.check(card, raw))
-    existing = already(out, name)
+    existing = read_summary(out, name)
     if existing is not None and existing.key == key:
         return existing
     staging = out / f".{name}.staging"
@@ -91,7 +92,7 @@ def prepare(
     return Prepared(name, key, counts, fresh=True)
 
 
-def already(out: Path, name: str) -> Prepared | None:
+def read_summary(out: Path, name: str) -> Prepared | None:
     """Return the summary of an existing dataset, None if there is none."""
     try:
         summary: dict[str, Any] = json.loads((out / name / PREPARED).read_text("utf-8"))
@@ -116,21 +117,22 @@ def _prepare_split(
     """Write one split, and return its counts."""
     folder = staging / split
     folder.mkdir()
-    counts = AnnotationCounts()
+    statistics = CorpusStatistics()
+    tokenizer = word_tokenizer("whitespace", "newline")
 
     def write_documents() -> Iterator[Document]:
         for number, document in enumerate(sources.documents(card, split, raw, cards.load), 1):
             _write_document(document, folder)
-            counts.add(document)
+            statistics.add(document, words_of(document, tokenizer))
             if not number % 2000:
                 progress(f"{split}: {number:,} documents")
             yield document
 
     config = conf.dumps(conf.from_documents(write_documents()))
     (folder / conf.NAME).write_text(config, "utf-8")
-    if not counts.raw_counts["documents"]:
+    if not statistics.documents:
         raise DataError(f"{raw}: split {split} has no documents")
-    return counts.counts
+    return statistics.card_counts()
 
 
 def _write_document(document: Document, folder: Path) -> None:

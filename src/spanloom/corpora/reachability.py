@@ -4,14 +4,18 @@ A span model predicts spans of whole words inside one sentence (of a sentence re
 inside one part), up to a width, with one label per span; flat: no two overlap; nested: no two
 cross. It predicts one label per ordered pair of different spans of one sentence or part. Items
 are compared as they are scored: duplicates count once, relations by the bounds of their ends.
+
+An interval is ``[start, end)`` with ``start < end``. Two intervals cross if they overlap and
+neither contains the other; equal intervals do not cross.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import heapify, heappop, heappush
 
 from spanloom.annotation.word_index import WordIndex, WordSpan
-from spanloom.corpora.intervals import disjoint, laminar
 from spanloom.document import Fragment, Relation, Span
 from spanloom.metrics import spans as span_metric
 from spanloom.metrics.counts import Key
@@ -19,6 +23,7 @@ from spanloom.metrics.spans import bounds
 from spanloom.tokenization import Tokenization
 
 Ends = tuple[Fragment, ...]
+Interval = tuple[int, int]
 
 
 class Reason(StrEnum):
@@ -50,7 +55,6 @@ class ModelLimits:
     width: int | None = None
     nested: bool = False
     one_label_a_span: bool = True
-    one_label_a_pair: bool = True
     self_pairs: bool = False
 
 
@@ -71,7 +75,7 @@ def span_verdicts(
     """Return a verdict for each span of one text, duplicates merged, in their order.
 
     ``labels`` are those a model knows, None for all. The first of several labels on the same bounds
-    counts. Of spans that overlap or cross, as many as possible count (see ``intervals``).
+    counts. Of spans that overlap or cross, as many as possible count.
     """
     items: dict[Key, Span] = {}
     for span in spans:
@@ -82,7 +86,7 @@ def span_verdicts(
         key: _span_reason(span, word_spans[key], limits, labels) for key, span in items.items()
     }
     for key, word_span in word_spans.items():
-        if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.parted(
+        if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.in_different_parts(
             word_span.first, word_span.end - 1
         ):
             reasons[key] = Reason.PARTS
@@ -152,7 +156,7 @@ def relation_verdicts(
         reason = _relation_reason(relation, spans_by_id, reachable_bounds, word_index, limits)
         if reason is None and labels is not None and relation.label not in labels:
             reason = Reason.LABEL
-        if reason is None and limits.one_label_a_pair and pair in labelled_pairs:
+        if reason is None and pair in labelled_pairs:
             reason = Reason.PAIR
         if reason is None:
             labelled_pairs.add(pair)
@@ -183,7 +187,92 @@ def _relation_reason(
     head_words, tail_words = word_index.locate(head), word_index.locate(tail)
     if head_words.sentence != tail_words.sentence:
         return Reason.APART
-    in_two_parts = word_index.parted(
+    in_two_parts = word_index.in_different_parts(
         min(head_words.first, tail_words.first), max(head_words.first, tail_words.first)
     )
     return Reason.APART_PARTS if in_two_parts else None
+
+
+def nested(intervals: Iterable[Interval]) -> int:
+    """Count the distinct intervals that lie inside another one."""
+    inside, furthest = 0, -1
+    for _, end in sorted(set(intervals), key=lambda interval: (interval[0], -interval[1])):
+        inside += end <= furthest
+        furthest = max(furthest, end)
+    return inside
+
+
+def crossings(intervals: Iterable[Interval]) -> list[tuple[Interval, Interval]]:
+    """Return the pairs of distinct intervals that cross, in O(n log n + pairs) comparisons."""
+    return [
+        ((open_start, open_end), interval)
+        for interval, active, num_crossed in _sweep(intervals)
+        for open_end, open_start in active[:num_crossed]
+    ]
+
+
+def crossing_pairs(intervals: Iterable[Interval]) -> int:
+    """Count the pairs of distinct intervals that cross, in O(n log n) comparisons."""
+    return sum(num_crossed for _, _, num_crossed in _sweep(intervals))
+
+
+def _sweep(
+    intervals: Iterable[Interval],
+) -> Iterator[tuple[Interval, Sequence[tuple[int, int]], int]]:
+    """Yield each interval, the open ones as (end, start), and how many first of those it crosses.
+
+    Open intervals that end before the new one starts are dropped. Those that end inside the new one
+    cross it, because they began before it: of two that start together the longer comes first.
+    """
+    active: list[tuple[int, int]] = []
+    for start, end in sorted(set(intervals), key=lambda interval: (interval[0], -interval[1])):
+        del active[: bisect_left(active, (start + 1, -1))]
+        yield (start, end), active, bisect_left(active, (end, -1))
+        insort(active, (end, start))
+
+
+def disjoint(intervals: Iterable[Interval]) -> set[Interval]:
+    """Return a largest subset without overlaps (earliest end first; Kleinberg and Tardos, 4.1)."""
+    kept: set[Interval] = set()
+    last_end = -1
+    for start, end in sorted(set(intervals), key=lambda interval: (interval[1], -interval[0])):
+        if start >= last_end:
+            kept.add((start, end))
+            last_end = end
+    return kept
+
+
+def laminar(intervals: Iterable[Interval]) -> set[Interval]:
+    """Return a large subset without crossings: the interval with the fewest crossings first.
+
+    It is a largest one if the crossings form no cycle, which holds for almost all annotated text;
+    otherwise it may be smaller than the largest.
+    """
+    intervals = set(intervals)
+    crossed_by = _neighbors(crossings(intervals))
+    queue = [
+        (len(crossing), end - start, (start, end)) for (start, end), crossing in crossed_by.items()
+    ]
+    heapify(queue)
+    removed: set[Interval] = set()
+    kept: set[Interval] = set()
+    while queue:
+        degree, _, chosen = heappop(queue)
+        if chosen in removed or chosen in kept or degree > len(crossed_by[chosen]):
+            continue
+        kept.add(chosen)
+        for rival in sorted(crossed_by[chosen] - removed):
+            removed.add(rival)
+            for neighbor in crossed_by[rival] - removed:
+                crossed_by[neighbor].discard(rival)
+                heappush(queue, (len(crossed_by[neighbor]), neighbor[1] - neighbor[0], neighbor))
+    return intervals - removed
+
+
+def _neighbors(pairs: Sequence[tuple[Interval, Interval]]) -> dict[Interval, set[Interval]]:
+    """Return the graph of the pairs: the neighbors of each interval."""
+    graph: dict[Interval, set[Interval]] = {}
+    for a, b in pairs:
+        graph.setdefault(a, set()).add(b)
+        graph.setdefault(b, set()).add(a)
+    return graph

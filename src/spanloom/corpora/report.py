@@ -3,8 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from spanloom.corpora.check import CheckReport, LayerReport, OracleScore, SplitReport
-from spanloom.corpora.duplicates import DuplicateGroup
+from spanloom.corpora.check import (
+    CheckReport,
+    DuplicateGroup,
+    LayerReport,
+    OracleScore,
+    SplitReport,
+)
 from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 
@@ -33,14 +38,15 @@ def to_json(report: CheckReport) -> dict[str, object]:
 
 def _split_json(split: SplitReport) -> dict[str, object]:
     """Return the numbers of one split."""
+    sizes = split.statistics
     return {
-        "documents": split.documents,
-        "sentences": split.sentences,
-        "words": split.words,
-        "characters": split.characters,
+        "documents": sizes.documents,
+        "sentences": sizes.sentences,
+        "words": sizes.words,
+        "characters": sizes.characters,
         "sentences_in_train": split.seen,
         "long_sentences": split.long,
-        "queries": split.queries,
+        "queries": sizes.queries,
         "two_texts": split.two_texts,
         "problems": split.problems,
         "layers": {name: _layer_json(layer) for name, layer in split.layers.items()},
@@ -51,7 +57,7 @@ def _layer_json(layer: LayerReport) -> dict[str, object]:
     """Return the numbers of one layer of one split."""
     statistics = layer.statistics
     return {
-        "documents": layer.documents,
+        "documents": statistics.documents,
         "labels": {kind: dict(counts.most_common()) for kind, counts in statistics.labels.items()},
         "widths": {str(width): statistics.widths[width] for width in sorted(statistics.widths)},
         "spans": dict(statistics.shapes),
@@ -96,8 +102,9 @@ def _split_sizes(report: CheckReport) -> Iterator[str]:
     yield f"{'split':8}  documents  sentences     words  characters  sentences also in train"
     for name, split in report.splits.items():
         seen = "" if name == "train" or "train" not in report.splits else f"{split.seen:8}"
-        line = f"{name:8}  {split.documents:9}  {split.sentences:9}  {split.words:8}"
-        yield f"{line}  {split.characters:10}  {seen}".rstrip()
+        sizes = split.statistics
+        line = f"{name:8}  {sizes.documents:9}  {sizes.sentences:9}  {sizes.words:8}"
+        yield f"{line}  {sizes.characters:10}  {seen}".rstrip()
 
 
 def _duplicates(groups: tuple[DuplicateGroup, ...]) -> Iterator[str]:
@@ -128,8 +135,8 @@ def _input_counts(name: str, split: SplitReport) -> Iterator[str]:
     lines = []
     if split.long:
         lines.append(f"{name}: {split.long} sentences of over {LONGEST} words are read in parts")
-    if split.queries:
-        lines.append(f"{name}: {split.queries} queries")
+    if split.statistics.queries:
+        lines.append(f"{name}: {split.statistics.queries} queries")
     if split.two_texts:
         lines.append(f"{name}: {split.two_texts} documents of two texts")
     if lines:
@@ -144,7 +151,7 @@ def _count_rest(total: int) -> Iterator[str]:
 
 def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:
     """Yield all lines about one layer."""
-    yield f"== {title}: {layer.documents} documents annotated"
+    yield f"== {title}: {layer.statistics.documents} documents annotated"
     for kind, counts in layer.statistics.labels.items():
         yield f"{kind}: {counts.total()}"
         yield from _aligned_counts(dict(counts.most_common()))

@@ -15,12 +15,11 @@ from spanloom.annotation.aspects import with_polarities
 from spanloom.annotation.removal import without_annotations
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora.card import Card, Drop, Listed, SentenceRange, Source, Split
-from spanloom.corpora.excerpt import excerpt
-from spanloom.corpora.sentences import with_sentences
-from spanloom.document import GIVEN_WORDS, SENTENCES, Document, Layer
+from spanloom.document import GIVEN_WORDS, SENTENCES, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.formats import _files
 from spanloom.formats.brat import read as brat
+from spanloom.tokenization import given_words
 
 _LIST_ITEM = re.compile(r"[\s*-]*(\S+)\s*")  # a name, possibly an item of a Markdown list
 FOLDS = 10
@@ -324,3 +323,46 @@ def _drop_spans(layer: Layer, rule: Drop) -> Layer:
         if span.label in rule.labels or (rule.without and span.id not in with_attribute)
     }
     return without_annotations(layer, dropped)
+
+
+def with_sentences(document: Document, source: Document) -> Document:
+    """Return the document with the sentences of ``source``, aligned word by word.
+
+    Raises ``DataError`` if the documents lack words or differ in their number.
+    """
+    words, source_words = given_words(document), given_words(source)
+    if words is None or source_words is None or len(words.words) != len(source_words.words):
+        counts = [
+            0 if tokenization is None else len(tokenization.words)
+            for tokenization in (words, source_words)
+        ]
+        problem = f"expected the same words, got {counts[0]:,} and {counts[1]:,}"
+        raise DataError(f"{document.name}: sentences of {source.name}: {problem}")
+    spans = tuple(
+        Span(f"S{n}", "sentence", ((words.words[first][0], words.words[stop - 1][1]),))
+        for n, (first, stop) in enumerate(source_words.sentences, 1)
+    )
+    return document.with_layer(Layer(SENTENCES, spans))
+
+
+def excerpt(document: Document, first: int, stop: int) -> Document:
+    """Return a document of the given sentences ``[first, stop)``, in text order.
+
+    Spans that are not inside these sentences are removed, with the annotations that refer to them;
+    queries and meta are kept. Raises ``LayerError`` for a document without given sentences.
+    """
+    bounds = sorted((span.start, span.end) for span in document[SENTENCES].spans)[first:stop]
+    start, end = bounds[0][0], bounds[-1][1]
+    layers = tuple(_clip_layer(layer, start, end) for layer in document.layers)
+    return replace(document, text=document.text[start:end], layers=layers, source=None)
+
+
+def _clip_layer(layer: Layer, start: int, end: int) -> Layer:
+    """Return a layer's annotations inside ``[start, end)``, with offsets relative to ``start``."""
+    inside = {span.id for span in layer.spans if start <= span.start and span.end <= end}
+    kept = without_annotations(layer, {span.id for span in layer.spans} - inside)
+    return replace(kept, spans=tuple(_shift_span(span, start) for span in kept.spans))
+
+
+def _shift_span(span: Span, start: int) -> Span:
+    return replace(span, fragments=tuple((a - start, b - start) for a, b in span.fragments))

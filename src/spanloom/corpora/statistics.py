@@ -1,4 +1,8 @@
-"""Count labels, span widths, relations between annotations, and answers in layers of documents."""
+"""Count the documents of a corpus and their annotations, layer by layer.
+
+``prepare`` counts sizes and labels, for dataset cards. ``check`` also counts widths, difficult
+spans and relations, and answers to queries.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,9 +10,10 @@ from dataclasses import dataclass, field
 
 from spanloom.annotation.queries import answers, dangling_answers
 from spanloom.annotation.word_index import WordIndex
-from spanloom.corpora.intervals import crossing_pairs, nested
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.corpora.reachability import crossing_pairs, nested
+from spanloom.document import GIVEN_WORDS, Document, Layer, Relation, Span
 from spanloom.metrics.spans import bounds
+from spanloom.tokenization import Tokenization
 
 KINDS = (
     "spans",
@@ -43,24 +48,35 @@ LINKS = (
 
 @dataclass(slots=True)
 class LayerStatistics:
-    """Counts that grow document by document.
+    """Counts of one layer, which grow document by document.
 
-    ``labels`` by kind (``arguments`` are the roles of events, as written); ``widths`` of spans in
-    words touched, gaps included; ``shapes`` and ``links`` count difficult spans and relations, all
-    names present from the start.
+    ``documents`` with this layer; ``labels`` by kind (``arguments`` are the roles of events, as
+    written); ``sources``, spans where no relation ends; ``widths`` of spans in words touched, gaps
+    included; ``shapes`` and ``links`` count difficult spans and relations, all names present from
+    the start.
     """
 
+    documents: int = 0
     labels: dict[str, Counter[str]] = field(default_factory=dict)
+    sources: int = 0
     widths: Counter[int] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(SHAPES, 0)))
     links: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(LINKS, 0)))
 
-    def add(self, layer: Layer, relations: Sequence[Relation], word_index: WordIndex) -> None:
-        """Count one document's layer; ``relations`` are projected and include those of events."""
+    def add(self, layer: Layer) -> None:
+        """Count the labels of one document's layer."""
+        self.documents += 1
         for kind in KINDS:
             self._count(kind, (annotation.label for annotation in getattr(layer, kind)))
         roles = (argument.role for event in layer.events for argument in event.arguments)
         self._count("arguments", roles)
+        tails = {relation.tail for relation in layer.relations}
+        self.sources += sum(span.id not in tails for span in layer.spans)
+
+    def add_shapes(
+        self, layer: Layer, relations: Sequence[Relation], word_index: WordIndex
+    ) -> None:
+        """Count widths and shapes of a layer; ``relations`` are projected, with those of events."""
         self.widths.update(word_index.locate(span).width for span in layer.spans)
         self.shapes.update(_shape_counts(layer.spans, word_index))
         self.links.update(
@@ -75,6 +91,10 @@ class LayerStatistics:
         if counts:
             self.labels.setdefault(kind, Counter()).update(counts)
 
+    def total(self, kind: str) -> int:
+        """Return the number of annotations of a kind."""
+        return self.labels.get(kind, Counter()).total()
+
     def width_at(self, fraction: float) -> int:
         """Return the least width (words) that covers a fraction of the spans; 0 without spans."""
         target, count = fraction * self.widths.total(), 0
@@ -83,6 +103,46 @@ class LayerStatistics:
             if count >= target - 1e-9:  # 0.07 * 100 is a little more than 7
                 return width
         return 0
+
+
+@dataclass(slots=True)
+class CorpusStatistics:
+    """Counts of documents, sentences, words, characters and queries, and of each layer."""
+
+    documents: int = 0
+    sentences: int = 0
+    words: int = 0
+    characters: int = 0
+    queries: int = 0
+    layers: dict[str, LayerStatistics] = field(default_factory=dict)
+
+    def add(self, document: Document, words: Tokenization) -> None:
+        """Count one document with its words; the layers of its words are left out."""
+        self.documents += 1
+        self.sentences += len(words.sentences)
+        self.words += len(words.words)
+        self.characters += len(document.text)
+        self.queries += len(document.queries)
+        for layer in document.layers:
+            if layer.name not in GIVEN_WORDS:
+                self.layers.setdefault(layer.name, LayerStatistics()).add(layer)
+
+    def card_counts(self) -> dict[str, int]:
+        """Return the counts by the names that dataset cards use.
+
+        Spans are counted under the layer's name, relations under ``NAME relations`` (likewise
+        events and equivalences), event arguments under ``NAME arguments``. In layers with
+        relations, ``NAME sources`` counts spans where no relation ends: predicates, or the last
+        mentions of clusters. Of queries and annotations, counts of zero are left out.
+        """
+        annotations = {"queries": self.queries}
+        for name, layer in self.layers.items():
+            annotations[name] = layer.total("spans")
+            for kind in ("relations", "events", "equivalences", "arguments"):
+                annotations[f"{name} {kind}"] = layer.total(kind)
+            annotations[f"{name} sources"] = layer.sources if layer.total("relations") else 0
+        sizes = {"documents": self.documents, "sentences": self.sentences, "words": self.words}
+        return {**sizes, **{name: count for name, count in annotations.items() if count}}
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ class TokenizedDocument:
     @property
     def full_sentences(self) -> tuple[Bounds, ...]:
         """The sentences of the text, long ones too."""
-        return long_sentences.joined(self.sentences, self.sentence_splits)
+        return long_sentences.merge_parts(self.sentences, self.sentence_splits)
 
     def sentence_at(self, word: int) -> int:
         """Return the index among ``full_sentences`` of the sentence of a word; 0 without any."""
@@ -128,7 +128,7 @@ def tokenize(
     forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(tokenize_prompt(query.prompt, split, pieces) for query in document.queries)
     halves = tuple(_inside(span.start, span.end, found.words) for span in text_pair(document))
-    sentences, inner = long_sentences.parts(document.text, found.words, found.sentences)
+    sentences, inner = long_sentences.split_long(document.text, found.words, found.sentences)
     ids, clipped = _pieces(document.text, found.words, pieces)
     return TokenizedDocument(found.words, forms, ids, sentences, prompts, halves, inner, clipped)
 

@@ -77,16 +77,6 @@ def eisner(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
     return chart.heads(root)
 
 
-def decode_batch(
-    decode: Decoder, scores: Float[np.ndarray, "batch n n"], lengths: Int[np.ndarray, " batch"]
-) -> Int[np.ndarray, "batch n"]:
-    """Return the heads that ``decode`` finds in each sentence, whose padding gets -1."""
-    heads = np.full(scores.shape[:2], -1, dtype=np.intp)
-    for sentence, length in enumerate(lengths.tolist()):
-        heads[sentence, :length] = decode(scores[sentence, :length, :length])
-    return heads
-
-
 def _check_scores(scores: np.ndarray) -> None:
     if scores.size and not scores.max() < np.inf:
         raise ValueError("scores of arcs: expected numbers or minus infinity, got nan or infinity")

@@ -1,9 +1,16 @@
-"""Select compatible spans: the set of largest weight without overlap, or without crossing.
+"""Select spans by their scores: sets without overlap or crossing, trees, and best answers.
 
-Both are exact. Bounds are ``[start, end)``; weights are positive (the score of a span's best label
-minus that of "none"), so callers leave out spans of zero or negative weight, which never help.
-Where spans of negative weight may be of use, as mentions that wait for an antecedent,
-``greedy_non_crossing`` selects spans best first.
+Bounds are ``[start, end)``. ``max_weight_disjoint`` and ``max_weight_nested`` are exact. Their
+weights are positive (the score of a span's best label minus that of "none"), so callers leave out
+spans of zero or negative weight, which never help. Where spans of negative weight may be of use, as
+mentions that wait for an antecedent, ``greedy_non_crossing`` selects spans best first.
+
+Constituency trees are decoded from the margins of all spans of a sentence: ``margins[start, end]``
+is the score of the best label of ``[start, end)`` minus that of "none"; cells with ``end <= start``
+are not read. A tree is a set of spans that do not cross. It always contains the whole sentence,
+whatever its margin, and otherwise only spans with a positive margin: a node may have any number of
+children, and the binary brackets between them are left out. Trees are returned as spans ordered by
+start; of equal starts the outer span is first.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,8 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from jaxtyping import Float
 
 Bounds = tuple[int, int]
+Answer = tuple[int, int, float]  # start, end, score
 
 
 def max_weight_disjoint(bounds: Sequence[Bounds], weights: Sequence[float]) -> list[int]:
@@ -72,6 +81,61 @@ def greedy_non_crossing(bounds: Sequence[Bounds], scores: Sequence[float]) -> li
         last_end[start] = max(end, last_end.get(start, 0))
         first_start[end] = min(start, first_start.get(end, start))
     return sorted(selected)
+
+
+def cky_decode(margins: Float[np.ndarray, "n n+1"]) -> list[Bounds]:
+    """Return the spans of the tree with the largest sum of margins.
+
+    Exact, O(n³) at most. The whole sentence crosses nothing, so the other spans are selected
+    without it; where few of them have a positive margin, the chart of ``max_weight_nested`` is
+    small.
+    """
+    n = len(margins)
+    bounds = [
+        (start, end) for start, end in np.argwhere(margins > 0).tolist() if 0 < end - start < n
+    ]
+    weights = [float(margins[span]) for span in bounds]
+    selected = [bounds[i] for i in max_weight_nested(bounds, weights)]
+    return _outer_first([*selected, (0, n)] if n else [])
+
+
+def top_down(margins: Float[np.ndarray, "n n+1"]) -> list[Bounds]:
+    """Return the spans of the tree that greedy search finds from the whole sentence downwards.
+
+    Each span is split where its two parts have the largest sum of margins, negative margins counted
+    as 0; of equal splits the first (Stern et al. 2017; SpanRel, section 3).
+    """
+    n = len(margins)
+    positive = np.maximum(margins, 0)
+    selected, agenda = [], [(0, n)] if n else []
+    while agenda:
+        start, end = agenda.pop()
+        if margins[start, end] > 0 or end - start == n:
+            selected.append((start, end))
+        if end - start > 1:
+            split_scores = positive[start, start + 1 : end] + positive[start + 1 : end, end]
+            split = start + 1 + int(split_scores.argmax())
+            agenda += [(start, split), (split, end)]
+    return _outer_first(selected)
+
+
+def best_answer_span(
+    start: Float[np.ndarray, " n"], end: Float[np.ndarray, " n"], max_width: int
+) -> Answer | None:
+    """Return the span with the largest sum of its ends' scores; None if all are forbidden.
+
+    ``start[i]`` and ``end[i]`` are the scores of word ``i`` as first and as last word; a score of
+    minus infinity forbids. A span has up to ``max_width`` words. Of equal scores the span that
+    starts first is returned, then the narrower one. O(n · max_width).
+    """
+    max_width = min(max_width, len(start))
+    if max_width < 1:
+        return None
+    padded_end = np.concatenate([end, np.full(max_width - 1, -np.inf, dtype=end.dtype)])
+    sums = start[:, None] + np.lib.stride_tricks.sliding_window_view(padded_end, max_width)
+    first, extra_words = divmod(int(sums.argmax()), max_width)
+    score = float(sums[first, extra_words])
+    return (first, first + extra_words + 1, score) if score > -np.inf else None
 
 
 def _is_nested(group: list[int], bounds: Sequence[Bounds]) -> bool:
@@ -161,3 +225,7 @@ def _top_cells(best: list[npt.NDArray[np.float64]], n: int) -> list[Bounds]:
         cells.append((end - widths[end], end))
         end -= widths[end]
     return cells
+
+
+def _outer_first(spans: list[Bounds]) -> list[Bounds]:
+    return sorted(spans, key=lambda span: (span[0], -span[1]))

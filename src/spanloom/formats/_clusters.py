@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from itertools import count
 
 from spanloom.annotation.connected_spans import connected_spans
-from spanloom.annotation.coreference_column import NONE, ColumnError, closed, clusters, column
+from spanloom.annotation.coreference_column import (
+    NONE,
+    ColumnError,
+    clusters,
+    column,
+    mentions_by_end,
+)
 from spanloom.annotation.word_index import WordIndex
 from spanloom.document import WORDS, Layer
 from spanloom.errors import FormatError
@@ -107,7 +113,7 @@ def cells(view: WordView, style: Style) -> list[str]:
     }
     restated = [stated.get(row, cell) for row, cell in enumerate(default)]
     try:
-        is_equivalent = sorted(closed(restated)) == sorted(closed(default))
+        is_equivalent = sorted(mentions_by_end(restated)) == sorted(mentions_by_end(default))
     except ColumnError:
         is_equivalent = False
     return restated if is_equivalent else default

@@ -16,7 +16,7 @@ possible, the one with the fewest runs is taken. A file without any text makes n
 
 from collections.abc import Iterable, Iterator
 
-from spanloom.annotation.word_matching import earliest, runs
+from spanloom.annotation.word_index import first_match, match_runs
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
@@ -98,9 +98,9 @@ def _add_layer(
     """Add a layer to the document of a line."""
     builder.layer(layer)
     words = [line.text[start:end] for start, end in blank_words(line.text)]
-    word_runs = runs(words, kept)
+    word_runs = match_runs(words, kept)
     if word_runs is None:
-        index = len(earliest(words, kept))
+        index = len(first_match(words, kept))
         problem = f"{layer}: expected words of the sentence in their order"
         raise FormatError(
             path, line.number, f"{problem}, got {kept[index]!r:.60} as word {index + 1}"

@@ -27,8 +27,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from spanloom.annotation.attributes import SPEAKER
 from spanloom.annotation.props import Argument, Proposition, PropsError, arguments, column
-from spanloom.annotation.speakers import SPEAKER
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError

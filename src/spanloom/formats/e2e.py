@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from spanloom.annotation.tag_schemes import OUTSIDE, Prefixed, Tagged
-from spanloom.annotation.word_matching import find_words
+from spanloom.annotation.word_index import find_words
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError

@@ -32,12 +32,12 @@ from spanloom.annotation.trees import (
     TreeError,
     flatten,
     format_tree,
-    named,
+    is_wrapper,
+    label_all_nodes,
     parse_all,
     walk,
     without_empty,
     without_functions,
-    wrap,
 )
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
@@ -114,7 +114,7 @@ def loads(
     file = _parse_file(text.replace("\r\n", "\n"), path)
     longest = max(file.trees, key=lambda raw_tree: len(raw_tree.raw), default=None)
     name = _guess_layout(longest) if longest else LINE
-    layout = _LAYOUTS[name]._replace(wrapped=bool(longest and wrap(longest.tree)))
+    layout = _LAYOUTS[name]._replace(wrapped=bool(longest and is_wrapper(longest.tree)))
     builder = DocumentBuilder(numbered(1))
     if name != LINE:
         builder.meta.append((LAYOUT, name))
@@ -184,7 +184,7 @@ def _add_sentence(
     options: TreeOptions,
 ) -> None:
     """Add a sentence; keep its text and the text after it if they are unusual."""
-    tree = named(_selected_tree(raw_tree.tree, options))
+    tree = label_all_nodes(_selected_tree(raw_tree.tree, options))
     flat = flatten(tree)
     words = builder.sentence(flat.words)
     _constituents.annotate(builder, words.start, flat.brackets)
@@ -241,7 +241,7 @@ def _is_same_tree(raw: str, tree: Tree) -> bool:
     if not raw.startswith("(") or not raw.endswith(")"):
         return False
     try:
-        return [named(parsed_tree) for _, parsed_tree in parse_all(raw)] == [tree]
+        return [label_all_nodes(parsed_tree) for _, parsed_tree in parse_all(raw)] == [tree]
     except TreeError:
         return False
 

@@ -14,7 +14,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.corpora.card import Card
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.errors import DataError
 from spanloom.glad import card
 from spanloom.glad.result import Result
@@ -79,7 +79,7 @@ def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
     found = {}
     for source in (*recipe.all_sources, *recipe.pretraining_data):
         name = locate(source, data).name
-        if name not in cards.names() or prepare.already(data, name) is None:
+        if name not in cards.names() or prepare.read_summary(data, name) is None:
             raise DataError(
                 f"{locate(source, data)}: no dataset with a card that spanloom glad prepare "
                 f"made, so nobody knows its licence"

@@ -14,7 +14,7 @@ from spanloom.config.differences import differences
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder, prepare
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import locate
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.glad import speed
@@ -120,7 +120,7 @@ def scored(
             figures, seed = {name: row["figures"]}, model.recipe.seed
             look = origin.command, str(place), test.dataset, "test", test.raw, seed, figures
             evaluation.log_test_evaluation(evaluation.LOG, *look)
-            prepared = prepare.already(data, test.dataset)
+            prepared = prepare.read_summary(data, test.dataset)
             known = test.dataset in cards.names()
             yield Result(
                 dataset=test.dataset,

@@ -10,7 +10,7 @@ from spanloom.corpora import folder
 from spanloom.corpora.card import Card
 from spanloom.corpora.check import LayerReport, check
 from spanloom.corpora.folder import Corpus
-from spanloom.corpora.prepare import Prepared, already
+from spanloom.corpora.prepare import Prepared, read_summary
 from spanloom.corpora.reachability import ModelLimits
 from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError
@@ -24,7 +24,7 @@ _ROOTS = {"dependency"}  # layers where a relation may lead from a word to itsel
 
 def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
     """Yield the page, a section a dataset; raises ``DataError`` where none is prepared."""
-    found = [(name, made) for name in names if (made := already(data, name)) is not None]
+    found = [(name, made) for name in names if (made := read_summary(data, name)) is not None]
     if not found:
         raise DataError(f"{data}: no prepared dataset; spanloom glad prepare all makes them")
     yield (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from spanloom.document import Document, Layer
+from spanloom.document import Attribute, Document, Event, Layer, Relation, Span
 from spanloom.errors import PackageMissing
 
 if TYPE_CHECKING:
@@ -48,33 +48,30 @@ def to_pandas(documents: Document | Iterable[Document]) -> "DataFrame":
 def _rows(document: Document) -> Iterator[dict[str, Any]]:
     """Yield one row per annotation of a document."""
     for layer in document.layers:
-        for row in _annotations(document, layer):
-            yield {"document": document.name, "layer": layer.name, **row}
+        for kind, annotation, cells in _annotations(document, layer):
+            yield {
+                "document": document.name,
+                "layer": layer.name,
+                "kind": kind,
+                "id": annotation.id,
+                "label": annotation.label,
+                "score": annotation.score,
+                **cells,
+            }
 
 
-def _annotations(document: Document, layer: Layer) -> Iterator[dict[str, Any]]:
-    """Yield the row of each annotation of a layer, without document and layer."""
+def _annotations(
+    document: Document, layer: Layer
+) -> Iterator[tuple[str, Span | Relation | Event | Attribute, dict[str, Any]]]:
+    """Yield the kind of each row of a layer, its annotation, and cells that differ by kind."""
     for span in layer.spans:
-        bounds = {"start": span.start, "end": span.end, "text": document.text_of(span)}
-        row = {"kind": "span", "id": span.id, "label": span.label, "score": span.score}
-        yield {**row, **bounds}
+        text = document.text_of(span)
+        yield "span", span, {"start": span.start, "end": span.end, "text": text}
     for relation in layer.relations:
-        row = {
-            "kind": "relation",
-            "id": relation.id,
-            "label": relation.label,
-            "score": relation.score,
-        }
-        yield {**row, "head": relation.head, "tail": relation.tail}
+        yield "relation", relation, {"head": relation.head, "tail": relation.tail}
     for event in layer.events:
-        row = {"kind": "argument", "id": event.id, "score": event.score, "head": event.trigger}
         for argument in event.arguments:
-            yield {**row, "label": argument.role, "tail": argument.target}
+            cells = {"label": argument.role, "head": event.trigger, "tail": argument.target}
+            yield "argument", event, cells
     for attribute in layer.attributes:
-        row = {
-            "kind": "attribute",
-            "id": attribute.id,
-            "label": attribute.label,
-            "score": attribute.score,
-        }
-        yield {**row, "head": attribute.target, "text": attribute.value}
+        yield "attribute", attribute, {"head": attribute.target, "text": attribute.value}

@@ -1,22 +1,24 @@
-"""Convert documents to spaCy's ``Doc`` and back.
+"""Convert documents to spaCy's ``Doc`` and back, and layers to what displaCy draws.
 
 What a ``Doc`` can hold is stored there, as the format DocBin does: words, sentences, lemmas,
 features, tags, a tree, flat entities, groups of spans. The document itself, with everything else,
-is ``doc._.spanloom``. See https://spacy.io/api/doc.
+is ``doc._.spanloom``. See https://spacy.io/api/doc and
+https://spacy.io/usage/visualizers#manual-usage.
 """
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spanloom.document import GIVEN_WORDS, WORDS, Document, Layer
 from spanloom.errors import DocumentError, LayerError, LossWarning
 from spanloom.formats import docbin
 from spanloom.formats._cut import with_words
 from spanloom.formats._docbin import NUMBERS, STRINGS
-from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, word_tokenizer
+from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, word_tokenizer, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -75,6 +77,37 @@ def from_spacy(doc: "Doc", *, name: str = "") -> Document:
     return replace(document, name=name)
 
 
+def displacy_entities(document: Document, layer: str) -> dict[str, Any]:
+    """Return what displaCy draws with ``style="ent", manual=True``: a layer's spans, in text order.
+
+    A span of several fragments is drawn from its first character to its last. Raises ``LayerError``
+    where the layer is absent.
+    """
+    spans = sorted(document[layer].spans, key=lambda span: (span.start, span.end))
+    entities = [{"start": span.start, "end": span.end, "label": span.label} for span in spans]
+    return {"text": document.text, "ents": entities, "title": document.name or None}
+
+
+def displacy_arcs(document: Document, layer: str, *, tags: str | None = None) -> dict[str, Any]:
+    """Return what displaCy draws with ``style="dep", manual=True``: a layer's relations as arcs.
+
+    An arc connects the first words of the two ends. ``tags`` names a layer whose labels are shown
+    below the words. A relation of a word to itself, such as the root of a tree, is not drawn.
+    Raises ``LayerError`` where the layer is absent.
+    """
+    words = words_of(document, word_tokenizer("whitespace", "newline")).words
+    index_of = {start: index for index, (start, _) in enumerate(words)}
+    tag_at = {} if tags is None else {span.start: span.label for span in document[tags].spans}
+    starts = {span.id: span.start for source in document.layers for span in source.spans}
+    word_of = {id_: index_of[start] for id_, start in starts.items() if start in index_of}
+    arcs = (
+        _arc(word_of.get(relation.head), word_of.get(relation.tail), relation.label)
+        for relation in document[layer].relations
+    )
+    word_data = [{"text": document.text[a:b], "tag": tag_at.get(a, "")} for a, b in words]
+    return {"words": word_data, "arcs": [arc for arc in arcs if arc]}
+
+
 def attach(doc: "Doc", document: Document) -> "Doc":
     """Set ``doc._.spanloom`` to the document, and return the ``Doc``."""
     from spacy.tokens import Doc
@@ -124,7 +157,7 @@ def _report_lost(document: Document, *, strict: bool) -> None:
     )
     if strict:
         raise DocumentError(message)
-    warnings.warn(message, LossWarning, stacklevel=4)
+    warnings.warn(message, LossWarning, stacklevel=3)
 
 
 def _rename(layer: Layer, chosen: str | None) -> Layer:
@@ -141,3 +174,11 @@ def _vocab() -> "Vocab":
     import spacy
 
     return spacy.blank("xx").vocab
+
+
+def _arc(head: int | None, tail: int | None, label: str) -> Mapping[str, Any] | None:
+    """Return the arc between two words; None for a missing word or a loop."""
+    if head is None or tail is None or head == tail:
+        return None
+    direction = "left" if tail < head else "right"
+    return {"start": min(head, tail), "end": max(head, tail), "label": label, "dir": direction}

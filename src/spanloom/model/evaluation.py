@@ -10,7 +10,7 @@ from spanloom.annotation.partial_labels import map_labels
 from spanloom.atomic_io import MANIFEST
 from spanloom.config.recipe import CorpusPartSpec, Recipe
 from spanloom.corpora import files
-from spanloom.corpora.documents import fingerprint
+from spanloom.corpora.folder import fingerprint
 from spanloom.corpora.splits import named
 from spanloom.document import Document
 from spanloom.model.model import Model

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from spanloom.annotation.coreference_column import ColumnError, Mention, closed, clusters
+from spanloom.annotation.coreference_column import ColumnError, Mention, clusters, mentions_by_end
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
 
@@ -30,7 +30,7 @@ class Part:
         """Return clusters and mentions in the order in which they end; raises ``FormatError``."""
         by_name: dict[str, list[Mention]] = {}
         try:
-            for name, mention in closed(self.cells):
+            for name, mention in mentions_by_end(self.cells):
                 by_name.setdefault(name, []).append(mention)
         except ColumnError as error:
             self._raise_format_error(error)

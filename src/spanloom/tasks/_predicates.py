@@ -16,9 +16,8 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from spanloom.annotation.merge_spans import merge_spans
 from spanloom.annotation.nesting import has_nesting
-from spanloom.annotation.unary_chains import JOINER, expand_unary
+from spanloom.annotation.unary_chains import JOINER, expand_unary, merge_spans
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested

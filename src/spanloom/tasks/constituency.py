@@ -18,7 +18,7 @@ from spanloom.annotation import unary_chains
 from spanloom.annotation.trees import category
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.decoding import cky
+from spanloom.decoding.span_selection import cky_decode, top_down
 from spanloom.document import MAIN, Document, Fragment, Layer, Span
 from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
@@ -83,7 +83,7 @@ class BracketOptions(WordOptions):
 class ConstituencyTask(SpanRelationTask):
     """Spans of every width, of which those are chosen that make the best tree."""
 
-    decode: Decoder = cky.cky_decode
+    decode: Decoder = cky_decode
     functions: bool = False
 
     def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
@@ -239,7 +239,7 @@ def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
     return np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1)
 
 
-_DECODERS: dict[str, Decoder] = {"cky": cky.cky_decode, "greedy": cky.top_down}
+_DECODERS: dict[str, Decoder] = {"cky": cky_decode, "greedy": top_down}
 
 
 def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _build(
     }
     spans = options.predict_spans().model_copy(update={**every, **own})
     learnt = read_vocabulary(collected)
-    learnt = replace(learnt, spans=tuple(map(unary_chains.named, learnt.spans)))
+    learnt = replace(learnt, spans=tuple(map(unary_chains.drop_empty_labels, learnt.spans)))
     return ConstituencyTask(
         name,
         layer,

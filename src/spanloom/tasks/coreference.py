@@ -16,8 +16,8 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
+from spanloom.annotation.attributes import genre, speakers
 from spanloom.annotation.connected_spans import connected_spans
-from spanloom.annotation.speakers import genre, speakers
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing

@@ -10,7 +10,7 @@ from pydantic import Field
 from spanloom.annotation.queries import ANSWER, QUERY, answer_layer, answers
 from spanloom.data.instance_readers import InstanceReader, QuestionReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.decoding.answer_spans import Answer, best_answer_spans
+from spanloom.decoding.span_selection import Answer, best_answer_span
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.metrics.qa import Report, score
 from spanloom.nn.start_end import StartEndScorer
@@ -114,8 +114,8 @@ class ExtractiveQATask(ExtractTask):
     ) -> Iterator[Found | None]:
         """Choose the best span of each unit, where it beats "no answer" by the threshold."""
         for words, none in classification_report(head, vectors, units):
-            found = best_answer_spans(words[:, 0], words[:, 1], self.max_answer_length)
-            yield self._answer(found[0], float(none.sum())) if found else None
+            answer = best_answer_span(words[:, 0], words[:, 1], self.max_answer_length)
+            yield self._answer(answer, float(none.sum())) if answer else None
 
     def _answer(self, found: Answer, none: float) -> Found | None:
         """Give an answer that scores enough above none."""

@@ -1,15 +1,16 @@
-"""One run a folder: whoever trains there holds its lock, which ends with the process."""
+"""Allow one run per folder: a run holds the folder's lock, which ends with its process."""
 
-import fcntl
 import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from spanloom.atomic_io import reported, write_all
 from spanloom.errors import StorageError, TrainingError
+from spanloom.file_lock import LockHeld, open_locked
 from spanloom.training.distributed import ProcessGroup
 
 _NAME = "lock"
@@ -17,53 +18,40 @@ _NAME = "lock"
 
 @contextmanager
 def locked(folder: Path, processes: ProcessGroup) -> Iterator[None]:
-    """Hold the folder of a run for these processes; the first of them holds it for all.
+    """Context manager that holds the lock of a run's folder; the first process holds it for all.
 
-    Raises ``TrainingError`` that names the process which holds it, on all of them, and
-    ``StorageError`` where nothing can be written there. Where a disk has no locks none is held.
+    If another process holds it, all processes raise ``TrainingError`` with its name. Raises
+    ``StorageError`` if nothing can be written there. On a disk without locks none is held.
     """
-    handle = _opened(folder / _NAME) if processes.first else None
-    try:
-        holder = processes.agree(None if handle is None else _take(handle, folder / _NAME))
+    with ExitStack() as lock:
+        holder = processes.agree(_take(folder / _NAME, lock) if processes.first else None)
         if holder is not None:
             raise TrainingError(
                 f"{folder}: {holder} trains here; wait for it, end it, or choose another -o"
             )
         yield
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
-def _opened(path: Path) -> int:
+def _take(path: Path, lock: ExitStack) -> str | None:
+    """Take the lock and write the holder into the file; return the holder if it is another."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        handle = lock.enter_context(open_locked(path, os.O_RDWR | os.O_CREAT, seconds=0))
+    except LockHeld:
+        return _holder(path.read_bytes())
     except OSError as error:
         raise StorageError(f"{path}: could not be opened: {error.strerror}") from error
-
-
-def _take(handle: int, path: Path) -> str | None:
-    """Take the lock and say in the file who did; returns who has it, if somebody else does."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _holder(os.pread(handle, 4096, 0))
-    except OSError:  # some network disks have none
-        pass
     since = datetime.now().astimezone().isoformat(timespec="seconds")
-    said = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    try:
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    with reported(path):
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(said).encode(), 0)
-    except OSError as error:
-        raise StorageError(f"{path}: could not be written: {error.strerror}") from error
+        write_all(handle, json.dumps(holder).encode())
     return None
 
 
 def _holder(raw: bytes) -> str:
-    """Say who holds a lock, from what it wrote there."""
+    """Return who holds a lock, from the content of its file."""
     try:
-        said = json.loads(raw)
-        return f"process {said['pid']} on {said['host']} (since {said['since']})"
-    except (ValueError, LookupError, TypeError):  # it took the lock this very moment
+        holder = json.loads(raw)
+        return f"process {holder['pid']} on {holder['host']} (since {holder['since']})"
+    except (ValueError, LookupError, TypeError):  # it has just taken the lock
         return "another process"

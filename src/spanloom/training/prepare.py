@@ -9,8 +9,7 @@ from typing import Any
 from spanloom.config.options import did_you_mean, validate_options
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
-from spanloom.corpora.documents import fingerprint, hold_out
-from spanloom.corpora.locate import locate
+from spanloom.corpora.folder import fingerprint, hold_out, locate
 from spanloom.data.instances import TokenizedDocument, tokenize
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document

@@ -7,7 +7,7 @@ annotation that another process added meanwhile is seen, and its id counts as ta
 from collections.abc import Callable
 from pathlib import Path
 
-from spanloom.appending.extend import extend
+from spanloom.appending import extend
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats.brat.ann_writer import home

@@ -1,1 +1,0 @@
-"""Lines added at the end of files that other programs write, too."""
