@@ -31,13 +31,13 @@ def test_none_are_given():
 @draw(FILES)
 def test_words_and_sentences_come_back_as_they_were_given(sentences):
     document = made(sentences)
-    found = words_of(document, word_tokenizer("char-class", "punctuation"))
-    forms = [document.text[a:b] for a, b in found.words]
+    tokenization = words_of(document, word_tokenizer("char-class", "punctuation"))
+    forms = [document.text[a:b] for a, b in tokenization.words]
     assert forms == [word for words in sentences for word, _ in words]
-    sizes = [last - first for first, last in found.sentences]
+    sizes = [last - first for first, last in tokenization.sentences]
     assert sizes == [len(words) for words in sentences]
     laid = WordView(document)
-    spaces = [laid.spaces(bounds) for bounds in found.sentences]
+    spaces = [laid.spaces(bounds) for bounds in tokenization.sentences]
     assert spaces == [[blank for _, blank in words[:-1]] + [False] for words in sentences]
     assert sorted(laid.word_of_span.values()) == list(range(len(forms)))
 
@@ -62,8 +62,8 @@ def test_what_no_model_could_tell_apart_is_left_out():
         Span("T4", "word", ((6, 7), (8, 9))),
     )
     document = Document("abcdefghij", (Layer(WORDS, spans), Layer(SENTENCES)), "a")
-    found = given_words(document)
-    assert found.words == ((0, 3), (6, 9))
+    words = given_words(document)
+    assert words.words == ((0, 3), (6, 9))
 
 
 def test_a_bare_document_keeps_its_words():
