@@ -25,25 +25,27 @@ def main() -> None:
     arguments.add_argument("--precision", default="auto")
     arguments.add_argument("--repeat", type=int, default=5)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    model = serialization.load(chosen.model, precision=chosen.precision, device="cpu")
-    texts = [each.unannotated() for each in corpora.read(chosen.data, chosen.split).documents]
-    found = speeds(model, texts, list(model.layers), rounds=chosen.repeat)
-    if found.encoder is None or found.ratio is None:
+    options = arguments.parse_args()
+    model = serialization.load(options.model, precision=options.precision, device="cpu")
+    texts = [
+        document.unannotated() for document in corpora.read(options.data, options.split).documents
+    ]
+    rates = speeds(model, texts, list(model.layers), rounds=options.repeat)
+    if rates.encoder is None or rates.ratio is None:
         raise SystemExit("expected a model with a transformer that torch computes")
     result = {
-        "model": chosen.model.name,
+        "model": options.model.name,
         "documents": len(texts),
-        "words": found.words,
+        "words": rates.words,
         "compute": str(model.compute),
-        "bare_encoder_words_per_cpu_second": round(found.encoder),
-        "annotate_words_per_cpu_second": round(found.annotated),
-        "ratio_median": round(found.ratio, 3),
-        "ratio_range": [round(found.ratios[0], 3), round(found.ratios[-1], 3)],
+        "bare_encoder_words_per_cpu_second": round(rates.encoder),
+        "annotate_words_per_cpu_second": round(rates.annotated),
+        "ratio_median": round(rates.ratio, 3),
+        "ratio_range": [round(rates.ratios[0], 3), round(rates.ratios[-1], 3)],
     }
     print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

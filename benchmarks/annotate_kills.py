@@ -27,31 +27,31 @@ SENTENCES = Path(__file__).parents[1] / "fixtures" / "wlp"
 OUT = {"jsonl": "out.jsonl", "brat": "out"}
 
 
-def drawn(path: Path, count: int, chance: random.Random) -> int:
+def drawn(path: Path, count: int, rng: random.Random) -> int:
     """Write documents of one to four sentences; returns how many words they have."""
-    texts = (each.read_text(encoding="utf-8") for each in sorted(SENTENCES.rglob("*.txt")))
-    known = [line for text in texts for line in text.split("\n") if line.strip()]
+    texts = (path.read_text(encoding="utf-8") for path in sorted(SENTENCES.rglob("*.txt")))
+    sentences = [line for text in texts for line in text.split("\n") if line.strip()]
     words = 0
     with path.open("w", encoding="utf-8") as lines:
         for number in range(count):
-            text = "\n".join(chance.choices(known, k=chance.randint(1, 4)))
+            text = "\n".join(rng.choices(sentences, k=rng.randint(1, 4)))
             lines.write(json.dumps({"name": f"{number // 100}/{number:05}", "text": text}) + "\n")
             words += len(text.split())
     return words
 
 
-def held(place: Path) -> dict[str, bytes]:
+def held(folder: Path) -> dict[str, bytes]:
     """All files below a place, hidden ones too."""
-    files = (each for each in sorted(place.rglob("*")) if each.is_file())
-    return {str(each.relative_to(place)): each.read_bytes() for each in files}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 class Trial:
     """One form of output: a run that is left alone, and others that are killed."""
 
-    def __init__(self, folder: Path, form: str, chosen: argparse.Namespace) -> None:
+    def __init__(self, folder: Path, form: str, options: argparse.Namespace) -> None:
         """Annotate once, in peace."""
-        self.folder, self.form, self.chosen = folder, form, chosen
+        self.folder, self.form, self.chosen = folder, form, options
         self.tried = 0
         start = time.monotonic()
         self.whole = self.fresh()
@@ -62,72 +62,74 @@ class Trial:
     def fresh(self) -> Path:
         """Return a new place."""
         self.tried += 1
-        place = self.folder / f"{self.form}-{self.tried}"
-        place.mkdir()
-        return place
+        folder = self.folder / f"{self.form}-{self.tried}"
+        folder.mkdir()
+        return folder
 
-    def run(self, place: Path, moment: tuple[int, float] | None) -> bool:
+    def run(self, folder: Path, moment: tuple[int, float] | None) -> bool:
         """Go on in a place, killed at a moment; returns whether it ended before that.
 
         The moment is so many seconds after so many more stretches were acknowledged, or none.
         """
         line = ["annotate", self.folder / "in.jsonl", "--tasks", self.chosen.tasks, "--resume"]
-        line += ["-o", place / OUT[self.form]]
+        line += ["-o", folder / OUT[self.form]]
         line += ["-m", self.chosen.model] if self.chosen.model else []
         command = [sys.executable, "-m", "spanloom", *map(str, line)]
-        with (place.with_suffix(".told")).open("w+") as told:
-            process = subprocess.Popen(command, stderr=told)
-            if moment is not None and self.came(place, process, moment[0]):
+        with (folder.with_suffix(".told")).open("w+") as errors:
+            process = subprocess.Popen(command, stderr=errors)
+            if moment is not None and self.came(folder, process, moment[0]):
                 time.sleep(moment[1])
             if moment is not None:
                 process.kill()
             if process.wait() == -signal.SIGKILL:
                 return False
-            told.seek(0)
+            errors.seek(0)
             if process.returncode:
-                raise SystemExit(f"the run failed by itself: {told.read()}")
+                raise SystemExit(f"the run failed by itself: {errors.read()}")
         return True
 
-    def came(self, place: Path, process: "subprocess.Popen[bytes]", stretches: int) -> bool:
+    def came(self, folder: Path, process: "subprocess.Popen[bytes]", stretches: int) -> bool:
         """Wait until a run has begun, and acknowledged so many stretches; not if it ends before."""
         while process.poll() is None:
-            said = self.said(place)
-            mine = [at for at, each in enumerate(said) if each.get("process") == process.pid]
-            if mine and len(said) - mine[-1] > stretches:
+            log = self.said(folder)
+            lines = [
+                index for index, entry in enumerate(log) if entry.get("process") == process.pid
+            ]
+            if lines and len(log) - lines[-1] > stretches:
                 return True
             time.sleep(0.01)
         return False
 
-    def said(self, place: Path) -> list[dict[str, object]]:
+    def said(self, folder: Path) -> list[dict[str, object]]:
         """What the log says."""
-        log = next(iter(place.rglob("*.part.log")), None)
+        log = next(iter(folder.rglob("*.part.log")), None)
         try:
             lines = log.read_bytes().split(b"\n")[:-1] if log else []
         except FileNotFoundError:  # the run has just ended
             lines = []
-        return [json.loads(each) for each in lines]
+        return [json.loads(line) for line in lines]
 
-    def done(self, place: Path) -> int:
+    def done(self, folder: Path) -> int:
         """How many documents are kept."""
-        return max((int(str(each.get("inputs", 0))) for each in self.said(place)), default=0)
+        return max((int(str(entry.get("inputs", 0))) for entry in self.said(folder)), default=0)
 
-    def trial(self, chance: random.Random) -> dict[str, object]:
+    def trial(self, rng: random.Random) -> dict[str, object]:
         """Kill, go on, compare."""
-        place = self.fresh()
+        folder = self.fresh()
         kept: list[int] = []
         torn = same = ended = 0
         while len(kept) < self.chosen.kills:
-            if self.run(place, (chance.randint(0, 2), chance.uniform(0, self.chosen.seconds))):
+            if self.run(folder, (rng.randint(0, 2), rng.uniform(0, self.chosen.seconds))):
                 ended += 1
-                same += held(place) == self.expected
-                place = self.fresh()
+                same += held(folder) == self.expected
+                folder = self.fresh()
                 continue
-            kept.append(self.done(place))
-            part = next(iter(place.rglob("*.part")), None)
+            kept.append(self.done(folder))
+            part = next(iter(folder.rglob("*.part")), None)
             torn += part is not None and part.read_bytes().count(b"\n") > kept[-1]
-        self.run(place, None)
+        self.run(folder, None)
         ended += 1
-        same += held(place) == self.expected
+        same += held(folder) == self.expected
         return {
             "kills": len(kept),
             "documents_kept_at_each": kept,
@@ -151,21 +153,21 @@ def main() -> None:
     arguments.add_argument("--forms", nargs="+", choices=OUT, default=list(OUT))
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    chance = random.Random(chosen.seed)
+    options = arguments.parse_args()
+    rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        words = drawn(Path(folder) / "in.jsonl", chosen.documents, chance)
-        forms = {each: Trial(Path(folder), each, chosen).trial(chance) for each in chosen.forms}
+        words = drawn(Path(folder) / "in.jsonl", options.documents, rng)
+        forms = {form: Trial(Path(folder), form, options).trial(rng) for form in options.forms}
     result = {
         "processor": processor(),
-        "model": chosen.model.name if chosen.model else "spanloom-en",
-        "tasks": chosen.tasks,
-        "documents": chosen.documents,
+        "model": options.model.name if options.model else "spanloom-en",
+        "tasks": options.tasks,
+        "documents": options.documents,
         "words": words,
         "forms": forms,
     }
-    put(result, chosen.json)
-    if any(each["byte_identical"] != each["runs_that_ended"] for each in forms.values()):
+    put(result, options.json)
+    if any(form["byte_identical"] != form["runs_that_ended"] for form in forms.values()):
         raise SystemExit("bytes differ")
 
 

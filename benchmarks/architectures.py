@@ -40,20 +40,22 @@ TEXT = "Add the cold buffer.\nDon't  mix 5ml (warm), or élan 中文 is lost."
 
 def read(model: Model) -> tuple[torch.Tensor, Any]:
     """The vectors of the text's words, and their pieces."""
-    cut = model.tokenize(Document(TEXT))
-    units = list(
-        model.tasks["steps"].reader.instances(0, cut, InstanceLimits(64, 64), model.tokenize_prompt)
+    tokenized = model.tokenize(Document(TEXT))
+    instances = list(
+        model.tasks["steps"].reader.instances(
+            0, tokenized, InstanceLimits(64, 64), model.tokenize_prompt
+        )
     )
     with torch.inference_mode():
-        batch = collate(units, model.subword_tokenizer, 64)
-        return model.network.eval().encode(batch, ["trunk"])["trunk"].word_vectors, cut.pieces
+        batch = collate(instances, model.subword_tokenizer, 64)
+        return model.network.eval().encode(batch, ["trunk"])["trunk"].word_vectors, tokenized.pieces
 
 
-def tried(name: str, place: Path) -> dict[str, Any]:
+def tried(name: str, folder: Path) -> dict[str, Any]:
     """Train, save and load one architecture."""
-    published.save(name, place / "encoder")
-    tiny.recipe(place)
-    recipe = recipes.load(place / "recipe.yaml")
+    published.save(name, folder / "encoder")
+    tiny.recipe(folder)
+    recipe = recipes.load(folder / "recipe.yaml")
     models: list[Model] = []
     verify = train.verify
 
@@ -64,18 +66,18 @@ def tried(name: str, place: Path) -> dict[str, Any]:
     train.verify = kept
     began = time.perf_counter()
     try:
-        train.train(recipe, place, place / "model", lambda line: None, device="cpu")
-        loaded = serialization.load(place / "model", device="cpu", precision="fp32")
+        train.train(recipe, folder, folder / "model", lambda line: None, device="cpu")
+        loaded = serialization.load(folder / "model", device="cpu", precision="fp32")
     except SpanloomError as error:
         return {"equal": False, "problem": str(error)}
     finally:
         train.verify = verify
-    (mine, cut), (theirs, again) = read(models[0]), read(loaded)
+    (trained, tokenized), (reloaded, tokenized_again) = read(models[0]), read(loaded)
     return {
         "type": published.PUBLISHED[name][0]["model_type"],
         "seconds": time.perf_counter() - began,
-        "largest_difference": float((mine - theirs).abs().max()),
-        "equal": bool(mine.equal(theirs)) and cut == again,
+        "largest_difference": float((trained - reloaded).abs().max()),
+        "equal": bool(trained.equal(reloaded)) and tokenized == tokenized_again,
     }
 
 
@@ -84,21 +86,23 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--only", nargs="+", choices=list(published.PUBLISHED))
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    found = {}
-    for name in chosen.only or published.PUBLISHED:
-        with tempfile.TemporaryDirectory() as place:
-            found[name] = tried(name, Path(place))
-        said = "equal" if found[name]["equal"] else f"NOT EQUAL {found[name].get('problem', '')}"
-        print(f"{name:45} {found[name].get('seconds', 0):6.1f} s  {said}", flush=True)
-    equal = sum(each["equal"] for each in found.values())
-    print(f"{equal} of {len(found)} equal")
-    if chosen.json:
-        result = {"processor": processor(), "equal": equal, "of": len(found), "encoders": found}
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    if equal < len(found):
+    results = {}
+    for name in options.only or published.PUBLISHED:
+        with tempfile.TemporaryDirectory() as folder:
+            results[name] = tried(name, Path(folder))
+        verdict = (
+            "equal" if results[name]["equal"] else f"NOT EQUAL {results[name].get('problem', '')}"
+        )
+        print(f"{name:45} {results[name].get('seconds', 0):6.1f} s  {verdict}", flush=True)
+    equal = sum(result["equal"] for result in results.values())
+    print(f"{equal} of {len(results)} equal")
+    if options.json:
+        result = {"processor": processor(), "equal": equal, "of": len(results), "encoders": results}
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if equal < len(results):
         raise SystemExit(1)
 
 

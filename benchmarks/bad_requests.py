@@ -27,94 +27,94 @@ ODD = "a B é 👍🏽 \u202e \ufeff \u0301 \u200d \t \n \r\n <b> & \" ' \\ \u20
 WORDS = ("Ada", "met", "Bob", "in", "London", ".", "He", "wrote", "2", "books", "!")
 
 
-def text(chance: random.Random) -> str:
+def text(rng: random.Random) -> str:
     """A text of odd and usual words."""
-    return " ".join(chance.choices(ODD + list(WORDS), k=chance.randint(0, 30)))
+    return " ".join(rng.choices(ODD + list(WORDS), k=rng.randint(0, 30)))
 
 
-def value(chance: random.Random, depth: int = 0) -> Any:
+def value(rng: random.Random, depth: int = 0) -> Any:
     """Any JSON value, or what Python takes for one."""
     plain: list[Callable[[], Any]] = [
         lambda: None,
-        lambda: chance.random() < 0.5,
-        lambda: chance.randint(-(10**30), 10**30),
-        lambda: float(chance.choice(["nan", "inf", "-inf", "1e308", "0.1"])),
-        lambda: text(chance),
-        lambda: chance.choice(["\ud800", "a\x00b", "\udfff\ud800"]),
+        lambda: rng.random() < 0.5,
+        lambda: rng.randint(-(10**30), 10**30),
+        lambda: float(rng.choice(["nan", "inf", "-inf", "1e308", "0.1"])),
+        lambda: text(rng),
+        lambda: rng.choice(["\ud800", "a\x00b", "\udfff\ud800"]),
     ]
     nested: list[Callable[[], Any]] = [
-        lambda: [value(chance, depth + 1) for _ in range(chance.randint(0, 4))],
-        lambda: {key(chance): value(chance, depth + 1) for _ in range(chance.randint(0, 4))},
+        lambda: [value(rng, depth + 1) for _ in range(rng.randint(0, 4))],
+        lambda: {key(rng): value(rng, depth + 1) for _ in range(rng.randint(0, 4))},
     ]
-    return chance.choice(plain + nested * (depth < 4))()
+    return rng.choice(plain + nested * (depth < 4))()
 
 
-def key(chance: random.Random) -> str:
+def key(rng: random.Random) -> str:
     """A key that is known, or nearly, or not at all."""
-    known = ("text", "texts", "tasks", "format", "question", "questions", "second", "Text", "", "x")
-    return chance.choice(known)
+    keys = ("text", "texts", "tasks", "format", "question", "questions", "second", "Text", "", "x")
+    return rng.choice(keys)
 
 
-def body(chance: random.Random) -> bytes:
+def body(rng: random.Random) -> bytes:
     """The body of a request."""
-    made = json.dumps({"text": text(chance)} if chance.random() < 0.3 else value(chance)).encode()
+    data = json.dumps({"text": text(rng)} if rng.random() < 0.3 else value(rng)).encode()
     spoilt: list[Callable[[], bytes]] = [
-        lambda: made,
-        lambda: made,
-        lambda: made[: chance.randint(0, len(made))],
-        lambda: chance.randbytes(chance.randint(0, 200)),
-        lambda: made.replace(b'"', b"'"),
-        lambda: made[:5] + b"\xff\xfe" + made[5:],
-        lambda: chance.choice([b"[", b'{"a":', b'{"text":[']) * chance.choice([10, 1000, 100_000]),
-        lambda: b'{"text": "' + b"a" * chance.choice([100_001, 2_000_001]) + b'"}',
-        lambda: b'{"text": ' + b"9" * chance.choice([10, 5000]) + b"}",
-        lambda: json.dumps({"texts": ["a"] * chance.randint(1, 400)}).encode(),
-        lambda: json.dumps({"text": "a", key(chance): value(chance)}).encode(),
+        lambda: data,
+        lambda: data,
+        lambda: data[: rng.randint(0, len(data))],
+        lambda: rng.randbytes(rng.randint(0, 200)),
+        lambda: data.replace(b'"', b"'"),
+        lambda: data[:5] + b"\xff\xfe" + data[5:],
+        lambda: rng.choice([b"[", b'{"a":', b'{"text":[']) * rng.choice([10, 1000, 100_000]),
+        lambda: b'{"text": "' + b"a" * rng.choice([100_001, 2_000_001]) + b'"}',
+        lambda: b'{"text": ' + b"9" * rng.choice([10, 5000]) + b"}",
+        lambda: json.dumps({"texts": ["a"] * rng.randint(1, 400)}).encode(),
+        lambda: json.dumps({"text": "a", key(rng): value(rng)}).encode(),
     ]
-    return chance.choice(spoilt)()
+    return rng.choice(spoilt)()
 
 
-async def ask(client: httpx.AsyncClient, chance: random.Random) -> tuple[str, str | None]:
+async def ask(client: httpx.AsyncClient, rng: random.Random) -> tuple[str, str | None]:
     """Send one request; return what came, and what is wrong with it if anything is."""
-    if chance.random() < 0.2:
-        return await good(client, text(chance) or "a")
-    method = chance.choice(["POST"] * 9 + ["PUT", "GET", "DELETE", "PATCH"])
-    path = chance.choice([*PATHS * 3, "/v1", "/v1/annotate/x", "/%00", "/..%2f..", "/v1/model"])
-    heads = {"content-type": chance.choice(["application/json"] * 9 + ["text/plain", "", "x"])}
-    reply = await client.request(method, path, content=body(chance), headers=heads)
+    if rng.random() < 0.2:
+        return await good(client, text(rng) or "a")
+    method = rng.choice(["POST"] * 9 + ["PUT", "GET", "DELETE", "PATCH"])
+    path = rng.choice([*PATHS * 3, "/v1", "/v1/annotate/x", "/%00", "/..%2f..", "/v1/model"])
+    heads = {"content-type": rng.choice(["application/json"] * 9 + ["text/plain", "", "x"])}
+    reply = await client.request(method, path, content=body(rng), headers=heads)
     wrong = f"{reply.status_code} for {method} {path}" if reply.status_code >= 500 else None
     return str(reply.status_code), None if reply.status_code == 503 else wrong
 
 
-async def good(client: httpx.AsyncClient, said: str) -> tuple[str, str | None]:
+async def good(client: httpx.AsyncClient, text: str) -> tuple[str, str | None]:
     """Have a text annotated; every span must lie in it and cover what the reply says it covers."""
-    reply = await client.post(PATHS[0], json={"text": said})
+    reply = await client.post(PATHS[0], json={"text": text})
     if reply.status_code != 200:
         return str(reply.status_code), None if reply.status_code in (422, 503) else reply.text[:200]
     (document,) = reply.json()["documents"]
-    if document["text"] != said:
-        return "200", f"another text came back for {said!r}"
+    if document["text"] != text:
+        return "200", f"another text came back for {text!r}"
     for layer in document.get("layers", ()):
         for span in layer.get("spans", ()):
-            if not all(0 <= start <= end <= len(said) for start, end in span["fragments"]):
-                return "200", f"{span} is outside {said!r}"
+            if not all(0 <= start <= end <= len(text) for start, end in span["fragments"]):
+                return "200", f"{span} is outside {text!r}"
     return "200", None
 
 
-async def all_of(url: str, chosen: argparse.Namespace) -> dict[str, Any]:
+async def all_of(url: str, options: argparse.Namespace) -> dict[str, Any]:
     """Send all requests, some at a time."""
     seen: Counter[str] = Counter()
     wrong: list[str] = []
     slowest = 0.0
-    left = iter(range(chosen.requests))
+    left = iter(range(options.requests))
 
     async def worker() -> None:
         nonlocal slowest
-        async with httpx.AsyncClient(base_url=url, timeout=chosen.patience) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=options.patience) as client:
             for number in left:
-                chance, began = random.Random(f"{chosen.seed}-{number}"), time.monotonic()
+                rng, began = random.Random(f"{options.seed}-{number}"), time.monotonic()
                 try:
-                    status, problem = await ask(client, chance)
+                    status, problem = await ask(client, rng)
                 except httpx.TimeoutException:
                     status, problem = "hang", f"request {number}: no reply"
                 except httpx.TransportError as error:
@@ -124,10 +124,10 @@ async def all_of(url: str, chosen: argparse.Namespace) -> dict[str, Any]:
                 if problem:
                     wrong.append(problem)
 
-    await asyncio.gather(*(worker() for _ in range(chosen.clients)))
+    await asyncio.gather(*(worker() for _ in range(options.clients)))
     return {
-        "requests": chosen.requests,
-        "seed": chosen.seed,
+        "requests": options.requests,
+        "seed": options.seed,
         "statuses": dict(sorted(seen.items())),
         "slowest_seconds": round(slowest, 2),
         "wrong": len(wrong),
@@ -144,11 +144,11 @@ def main() -> None:
     arguments.add_argument("--patience", type=float, default=35.0)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    with started(chosen.model) as (url, _):
-        found = asyncio.run(all_of(url, chosen))
-    put(found, chosen.json)
-    sys.exit(bool(found["wrong"]))
+    options = arguments.parse_args()
+    with started(options.model) as (url, _):
+        counts = asyncio.run(all_of(url, options))
+    put(counts, options.json)
+    sys.exit(bool(counts["wrong"]))
 
 
 if __name__ == "__main__":

@@ -67,34 +67,34 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--scratch", type=Path, help="a folder in memory is quickest")
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     golden = os.environ.get("SPANLOOM_GOLDEN")
-    folders = chosen.folders or [FIXTURES, *([Path(golden, "brat")] if golden else [])]
-    sources = [each for folder in folders for each in _sources(folder)]
+    folders = options.folders or [FIXTURES, *([Path(golden, "brat")] if golden else [])]
+    sources = [source for folder in folders for source in _sources(folder)]
     began, outcomes = time.process_time(), Counter[str]()
-    with tempfile.TemporaryDirectory(dir=chosen.scratch) as scratch:
-        for number in range(chosen.cases):
-            chance = random.Random(f"{chosen.seed} {number}")
-            text, ann = _damaged(chance, *chance.choice(sources))
+    with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+        for number in range(options.cases):
+            rng = random.Random(f"{options.seed} {number}")
+            text, ann = _damaged(rng, *rng.choice(sources))
             try:
-                outcomes.update(_checked(chance, Path(scratch), text, ann))
+                outcomes.update(_checked(rng, Path(scratch), text, ann))
             except Exception as error:
-                error.add_note(f"case {number} of seed {chosen.seed}: {text!r} {ann!r}")
+                error.add_note(f"case {number} of seed {options.seed}: {text!r} {ann!r}")
                 raise
     result = {
         "processor": processor(),
-        "cases": chosen.cases,
-        "seed": chosen.seed,
+        "cases": options.cases,
+        "seed": options.seed,
         "documents": len(sources),
         "cpu_seconds": round(time.process_time() - began, 1),
         **dict(sorted(outcomes.items())),
     }
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) -> Counter[str]:
+def _checked(rng: random.Random, root: Path, text: bytes, ann: bytes | None) -> Counter[str]:
     """Add a made-up prediction twice; ``AssertionError`` where a promise is broken."""
     for path in root.iterdir():
         path.unlink()
@@ -106,7 +106,7 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
         old = read.load(root / "a.txt").document
     except FormatError:
         return Counter({"not_utf8_left_alone": 1})
-    predicted, plain = _prediction(chance, old)
+    predicted, plain = _prediction(rng, old)
     merge = partial(merge_predictions, predicted=predicted, plain=plain)
     count = append(root, "a", merge)
     after = _bytes(root)
@@ -115,36 +115,38 @@ def _checked(chance: random.Random, root: Path, text: bytes, ann: bytes | None) 
     _must({**after, "a.ann": b""} == {**before, "a.ann": b""}, "another file was changed")
     _must((count > 0) == (grown != (ann or b"")), "the count is wrong")
     reading = read.load(root / "a.txt")
-    fresh = [each for each in reading.document.source.lines if each.file == ".ann"][-count:]
-    _must(not count or all(each.annotation for each in fresh), "an added line is not read")
+    new_lines = [line for line in reading.document.source.lines if line.file == ".ann"][-count:]
+    _must(not count or all(line.annotation for line in new_lines), "an added line is not read")
     _must(append(root, "a", merge) == 0, "the second time added something")
     _must(_bytes(root) == after, "the second time changed something")
     _same_said(old, predicted, reading.document, plain)
-    found = Counter({"annotations_added": count, "with_something_added": int(count > 0)})
-    found["with_damaged_lines"] = int(bool(reading.problems))
-    return found
+    counts = Counter({"annotations_added": count, "with_something_added": int(count > 0)})
+    counts["with_damaged_lines"] = int(bool(reading.problems))
+    return counts
 
 
 def _same_said(old: Document, predicted: Document, after: Document, plain: str | None) -> None:
     """The file says what it said and what was predicted, and nothing more."""
     twin = {plain: MAIN}
-    was, new, now = (_said(each, twin) for each in (old, predicted, after))
+    was, new, now = (_said(document, twin) for document in (old, predicted, after))
     _must(now == was | new, f"said: lost {(was | new) - now}, out of nowhere {now - (was | new)}")
-    groups = (_groups(each, twin) for each in (old, predicted, after))
+    groups = (_groups(document, twin) for document in (old, predicted, after))
     first, second, both = groups
     _must(_united([*first, *second]) == _united(both), "equivalences differ")
 
 
 def _said(document: Document, twin: dict[str | None, str]) -> set[tuple[str, str]]:
     """All that is said, apart from ids and equivalences, spans cut at line breaks."""
-    cut = [
+    layers_without_groups = [
         replace(
-            layer, spans=tuple(_cut(each, document.text) for each in layer.spans), equivalences=()
+            layer,
+            spans=tuple(_cut(content, document.text) for content in layer.spans),
+            equivalences=(),
         )
         for layer in document.layers
     ]
-    layers = comparable(replace(document, layers=tuple(cut)))[3]
-    return {(twin.get(name, name), each) for name, said in layers for each in said}
+    layers = comparable(replace(document, layers=tuple(layers_without_groups)))[3]
+    return {(twin.get(name, name), content) for name, contents in layers for content in contents}
 
 
 def _cut(span: Span, text: str) -> Span:
@@ -165,76 +167,84 @@ def _cut(span: Span, text: str) -> Span:
 
 def _groups(document: Document, twin: dict[str | None, str]) -> list[set[Any]]:
     """Equivalences as sets of what their members say."""
-    found = [(layer.name, each) for layer in document.layers for each in layer.equivalences]
-    probes = {member: f"\0{member}" for _, group in found for member in group.members}
-    cut = [
-        replace(layer, spans=tuple(_cut(each, document.text) for each in layer.spans))
+    groups = [
+        (layer.name, equivalence) for layer in document.layers for equivalence in layer.equivalences
+    ]
+    probes = {member: f"\0{member}" for _, group in groups for member in group.members}
+    probed = [
+        replace(layer, spans=tuple(_cut(equivalence, document.text) for equivalence in layer.spans))
         for layer in document.layers
     ]
-    cut += [Layer(key, notes=(Note(key, "probe", each),)) for each, key in probes.items()]
-    said = dict(comparable(replace(document, layers=tuple(cut)))[3]) if probes else {}
+    probed += [
+        Layer(key, notes=(Note(key, "probe", equivalence),)) for equivalence, key in probes.items()
+    ]
+    contents = dict(comparable(replace(document, layers=tuple(probed)))[3]) if probes else {}
     return [
-        {(twin.get(name, name), group.label, said[probes[each]]) for each in group.members}
-        for name, group in found
+        {
+            (twin.get(name, name), group.label, contents[probes[equivalence]])
+            for equivalence in group.members
+        }
+        for name, group in groups
     ]
 
 
 def _united(groups: Iterable[set[Any]]) -> set[frozenset[Any]]:
     done: list[set[Any]] = []
     for group in groups:
-        whole = set(group)
-        for other in [each for each in done if each & whole]:
-            done.remove(other)
-            whole |= other
-        done.append(whole)
-    return {frozenset(each) for each in done if each}
+        merged = set(group)
+        for overlapping in [group_ids for group_ids in done if group_ids & merged]:
+            done.remove(overlapping)
+            merged |= overlapping
+        done.append(merged)
+    return {frozenset(group_ids) for group_ids in done if group_ids}
 
 
-def _prediction(chance: random.Random, old: Document) -> tuple[Document, str | None]:
+def _prediction(rng: random.Random, old: Document) -> tuple[Document, str | None]:
     """A prediction for the text, and the name of its layer if it counts as the main one."""
-    names = chance.choice([[MAIN], ["x"], ["x"], [MAIN, "x"], ["x", "y z"]])
-    plain = "x" if names == ["x"] and chance.random() < 0.7 else None
+    names = rng.choice([[MAIN], ["x"], ["x"], [MAIN, "x"], ["x", "y z"]])
+    plain = "x" if names == ["x"] and rng.random() < 0.7 else None
     numbers = iter(range(1, 10_000))
-    there = {layer.name: layer for layer in old.layers}
+    old_layers = {layer.name: layer for layer in old.layers}
     layers = []
     for name in names:
-        like = there.get(name) or there.get(MAIN) or Layer(name)
-        layers.append(_layer(chance, name, like, old.text, numbers))
+        like = old_layers.get(name) or old_layers.get(MAIN) or Layer(name)
+        layers.append(_layer(rng, name, like, old.text, numbers))
     return Document(old.text, tuple(layers), old.name), plain
 
 
-def _layer(
-    chance: random.Random, name: str, like: Layer, text: str, numbers: Iterator[int]
-) -> Layer:
+def _layer(rng: random.Random, name: str, like: Layer, text: str, numbers: Iterator[int]) -> Layer:
     """A layer of all kinds of annotation, some of them copied from one that is there."""
     copies = {
-        span.id: replace(span, id=f"T{next(numbers)}")
-        for span in like.spans
-        if chance.random() < 0.7
+        span.id: replace(span, id=f"T{next(numbers)}") for span in like.spans if rng.random() < 0.7
     }
     labels = [*LABELS, *(span.label for span in like.spans)]
     spans = [*copies.values()]
-    for _ in range(chance.randrange(5)):
-        spans.append(Span(f"T{next(numbers)}", chance.choice(labels), _fragments(chance, text)))
-    chance.shuffle(spans)
+    for _ in range(rng.randrange(5)):
+        spans.append(Span(f"T{next(numbers)}", rng.choice(labels), _fragments(rng, text)))
+    rng.shuffle(spans)
     relations = [
-        replace(each, id=f"R{next(numbers)}", head=copies[each.head].id, tail=copies[each.tail].id)
-        for each in like.relations
-        if each.head in copies and each.tail in copies
+        replace(
+            relation,
+            id=f"R{next(numbers)}",
+            head=copies[relation.head].id,
+            tail=copies[relation.tail].id,
+        )
+        for relation in like.relations
+        if relation.head in copies and relation.tail in copies
     ]
     if not spans:
         return Layer(name)
     targets, events = [span.id for span in spans], []
-    for _ in range(chance.randrange(3)):
-        trigger = chance.choice(spans)
-        filled = [Argument(chance.choice(["Theme", "a b"]), t) for t in _some(chance, targets)]
+    for _ in range(rng.randrange(3)):
+        trigger = rng.choice(spans)
+        filled = [Argument(rng.choice(["Theme", "a b"]), t) for t in _some(rng, targets)]
         events.append(Event(f"E{next(numbers)}", trigger.label, trigger.id, tuple(filled)))
         targets.append(events[-1].id)
-    for _ in range(chance.randrange(3)):
-        head, tail = chance.choices(targets, k=2)
-        roles = chance.choice([("Arg1", "Arg2"), ("é:", "Arg2")])
+    for _ in range(rng.randrange(3)):
+        head, tail = rng.choices(targets, k=2)
+        roles = rng.choice([("Arg1", "Arg2"), ("é:", "Arg2")])
         relations.append(Relation(f"R{next(numbers)}", "rel", head, tail, roles))
-    targets += [each.id for each in relations]
+    targets += [relation.id for relation in relations]
     odd = ["v", "", "two words", " a\tb ", "x\r\ny", "_x20_"]
     return Layer(
         name,
@@ -242,81 +252,81 @@ def _layer(
         tuple(relations),
         tuple(events),
         tuple(
-            Attribute(f"A{next(numbers)}", "Sure", target, chance.choice([None, *odd]))
-            for target in _some(chance, targets)
+            Attribute(f"A{next(numbers)}", "Sure", target, rng.choice([None, *odd]))
+            for target in _some(rng, targets)
         ),
         tuple(
             Normalization(
-                f"N{next(numbers)}", "Reference", target, "GO", "G O:1", *_some(chance, odd)[:1]
+                f"N{next(numbers)}", "Reference", target, "GO", "G O:1", *_some(rng, odd)[:1]
             )
-            for target in _some(chance, targets)
+            for target in _some(rng, targets)
         ),
         tuple(
-            Note(f"#{next(numbers)}", "AnnotatorNotes", target, chance.choice(odd))
-            for target in _some(chance, [*targets, "T7777"])
+            Note(f"#{next(numbers)}", "AnnotatorNotes", target, rng.choice(odd))
+            for target in _some(rng, [*targets, "T7777"])
         ),
         tuple(
-            Equivalence(f"*{next(numbers)}", "Equiv", tuple(chance.choices(targets, k=2)))
-            for _ in range(chance.randrange(3))
+            Equivalence(f"*{next(numbers)}", "Equiv", tuple(rng.choices(targets, k=2)))
+            for _ in range(rng.randrange(3))
         ),
     )
 
 
-def _some(chance: random.Random, items: Sequence[Any]) -> list[Any]:
-    return chance.sample(items, min(len(items), chance.randrange(3)))
+def _some(rng: random.Random, items: Sequence[Any]) -> list[Any]:
+    return rng.sample(items, min(len(items), rng.randrange(3)))
 
 
-def _fragments(chance: random.Random, text: str) -> tuple[tuple[int, int], ...]:
+def _fragments(rng: random.Random, text: str) -> tuple[tuple[int, int], ...]:
     """One or two fragments anywhere, now and then across a line break; none halves a CRLF."""
-    breaks = [at for at, char in enumerate(text) if char in "\r\n"] or [0]
-    if chance.random() < 0.4:
-        at = chance.choice(breaks)
-        cuts = [max(0, at - chance.randrange(8)), min(len(text), at + chance.randrange(8))]
+    breaks = [border for border, char in enumerate(text) if char in "\r\n"] or [0]
+    if rng.random() < 0.4:
+        border = rng.choice(breaks)
+        borders = [max(0, border - rng.randrange(8)), min(len(text), border + rng.randrange(8))]
     else:
-        cuts = sorted(chance.randrange(len(text) + 1) for _ in range(chance.choice([2, 2, 4])))
-    cuts = [at - (text[at - 1 : at + 1] == "\r\n") for at in cuts]
-    return tuple(zip(cuts[::2], cuts[1::2], strict=True))
+        borders = sorted(rng.randrange(len(text) + 1) for _ in range(rng.choice([2, 2, 4])))
+    borders = [border - (text[border - 1 : border + 1] == "\r\n") for border in borders]
+    return tuple(zip(borders[::2], borders[1::2], strict=True))
 
 
-def _damaged(chance: random.Random, text: str, ann: str) -> tuple[bytes, bytes | None]:
+def _damaged(rng: random.Random, text: str, ann: str) -> tuple[bytes, bytes | None]:
     """The bytes of a text and of a piece of its annotation, both damaged."""
     lines = ann.splitlines(keepends=True)
-    first = chance.randrange(max(1, len(lines) - 11))
+    first = rng.randrange(max(1, len(lines) - 11))
     ann = "".join(lines[first : first + 12])
-    if chance.random() < 0.1:
+    if rng.random() < 0.1:
         text = text.replace("\n", "\r\n")
-    if chance.random() < 0.2:
-        text = text.replace(" ", chance.choice(["\n", "\r\n", "\n\n"]), chance.randrange(40))
-    if chance.random() < 0.15:
-        ann = ann.replace("\n", chance.choice(["\r\n", "\r"]))
-    for _ in range(chance.randrange(5)):
-        ann = _mutated(chance, ann)
+    if rng.random() < 0.2:
+        text = text.replace(" ", rng.choice(["\n", "\r\n", "\n\n"]), rng.randrange(40))
+    if rng.random() < 0.15:
+        ann = ann.replace("\n", rng.choice(["\r\n", "\r"]))
+    for _ in range(rng.randrange(5)):
+        ann = _mutated(rng, ann)
     data = ann.encode()
-    if chance.random() < 0.02:
-        at = chance.randrange(len(data) + 1)
-        data = data[:at] + chance.choice(BYTES) + data[at:]
-    return text.encode(), None if chance.random() < 0.02 else data
+    if rng.random() < 0.02:
+        offset = rng.randrange(len(data) + 1)
+        data = data[:offset] + rng.choice(BYTES) + data[offset:]
+    return text.encode(), None if rng.random() < 0.02 else data
 
 
-def _mutated(chance: random.Random, text: str) -> str:
+def _mutated(rng: random.Random, text: str) -> str:
     """One random damage."""
-    at = chance.randrange(len(text) + 1)
-    to = min(len(text), at + chance.randrange(1, 12))
+    offset = rng.randrange(len(text) + 1)
+    to = min(len(text), offset + rng.randrange(1, 12))
     lines = text.splitlines(keepends=True) or [""]
-    line = chance.randrange(len(lines))
-    other = chance.randrange(len(text) + 1)
-    return chance.choice(
+    line = rng.randrange(len(lines))
+    target = rng.randrange(len(text) + 1)
+    return rng.choice(
         [
-            text[:at] + text[to:],
-            text[:at] + chance.choice(PIECES) + text[at:],
-            text[:at] + chance.choice(PIECES) + text[to:],
-            text[:at],
+            text[:offset] + text[to:],
+            text[:offset] + rng.choice(PIECES) + text[offset:],
+            text[:offset] + rng.choice(PIECES) + text[to:],
+            text[:offset],
             "".join(lines[:line] + lines[line + 1 :]),
             "".join(lines[: line + 1] + lines[line:]),
-            "".join(chance.sample(lines, len(lines))),
-            text[:at] + text[other : other + 20] + text[at:],
+            "".join(rng.sample(lines, len(lines))),
+            text[:offset] + text[target : target + 20] + text[offset:],
             text.rstrip("\r\n"),
-            text.replace(chance.choice([" ", "\t", ":", ";", "\n"]), chance.choice(PIECES), 1),
+            text.replace(rng.choice([" ", "\t", ":", ";", "\n"]), rng.choice(PIECES), 1),
         ]
     )
 

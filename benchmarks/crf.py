@@ -31,9 +31,9 @@ def scores(shape: tuple[int, int, int]) -> tuple[LinearChain, Tensor]:
     seqs, words, tags = shape
     lengths = torch.randint(words // 2, words + 1, (seqs,))
     lengths[0] = words
-    made = [torch.randn(*size) for size in (shape, (tags, tags), (tags,), (tags,))]
-    emissions, *rest = (each.requires_grad_() for each in made)
-    return LinearChain(emissions, lengths, *rest), torch.randint(tags, (seqs, words))
+    tensors = [torch.randn(*size) for size in (shape, (tags, tags), (tags,), (tags,))]
+    emissions, *transitions = (tensor.requires_grad_() for tensor in tensors)
+    return LinearChain(emissions, lengths, *transitions), torch.randint(tags, (seqs, words))
 
 
 def leaves(chain: LinearChain) -> list[Tensor]:
@@ -44,8 +44,12 @@ def leaves(chain: LinearChain) -> list[Tensor]:
 def beside(chain: LinearChain, module: Any) -> Any:
     """pytorch-crf's layer with the very same transitions."""
     layer = module.CRF(len(chain.starts), batch_first=True)
-    for name, each in (("", chain.transitions), ("start_", chain.starts), ("end_", chain.ends)):
-        setattr(layer, f"{name}transitions", torch.nn.Parameter(each.detach()))
+    for name, parameter in (
+        ("", chain.transitions),
+        ("start_", chain.starts),
+        ("end_", chain.ends),
+    ):
+        setattr(layer, f"{name}transitions", torch.nn.Parameter(parameter.detach()))
     return layer
 
 
@@ -84,8 +88,10 @@ def measure(shape: tuple[int, int, int], module: Any, repeat: int) -> dict[str, 
     """Check that both agree, then time all in turn."""
     chain, gold = scores(shape)
     work = works(chain, gold, beside(chain, module))
-    for one, two in zip(work["train_ms"](), work["train_ms_pytorch_crf"](), strict=True):
-        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-3)
+    for seconds, peer_seconds in zip(
+        work["train_ms"](), work["train_ms_pytorch_crf"](), strict=True
+    ):
+        torch.testing.assert_close(seconds, peer_seconds, rtol=1e-3, atol=1e-3)
     if work["decode_ms"]() != work["decode_ms_pytorch_crf"]():
         raise SystemExit(f"{shape}: the best paths differ")
     times: dict[str, list[float]] = {name: [] for name in work}
@@ -94,7 +100,7 @@ def measure(shape: tuple[int, int, int], module: Any, repeat: int) -> dict[str, 
             began = time.perf_counter()
             call()
             times[name].append(1000 * (time.perf_counter() - began))
-    medians = {name: round(statistics.median(each), 2) for name, each in times.items()}
+    medians = {name: round(statistics.median(values), 2) for name, values in times.items()}
     return {"sequences": shape[0], "words": shape[1], "tags": shape[2], **medians}
 
 
@@ -103,7 +109,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeat", type=int, default=15)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     try:
         import torchcrf  # type: ignore[import-not-found]
     except ImportError:
@@ -112,16 +118,16 @@ def main() -> None:
         ) from None
     torch.set_num_threads(1)
     result = {
-        "command": f"python benchmarks/crf.py --repeat {chosen.repeat}",
+        "command": f"python benchmarks/crf.py --repeat {options.repeat}",
         "threads": 1,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "pytorch_crf": version("pytorch-crf"),
-        "shapes": [measure(shape, torchcrf, chosen.repeat) for shape in SHAPES],
+        "shapes": [measure(shape, torchcrf, options.repeat) for shape in SHAPES],
     }
     print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

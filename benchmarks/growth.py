@@ -25,9 +25,9 @@ def text_of(path: Path, words: int) -> str:
     lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
     taken: list[str] = []
     for line in cycle(lines):
-        said = line.split()[:words]
-        taken.append(" ".join(said))
-        words -= len(said)
+        tokens = line.split()[:words]
+        taken.append(" ".join(tokens))
+        words -= len(tokens)
         if words <= 0:
             return "\n\n".join(taken)
     raise SystemExit(f"{path}: expected a text with words, found none")
@@ -39,11 +39,11 @@ def one(model: str, path: Path, words: int) -> dict[str, float]:
     document = Document(text_of(path, words), name="long")
     next(loaded.annotate([Document("Ada met Bob.")]))  # what is made once is made
     begun = time.process_time()
-    found = next(loaded.annotate([document], list(loaded.layers)))
+    annotated = next(loaded.annotate([document], list(loaded.layers)))
     seconds = time.process_time() - begun
-    held = round(peak())
-    spans = sum(len(layer.spans) for layer in found.layers)
-    return {"words": words, "seconds": round(seconds, 2), "peak_mb": held, "spans": spans}
+    peak_before = round(peak())
+    spans = sum(len(layer.spans) for layer in annotated.layers)
+    return {"words": words, "seconds": round(seconds, 2), "peak_mb": peak_before, "spans": spans}
 
 
 def main() -> None:
@@ -53,21 +53,28 @@ def main() -> None:
     arguments.add_argument("text", type=Path)
     arguments.add_argument("--words", type=int, nargs="+", default=[100_000, 200_000])
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    if len(chosen.words) == 1:
-        print(json.dumps(one(chosen.model, chosen.text, chosen.words[0])))
+    options = arguments.parse_args()
+    if len(options.words) == 1:
+        print(json.dumps(one(options.model, options.text, options.words[0])))
         return
-    made = []
-    for words in chosen.words:
-        command = [sys.executable, __file__, chosen.model, str(chosen.text), "--words", str(words)]
+    rows = []
+    for words in options.words:
+        command = [
+            sys.executable,
+            __file__,
+            options.model,
+            str(options.text),
+            "--words",
+            str(words),
+        ]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        made.append(json.loads(done.stdout.splitlines()[-1]))
-        print(json.dumps(made[-1]))
-    growth = made[-1]["seconds"] / made[0]["seconds"]
-    result = {"text": chosen.text.name, "lengths": made, "growth": round(growth, 3)}
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        print(json.dumps(rows[-1]))
+    growth = rows[-1]["seconds"] / rows[0]["seconds"]
+    result = {"text": options.text.name, "lengths": rows, "growth": round(growth, 3)}
     print(json.dumps(result))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

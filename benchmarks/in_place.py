@@ -64,8 +64,8 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--scratch", type=Path, help="a folder on the disk to be tried")
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    result: dict[str, Any] = {"processor": processor(), "seed": chosen.seed}
+    options = arguments.parse_args()
+    result: dict[str, Any] = {"processor": processor(), "seed": options.seed}
     trials = {
         "kills": killed,
         "appends": appended,
@@ -75,92 +75,92 @@ def main() -> None:
     }
     for name, trial in trials.items():
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(dir=chosen.scratch) as scratch:
-            chance = random.Random(f"{chosen.seed} {name}")
-            result[name] = trial(Path(scratch), chance, chosen)
+        with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+            rng = random.Random(f"{options.seed} {name}")
+            result[name] = trial(Path(scratch), rng, options)
         result[name]["seconds"] = round(time.monotonic() - began, 1)
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def killed(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
+def killed(root: Path, rng: random.Random, options: argparse.Namespace) -> dict[str, Any]:
     """Kill up to four processes one after the other in a folder, then leave one to its end."""
-    before = corpus(root / "before", chance, chosen.documents, chosen.words)
+    before = corpus(root / "before", rng, options.documents, options.words)
     shutil.copytree(root / "before", root / "undisturbed")
     add(root / "undisturbed")
-    wanted, seen = states(root / "undisturbed"), Counter[str]()
-    place = root / "killed"
-    while min(seen[WRITING], seen[MIDST]) < chosen.kills:
-        shutil.copytree(root / "before", place)
+    expected, seen = states(root / "undisturbed"), Counter[str]()
+    target = root / "killed"
+    while min(seen[WRITING], seen[MIDST]) < options.kills:
+        shutil.copytree(root / "before", target)
         for _ in range(4):
-            seen.update(_killed_once(place, chance, midst=seen[WRITING] >= chosen.kills))
-            now = states(place)
+            seen.update(_killed_once(target, rng, midst=seen[WRITING] >= options.kills))
+            now = states(target)
             must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
-        add(place)
-        must(states(place) == wanted, "killed and taken up again differs from undisturbed")
-        must(add(place) == 0, "another run added something")
-        shutil.rmtree(place)
-    return {"documents": chosen.documents, "byte_identical": True, **seen}
+        add(target)
+        must(states(target) == expected, "killed and taken up again differs from undisturbed")
+        must(add(target) == 0, "another run added something")
+        shutil.rmtree(target)
+    return {"documents": options.documents, "byte_identical": True, **seen}
 
 
-def _killed_once(place: Path, chance: random.Random, *, midst: bool, step: int = 3) -> Counter[str]:
+def _killed_once(target: Path, rng: random.Random, *, midst: bool, step: int = 3) -> Counter[str]:
     """Kill a process that adds, when it has come to a document drawn at random, or soon after."""
-    at = chance.randrange(1, 8) if midst else 0
-    child = _process(lambda: add(place, step=step, seen=Counter(), dies_in=at, chance=chance))
+    countdown = rng.randrange(1, 8) if midst else 0
+    child = _process(lambda: add(target, step=step, seen=Counter(), dies_in=countdown, chance=rng))
     if not midst:
-        path = chance.choice(sorted(place.glob("*.ann")))
+        path = rng.choice(sorted(target.glob("*.ann")))
         journal = path.with_name(f".{path.name}.adding")
         end = time.monotonic() + 0.7
         while not journal.exists() and time.monotonic() < end:
             time.sleep(0.0002)
-        time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
+        time.sleep(rng.choice([0, 0.001, 0.01, 0.1]) * rng.random())
         os.kill(child, signal.SIGKILL)
     if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
         return Counter({"ended_unkilled": 1})
     if midst:
         return Counter({MIDST: 1})
-    found = any(True for _ in place.glob(".*.adding"))
-    return Counter({WRITING if found else "between_documents": 1})
+    has_journal = any(True for _ in target.glob(".*.adding"))
+    return Counter({WRITING if has_journal else "between_documents": 1})
 
 
-def appended(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
+def appended(root: Path, rng: random.Random, options: argparse.Namespace) -> dict[str, Any]:
     """Others add lines while one process after the other adds."""
-    return _crowded(root, chance, chosen, kills=False)
+    return _crowded(root, rng, options, kills=False)
 
 
-def both(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
+def both(root: Path, rng: random.Random, options: argparse.Namespace) -> dict[str, Any]:
     """Others add lines while processes that add are killed."""
-    return _crowded(root, chance, chosen, kills=True)
+    return _crowded(root, rng, options, kills=True)
 
 
 def _crowded(
-    root: Path, chance: random.Random, chosen: argparse.Namespace, *, kills: bool
+    root: Path, rng: random.Random, options: argparse.Namespace, *, kills: bool
 ) -> dict[str, Any]:
-    corpus(root, chance, 5, 60)
+    corpus(root, rng, 5, 60)
     for path in root.glob("*.ann"):
         path.write_bytes(path.read_bytes() + b"\r\n")  # they do not look how it ends
     before = states(root)
-    share, pause = chosen.appends // 4, PAUSE * (KILLED_SLOWER if kills else 1)
+    share, pause = options.appends // 4, PAUSE * (KILLED_SLOWER if kills else 1)
     others = [_process(lambda row=row: _noting(root, row, share, pause)) for row in range(3)]
-    others.append(_process(lambda: _editing(root, chosen.appends - 3 * share, pause)))
+    others.append(_process(lambda: _editing(root, options.appends - 3 * share, pause)))
     seen, running = Counter[str](), True
     step = 0
     while running or step < 3:  # each run finds something that is not there yet
         step += 1
-        running = any([os.waitpid(each, os.WNOHANG) == (0, 0) for each in others if _lives(each)])
+        running = any([os.waitpid(pid, os.WNOHANG) == (0, 0) for pid in others if _lives(pid)])
         if kills and running:
-            midst = chance.random() < 0.5
-            seen.update(_killed_once(root, chance, midst=midst, step=step))
+            midst = rng.random() < 0.5
+            seen.update(_killed_once(root, rng, midst=midst, step=step))
         else:
             seen["annotations_added"] += add(root, step=step, seen=seen)
         seen["runs"] += 1
     last = step
     add(root, step=last)
     must(add(root, step=last) == 0, "another run added something")
-    swallowed = _swallowed(root, before, chosen.appends)
+    swallowed = _swallowed(root, before, options.appends)
     must(kills or not swallowed, "a line of others is torn")
-    return {"lines_of_others": chosen.appends, "behind_a_torn_line": swallowed, **seen}
+    return {"lines_of_others": options.appends, "behind_a_torn_line": swallowed, **seen}
 
 
 def _swallowed(root: Path, before: dict[str, bytes], appends: int) -> int:
@@ -170,19 +170,22 @@ def _swallowed(root: Path, before: dict[str, bytes], appends: int) -> int:
     """
     now = states(root)
     must(all(now[name].startswith(before[name]) for name in before), "a byte was changed")
-    lines = [line.removesuffix(b"\r") for each in now.values() for line in each.split(b"\n")]
-    known = rb"#\d+\tby T1\t\d+ of \d+ whole|T\d+\tEdit 0 \d+\tnumber \d+"
-    whole = Counter(line for line in lines if re.fullmatch(known, line))
-    said = Counter(line.rpartition(b"\t")[2] for line in whole)
-    must(set(said.values()) == {1}, "a line of others stands there twice")
-    torn = [line for line in lines if not re.fullmatch(known, line)]
-    ends = {line[found.start() :] for line in torn for found in re.finditer(known, line)}
-    only = {end.rpartition(b"\t")[2] for end in ends} - said.keys()
-    must(len(said) + len(only) == appends, f"{len(said)} of {appends} lines of others are there")
+    lines = [line.removesuffix(b"\r") for content in now.values() for line in content.split(b"\n")]
+    pattern = rb"#\d+\tby T1\t\d+ of \d+ whole|T\d+\tEdit 0 \d+\tnumber \d+"
+    intact = Counter(line for line in lines if re.fullmatch(pattern, line))
+    contents = Counter(line.rpartition(b"\t")[2] for line in intact)
+    must(set(contents.values()) == {1}, "a line of others stands there twice")
+    torn = [line for line in lines if not re.fullmatch(pattern, line)]
+    ends = {line[match.start() :] for line in torn for match in re.finditer(pattern, line)}
+    only = {end.rpartition(b"\t")[2] for end in ends} - contents.keys()
+    must(
+        len(contents) + len(only) == appends,
+        f"{len(contents)} of {appends} lines of others are there",
+    )
     for path in root.glob("*.txt"):
         layers = read.load(path).document.layers
-        spans = Counter((each.label, each.fragments) for layer in layers for each in layer.spans)
-        twice = [each for each, times in spans.items() if times > 1 and each[0] != "Edit"]
+        spans = Counter((span.label, span.fragments) for layer in layers for span in layer.spans)
+        twice = [content for content, times in spans.items() if times > 1 and content[0] != "Edit"]
         must(not twice, f"spans that are there twice: {twice[:3]}")
     return len(only)
 
@@ -203,37 +206,37 @@ def _editing(root: Path, count: int, pause: float) -> None:
         with paths[number % len(paths)].open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            ids = [int(each) for each in re.findall(rb"\bT(\d+)\t", file.read())]
+            ids = [int(existing) for existing in re.findall(rb"\bT(\d+)\t", file.read())]
             line = f"T{max(ids, default=0) + 1}\tEdit 0 {number % 7 + 1}\tnumber {number}\r\n"
             file.write(line.encode())
         time.sleep(pause)
 
 
-def full(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[str, Any]:
+def full(root: Path, rng: random.Random, options: argparse.Namespace) -> dict[str, Any]:
     """Add to a folder until its disk is full, then with room."""
     small = root / "small"
     small.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
     mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     try:
-        before = corpus(small, chance, 60, 600)
+        before = corpus(small, rng, 60, 600)
         again = shutil.copytree(small, root / "room")
         add(again)
-        wanted = states(again)
+        expected = states(again)
         left, usual = Counter[str](), resource.getrlimit(resource.RLIMIT_FSIZE)
         if not mounted:
-            limit = sorted(map(len, wanted.values()))[len(wanted) // 2]
+            limit = sorted(map(len, expected.values()))[len(expected) // 2]
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, usual[1]))
         added = add(small, seen=left)
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
         now = states(small)
-        must(all(now[name] in (before[name], wanted[name]) for name in before), "half a block")
+        must(all(now[name] in (before[name], expected[name]) for name in before), "half a block")
         must(not list(small.glob(".*")), "a journal was left")
         must(left["left_out"] > 0, "the disk was not full")
         if mounted:
             subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)
         add(small)
-        must(states(small) == wanted, "with room it is not as it should be")
+        must(states(small) == expected, "with room it is not as it should be")
         must(add(small) == 0, "another run added something")
     finally:
         if mounted:
@@ -242,22 +245,22 @@ def full(root: Path, chance: random.Random, chosen: argparse.Namespace) -> dict[
     return {"disk": how, "documents": len(before), "added_until_full": added, **left}
 
 
-def linked(root: Path, chance: random.Random, _: argparse.Namespace) -> dict[str, Any]:
+def linked(root: Path, rng: random.Random, _: argparse.Namespace) -> dict[str, Any]:
     """Add to files of all modes, behind links."""
-    before = corpus(root, chance, 40, 60)
+    before = corpus(root, rng, 40, 60)
     (root / "store").mkdir()
     kept: dict[Path, tuple[int, ...]] = {}
     readonly = 0
     for path in sorted(root.glob("*.ann")):
-        way = chance.randrange(4)
+        way = rng.randrange(4)
         if way == 0:
             path.rename(root / "store" / path.name)
             path.symlink_to(Path("store", path.name))
         elif way == 1:
             os.link(path, root / "store" / path.name)
         if os.geteuid() == 0:
-            os.chown(path, chance.choice([0, 33, 1000]), chance.choice([0, 33, 1000]))
-        mode = chance.choice([0o600, 0o640, 0o644, 0o664, 0o666, 0o444])
+            os.chown(path, rng.choice([0, 33, 1000]), rng.choice([0, 33, 1000]))
+        mode = rng.choice([0o600, 0o640, 0o644, 0o664, 0o666, 0o444])
         path.chmod(mode)
         readonly += mode == 0o444
         kept[path] = _place(path)
@@ -278,17 +281,22 @@ def linked(root: Path, chance: random.Random, _: argparse.Namespace) -> dict[str
 
 
 def _place(path: Path) -> tuple[int, ...]:
-    there, here = path.stat(), path.lstat()
-    return (there.st_ino, there.st_mode, there.st_uid, there.st_gid, here.st_ino, here.st_mode)
+    target_stat, link_stat = path.stat(), path.lstat()
+    return (
+        target_stat.st_ino,
+        target_stat.st_mode,
+        target_stat.st_uid,
+        target_stat.st_gid,
+        link_stat.st_ino,
+        link_stat.st_mode,
+    )
 
 
-def corpus(root: Path, chance: random.Random, documents: int, words: int) -> dict[str, bytes]:
+def corpus(root: Path, rng: random.Random, documents: int, words: int) -> dict[str, bytes]:
     """Make a folder of wrapped texts with a human's annotation; returns the latter by file."""
     root.mkdir(exist_ok=True)
     for number in range(documents):
-        text = "".join(
-            f"{chance.choice(WORDS)}{chance.choice('    ' + chr(10))}" for _ in range(words)
-        )
+        text = "".join(f"{rng.choice(WORDS)}{rng.choice('    ' + chr(10))}" for _ in range(words))
         (root / f"{number:03}.txt").write_text(text)
         (root / f"{number:03}.ann").write_bytes(HUMAN.encode())
     return states(root)
@@ -300,27 +308,27 @@ def add(
     step: int = 3,
     seen: Counter[str] | None = None,
     dies_in: int = 0,
-    chance: random.Random | None = None,
+    rng: random.Random | None = None,
 ) -> int:
     """Run the command's code in a folder; returns how many annotations it says to have added.
 
     ``step``: annotate every so manieth word; ``seen`` counts what is left out, which else must
     not be; ``dies_in``: be killed in the midst of that write.
     """
-    if dies_in and chance:
-        _mortal(dies_in, chance)
-    told = io.StringIO()
-    with contextlib.redirect_stderr(told):
+    if dies_in and rng:
+        _mortal(dies_in, rng)
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output):
         try:
             in_place.add(_model(step), in_place.collected(root), None)
         except DataError:
-            must(seen is not None, told.getvalue())
+            must(seen is not None, output.getvalue())
     if seen is not None:
-        seen["left_out"] += told.getvalue().count("left out: ")
-    return int(re.findall(r"^(\d+) annotations added", told.getvalue(), re.M)[0])
+        seen["left_out"] += output.getvalue().count("left out: ")
+    return int(re.findall(r"^(\d+) annotations added", output.getvalue(), re.M)[0])
 
 
-def _mortal(left: int, chance: random.Random) -> None:
+def _mortal(left: int, rng: random.Random) -> None:
     """Have this process killed in the midst of a write to a file that may be torn."""
     write = os.write
 
@@ -328,7 +336,7 @@ def _mortal(left: int, chance: random.Random) -> None:
         nonlocal left
         left -= 1
         if left == 0:
-            write(handle, data[: chance.randrange(len(data) + 1)])
+            write(handle, data[: rng.randrange(len(data) + 1)])
             os.kill(os.getpid(), signal.SIGKILL)
         return write(handle, data)
 
@@ -339,8 +347,8 @@ def _model(step: int) -> Any:
     """A stand-in for a model of one layer that finds every so manieth word, and what follows."""
 
     def annotate(documents: Iterable[Document], _: object) -> Iterator[Document]:
-        for each in documents:
-            bounds = [found.span() for found in re.finditer(r"\S+", each.text)]
+        for document in documents:
+            bounds = [match.span() for match in re.finditer(r"\S+", document.text)]
             couples = list(zip(bounds, bounds[1:], strict=False))[::step]
             spans = [
                 Span(f"T{n}", f"Step{step}", ((a[0], b[1]),)) for n, (a, b) in enumerate(couples, 1)
@@ -350,7 +358,7 @@ def _model(step: int) -> Any:
                 for n, (a, b) in enumerate(zip(spans, spans[1:], strict=False), 1)
             ]
             layer = Layer("steps", tuple(spans), tuple(relations))
-            yield Document(each.text, (layer,), each.name)
+            yield Document(document.text, (layer,), document.name)
 
     task = SimpleNamespace(layer="steps", annotates=True, inputs=())
     return SimpleNamespace(

@@ -20,15 +20,17 @@ from spanloom.model.model import Model
 def widened(model: Model, width: int) -> Model:
     """The same model with freshly made heads for spans of up to ``width`` words."""
     collected = {
-        name: {**each, "width": width} if "width" in each else each
-        for name, each in model.recipe.vocabulary.items()
+        name: {**vocabulary, "width": width} if "width" in vocabulary else vocabulary
+        for name, vocabulary in model.recipe.vocabulary.items()
     }
     recipe = model.recipe.model_copy(update={"vocabulary": collected})
     tasks = sharing.tasks(recipe)
     torch.manual_seed(1)
     for name, task in tasks.items():
-        place = model.network.routes[name].head
-        model.network.heads[place] = task.build_head(model.network.head_input_specs[place]).eval()
+        head_name = model.network.routes[name].head
+        model.network.heads[head_name] = task.build_head(
+            model.network.head_input_specs[head_name]
+        ).eval()
     return Model(
         recipe, model.word_tokenizer, model.subword_tokenizer, model.network, tasks, model.compute
     )
@@ -46,24 +48,24 @@ def main() -> None:
     arguments.add_argument("--words", type=int, default=200)
     arguments.add_argument("--width", type=int, default=30)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    model = widened(serialization.load(chosen.model, device="cpu"), chosen.width)
+    options = arguments.parse_args()
+    model = widened(serialization.load(options.model, device="cpu"), options.width)
     model("Add 5 ml of the buffer to the tube.")
     before = peak()
     plenty = "add five drops of cold buffer to the tube and mix gently by hand".split()
-    long = " ".join(plenty[row % len(plenty)] for row in range(chosen.words))
+    long = " ".join(plenty[row % len(plenty)] for row in range(options.words))
     layer = next(iter(model(long).layers))
     result = {
-        "words": chosen.words,
-        "width": chosen.width,
+        "words": options.words,
+        "width": options.width,
         "before_mb": round(before, 1),
         "above_mb": round(peak() - before, 1),
         "spans_kept": len(layer.spans),
         "relations_kept": len(layer.relations),
     }
     print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

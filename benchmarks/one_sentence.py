@@ -37,9 +37,9 @@ SHORTEST = 1.0  # seconds: what takes less says little about growth
 
 def drawn(words: int, *, stops: bool = False) -> str:
     """Return so many words, the same ones always; with ``stops`` every 20th ends a sentence."""
-    chance = random.Random(1)
-    said = (chance.choice(SAID) for _ in range(words))
-    return " ".join(f"{word}." if stops and n % 20 == 19 else word for n, word in enumerate(said))
+    rng = random.Random(1)
+    tokens = (rng.choice(SAID) for _ in range(words))
+    return " ".join(f"{word}." if stops and n % 20 == 19 else word for n, word in enumerate(tokens))
 
 
 def text_of(case: str, size: int) -> str:
@@ -57,21 +57,21 @@ def one(model: str | None, case: str, size: int, layers: str) -> dict[str, Any]:
     loaded = serialization.load(model, device="cpu")
     names = None if layers == "all" else layers.split(",")
     next(loaded.annotate([Document("Ada met Bob.")], names))  # what is made once is made
-    held = round(peak())
+    peak_before = round(peak())
     document = Document(text_of(case, size))
     begun = time.process_time()
-    found = next(loaded.annotate([document], names, with_tokens=True))
+    annotated = next(loaded.annotate([document], names, with_tokens=True))
     seconds = time.process_time() - begun
     return {
         "case": case,
         "size": size,
         "layers": layers,
-        "words": len(found["words"].spans),
-        "sentences": len(found["sentences"].spans),
+        "words": len(annotated["words"].spans),
+        "sentences": len(annotated["sentences"].spans),
         "seconds": round(seconds, 2),
         "peak_mb": round(peak()),
-        "peak_mb_before": held,
-        "spans": sum(len(layer.spans) for layer in found.layers),
+        "peak_mb_before": peak_before,
+        "spans": sum(len(layer.spans) for layer in annotated.layers),
     }
 
 
@@ -80,9 +80,9 @@ def asked(model: str | None, case: str, size: int, layers: str) -> dict[str, Any
     command = [sys.executable, __file__, "--one", case, str(size), layers]
     command += ["-m", model] if model else []
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    made: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    print(json.dumps(made), flush=True)
-    return made
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(json.dumps(row), flush=True)
+    return row
 
 
 def twice(rows: list[dict[str, Any]]) -> float:
@@ -105,33 +105,33 @@ def main() -> None:
     arguments.add_argument("--check", action="store_true")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    chosen = arguments.parse_args()
-    if chosen.one:
-        case, size, layers = chosen.one
-        print(json.dumps(one(chosen.model, case, int(size), layers)))
+    options = arguments.parse_args()
+    if options.one:
+        case, size, layers = options.one
+        print(json.dumps(one(options.model, case, int(size), layers)))
         return
     rows = {
-        layers: [asked(chosen.model, "sentence", words, layers) for words in chosen.words]
-        for layers in chosen.layers
+        layers: [asked(options.model, "sentence", words, layers) for words in options.words]
+        for layers in options.layers
     }
-    beside = []
-    if chosen.megabytes:
-        beside = [asked(chosen.model, "word", 1, "all")]
-        beside.append(asked(chosen.model, "document", chosen.megabytes, "all"))
-    growth = {layers: twice(each) for layers, each in rows.items()}
-    held = max((each["peak_mb"] for made in rows.values() for each in made), default=0)
+    others = []
+    if options.megabytes:
+        others = [asked(options.model, "word", 1, "all")]
+        others.append(asked(options.model, "document", options.megabytes, "all"))
+    growth = {layers: twice(row) for layers, row in rows.items()}
+    peak_mb = max((row["peak_mb"] for layer_rows in rows.values() for row in layer_rows), default=0)
     result = {
         "processor": processor(),
         "twice": growth,
-        "peak_mb": held,
-        "sentences": [each for made in rows.values() for each in made],
-        "beside": beside,
+        "peak_mb": peak_mb,
+        "sentences": [row for layer_rows in rows.values() for row in layer_rows],
+        "beside": others,
     }
-    print(json.dumps({"twice": growth, "peak_mb": held}))
-    if chosen.json:
-        chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    if chosen.check and (held >= MOST or max(growth.values()) > TWICE):
+    print(json.dumps({"twice": growth, "peak_mb": peak_mb}))
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.check and (peak_mb >= MOST or max(growth.values()) > TWICE):
         raise SystemExit(1)
 
 

@@ -32,22 +32,22 @@ LATE = 60.0  # seconds after which a server that was told to end is killed
 
 def poison() -> str:
     """One sentence that does not end."""
-    chosen = [word for word in WORDS if word != "."]
-    return " ".join(islice(cycle(chosen), LENGTH))[:LENGTH]
+    vocabulary = [word for word in WORDS if word != "."]
+    return " ".join(islice(cycle(vocabulary), LENGTH))[:LENGTH]
 
 
-async def usual(url: str, row: int, end: float, chosen: argparse.Namespace, seen: Seen) -> None:
+async def usual(url: str, row: int, end: float, options: argparse.Namespace, seen: Seen) -> None:
     """Send short texts at a fixed rate, each client a little later than the one before it."""
-    place, chance, gap = urlsplit(url), random.Random(row), chosen.clients / chosen.rate
-    due = time.monotonic() + gap * row / chosen.clients
-    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    address, rng, gap = urlsplit(url), random.Random(row), options.clients / options.rate
+    due = time.monotonic() + gap * row / options.clients
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:
         while due < end and time.monotonic() < end:  # what is due later is never sent
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             if reader.at_eof():  # closed while nothing was asked
                 return
-            text = " ".join(chance.choices(WORDS[:-1], k=29)) + " ."
-            writer.write(request(place.netloc, text))
+            text = " ".join(rng.choices(WORDS[:-1], k=29)) + " ."
+            writer.write(request(address.netloc, text))
             head = await reply(reader)
             seen.add(head.status, time.monotonic() - due)
             due += gap
@@ -61,15 +61,15 @@ async def usual(url: str, row: int, end: float, chosen: argparse.Namespace, seen
 
 async def poisonous(url: str, seen: Seen) -> None:
     """Send the poisonous text until cancelled, each time when the last one was answered."""
-    place, text = urlsplit(url), poison()
+    address, text = urlsplit(url), poison()
     while True:
         try:
-            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
         except OSError:
             return
         try:
             began = time.monotonic()
-            writer.write(request(place.netloc, text))
+            writer.write(request(address.netloc, text))
             head = await reply(reader)
             seen.add(head.status, time.monotonic() - began)
             if head.status != 200:
@@ -80,24 +80,24 @@ async def poisonous(url: str, seen: Seen) -> None:
             writer.close()
 
 
-async def phase(url: str, chosen: argparse.Namespace, poisoned: Seen | None) -> Seen:
+async def phase(url: str, options: argparse.Namespace, poisoned: Seen | None) -> Seen:
     """Let the usual clients ask for some seconds, beside the poisonous one if there is one."""
-    seen, end = Seen(), time.monotonic() + chosen.seconds
-    beside = [asyncio.create_task(poisonous(url, poisoned))] if poisoned is not None else []
-    await asyncio.gather(*(usual(url, row, end, chosen, seen) for row in range(chosen.clients)))
-    for each in beside:
-        each.cancel()
-    await asyncio.gather(*beside, return_exceptions=True)
+    seen, end = Seen(), time.monotonic() + options.seconds
+    poisoners = [asyncio.create_task(poisonous(url, poisoned))] if poisoned is not None else []
+    await asyncio.gather(*(usual(url, row, end, options, seen) for row in range(options.clients)))
+    for task in poisoners:
+        task.cancel()
+    await asyncio.gather(*poisoners, return_exceptions=True)
     return seen
 
 
 async def ended(
-    url: str, process: subprocess.Popen[str], chosen: argparse.Namespace
+    url: str, process: subprocess.Popen[str], options: argparse.Namespace
 ) -> dict[str, Any]:
     """Send SIGTERM while all clients ask; what became of it."""
     seen, bad, end = Seen(), Seen(), time.monotonic() + LATE
     asking = [
-        asyncio.create_task(usual(url, row, end, chosen, seen)) for row in range(chosen.clients)
+        asyncio.create_task(usual(url, row, end, options, seen)) for row in range(options.clients)
     ]
     asking.append(asyncio.create_task(poisonous(url, bad)))
     await asyncio.sleep(3)
@@ -110,8 +110,8 @@ async def ended(
         process.kill()
     seconds = time.monotonic() - began
     await asyncio.wait(asking, timeout=5)
-    for each in asking:
-        each.cancel()
+    for task in asking:
+        task.cancel()
     return {
         "seconds": round(seconds, 2),
         "exit_code": code,
@@ -128,36 +128,36 @@ def statuses(seen: Seen) -> dict[str, int]:
 
 def told(seen: Seen) -> dict[str, Any]:
     """What the usual clients saw."""
-    every = [each for seconds in seen.seconds.values() for each in seconds]
+    latencies = [seconds for answered in seen.seconds.values() for seconds in answered]
     return {
-        "requests": len(every),
-        "p50_ms": share(every, 0.5),
-        "p99_ms": share(every, 0.99),
-        "slowest_ms": share(every, 1.0),
+        "requests": len(latencies),
+        "p50_ms": share(latencies, 0.5),
+        "p99_ms": share(latencies, 0.99),
+        "slowest_ms": share(latencies, 1.0),
         "statuses": statuses(seen),
         "broken_connections": seen.broken,
     }
 
 
-def measured(chosen: argparse.Namespace) -> dict[str, Any]:
+def measured(options: argparse.Namespace) -> dict[str, Any]:
     """Both phases and the end, of one server."""
-    with started(chosen.model) as (url, process):
-        warm = argparse.Namespace(**{**vars(chosen), "seconds": chosen.warm})
+    with started(options.model) as (url, process):
+        warm = argparse.Namespace(**{**vars(options), "seconds": options.warm})
         asyncio.run(phase(url, warm, None))
-        without = told(asyncio.run(phase(url, chosen, None)))
+        without = told(asyncio.run(phase(url, options, None)))
         bad = Seen()
-        beside = told(asyncio.run(phase(url, chosen, bad)))
+        with_poison = told(asyncio.run(phase(url, options, bad)))
         answered = Counter(bad.statuses)
-        end = asyncio.run(ended(url, process, chosen))
-    times = [each for seconds in bad.seconds.values() for each in seconds]
+        end = asyncio.run(ended(url, process, options))
+    times = [seconds for answered in bad.seconds.values() for seconds in answered]
     return {
         "processor": f"{processor()}, {os.cpu_count()} processors",
-        "seconds": chosen.seconds,
-        "clients": chosen.clients,
-        "rate": chosen.rate,
+        "seconds": options.seconds,
+        "clients": options.clients,
+        "rate": options.rate,
         "without": without,
-        "beside": beside,
-        "ratio_p99": round(beside["p99_ms"] / without["p99_ms"], 2),
+        "beside": with_poison,
+        "ratio_p99": round(with_poison["p99_ms"] / without["p99_ms"], 2),
         "poison": {
             "characters": LENGTH,
             "statuses": {str(status): count for status, count in sorted(answered.items())},
@@ -177,10 +177,10 @@ def main() -> None:
     arguments.add_argument("--rate", type=float, default=20.0, help="requests a second in all")
     arguments.add_argument("--clients", type=int, default=16)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    result = measured(chosen)
-    put(result, chosen.json)
-    refused = {int(each) for each in result["beside"]["statuses"]} - {200}
+    options = arguments.parse_args()
+    result = measured(options)
+    put(result, options.json)
+    refused = {int(status) for status in result["beside"]["statuses"]} - {200}
     late = result["end"]["exit_code"] is None or result["end"]["seconds"] > 10
     sys.exit(bool(refused) or result["ratio_p99"] > 2 or late)
 

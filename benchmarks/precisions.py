@@ -34,14 +34,14 @@ Read = dict[str, Tensor]
 Figures = dict[str, float]
 
 
-def loaded(place: str) -> tuple[dict[str, Model], Figures]:
+def loaded(source: str) -> tuple[dict[str, Model], Figures]:
     """Load a model in each precision this machine has; the seconds of CPU time that took, too."""
     names = [BASE, *(["bf16"] if compute("auto", "cpu").bf16 else []), "int8", "onnx"]
     models, seconds = {}, {}
     for name in names:
         began = time.process_time()
         try:
-            models[name] = serialization.load(place, device="cpu", precision=name)
+            models[name] = serialization.load(source, device="cpu", precision=name)
         except PackageMissing as missing:
             print(f"left out: {missing}")
         seconds[name] = round(time.process_time() - began, 2)
@@ -52,7 +52,7 @@ def windows(model: Model, texts: Sequence[Document]) -> list[Read]:
     """What the encoder is given when texts are annotated."""
     with recorded(model.network.transformer.encoder) as calls:
         annotated(model, texts)
-    return [{key: each for key, each in call.items() if torch.is_tensor(each)} for call in calls]
+    return [{key: value for key, value in call.items() if torch.is_tensor(value)} for call in calls]
 
 
 def annotated(model: Model, texts: Sequence[Document]) -> None:
@@ -75,14 +75,16 @@ def in_turn(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
             began = time.process_time()
             work()
             spent[name].append(time.process_time() - began)
-    return {name: each[1:] for name, each in spent.items()}
+    return {name: seconds[1:] for name, seconds in spent.items()}
 
 
-def speed(words: int, mine: Sequence[float], base: Sequence[float]) -> dict[str, Any]:
+def speed(words: int, seconds: Sequence[float], base: Sequence[float]) -> dict[str, Any]:
     """Words a second of the best round, and the median gain."""
-    gains = sorted(theirs / each for each, theirs in zip(mine, base, strict=True))
+    gains = sorted(
+        base_seconds / own_seconds for own_seconds, base_seconds in zip(seconds, base, strict=True)
+    )
     return {
-        "words_per_cpu_second": round(words / min(mine)),
+        "words_per_cpu_second": round(words / min(seconds)),
         "times_fp32": round(median(gains), 2),
         "times_fp32_range": [round(gains[0], 2), round(gains[-1], 2)],
     }
@@ -91,25 +93,30 @@ def speed(words: int, mine: Sequence[float], base: Sequence[float]) -> dict[str,
 def difference(model: Model, base: Sequence[Tensor], reads: Sequence[Read]) -> Figures:
     """How far the vectors of pieces are from fp32's, in parts of those; padding left out."""
     parts = []
-    for read, mine, theirs in zip(reads, mixed(model, reads), base, strict=True):
+    for read, vectors, base_vectors in zip(reads, mixed(model, reads), base, strict=True):
         parts.append(
-            ((mine - theirs).norm(dim=-1) / theirs.norm(dim=-1))[read["attention_mask"] > 0]
+            ((vectors - base_vectors).norm(dim=-1) / base_vectors.norm(dim=-1))[
+                read["attention_mask"] > 0
+            ]
         )
-    every = torch.cat(parts)
-    return {"mean": float(f"{every.mean():.2g}"), "largest": float(f"{every.max():.2g}")}
+    differences = torch.cat(parts)
+    return {
+        "mean": float(f"{differences.mean():.2g}"),
+        "largest": float(f"{differences.max():.2g}"),
+    }
 
 
 def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
     """The scores of all tasks that the corpus has gold for, in percent."""
-    found = {}
+    rows = {}
     for name, task in model.tasks.items():
         if not task.predicts:
             continue
         seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
-        report = evaluate_task(model, name, seen, lambda told: None)
+        report = evaluate_task(model, name, seen, lambda message: None)
         figures = {} if report is None else task.metrics(report)
-        found |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
-    return found
+        rows |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
+    return rows
 
 
 def main() -> None:
@@ -121,22 +128,22 @@ def main() -> None:
     arguments.add_argument("--words", type=int, default=20_000, help="of the split, to time")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    models, seconds = loaded(chosen.model)
-    documents = corpora.read(chosen.data, chosen.split).documents
+    options = arguments.parse_args()
+    models, seconds = loaded(options.model)
+    documents = corpora.read(options.data, options.split).documents
     base = models[BASE]
     if base.network.transformer is None:
         raise SystemExit("expected a model with a transformer")
-    texts = first(base, [each.unannotated() for each in documents], chosen.words)
-    words = sum(len(base.tokenize(each).words) for each in texts)
+    texts = first(base, [item.unannotated() for item in documents], options.words)
+    words = sum(len(base.tokenize(item).words) for item in texts)
     reads = windows(base, texts)
-    whole = {name: lambda model=each: annotated(model, texts) for name, each in models.items()}
-    alone = {name: lambda model=each: mixed(model, reads) for name, each in models.items()}
-    wholes, encoders = in_turn(whole, chosen.rounds), in_turn(alone, chosen.rounds)
-    vectors, gold = mixed(base, reads), points(base, chosen.data, documents)
+    jobs = {name: lambda model=item: annotated(model, texts) for name, item in models.items()}
+    alone = {name: lambda model=item: mixed(model, reads) for name, item in models.items()}
+    wholes, encoders = in_turn(jobs, options.rounds), in_turn(alone, options.rounds)
+    vectors, gold = mixed(base, reads), points(base, options.data, documents)
     rows = {}
     for name, model in models.items():
-        lost = points(model, chosen.data, documents) if name != BASE else gold
+        lost = points(model, options.data, documents) if name != BASE else gold
         rows[name] = {
             "load_cpu_seconds": seconds[name],
             "annotate": speed(words, wholes[name], wholes[BASE]),
@@ -145,18 +152,18 @@ def main() -> None:
             "points": {key: round(lost[key] - value, 2) for key, value in gold.items()},
         }
     result = {
-        "model": Path(chosen.model).name,
-        "data": chosen.data.name,
+        "model": Path(options.model).name,
+        "data": options.data.name,
         "words_timed": words,
         "documents_scored": len(documents),
         "threads": torch.get_num_threads(),
-        "rounds": chosen.rounds,
+        "rounds": options.rounds,
         "fp32": {key: round(value, 2) for key, value in gold.items()},
         "precisions": rows,
     }
     print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

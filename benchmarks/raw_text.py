@@ -31,19 +31,19 @@ TEST = "-test"  # a treebank so called is a test set, and each look at it is not
 
 def paragraphs(treebank: str) -> Iterator[str]:
     """Yield the text of each paragraph."""
-    found = ""
+    text = ""
     for block in treebank.strip().split("\n\n"):
         lines = block.split("\n")
-        if found and any(line.startswith(BREAKS) for line in lines):
-            yield found.rstrip()
-            found = ""
+        if text and any(line.startswith(BREAKS) for line in lines):
+            yield text.rstrip()
+            text = ""
         rows = [line.split("\t") for line in lines if line[0].isdigit()]
         last = rows[-1][0]
         ends = [row for row in rows if row[0] == last or row[0].endswith(f"-{last}")]
         glued = any("SpaceAfter=No" in row[9] for row in ends)
-        found += next(line for line in lines if line.startswith(TEXT))[len(TEXT) :]
-        found += "" if glued else " "
-    yield found.rstrip()
+        text += next(line for line in lines if line.startswith(TEXT))[len(TEXT) :]
+        text += "" if glued else " "
+    yield text.rstrip()
 
 
 def main() -> None:
@@ -54,39 +54,39 @@ def main() -> None:
     arguments.add_argument("--words", choices=TOKENIZERS)
     arguments.add_argument("--sentences", choices=SENTENCE_SPLITTERS)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    model = serialization.load(chosen.model)
-    asked = model.recipe.tokenization
-    cut = {
-        "words": chosen.words or asked.tokenizer,
-        "sentences": chosen.sentences or asked.sentence_splitter,
+    options = arguments.parse_args()
+    model = serialization.load(options.model)
+    tokenization = model.recipe.tokenization
+    tokenizers = {
+        "words": options.words or tokenization.tokenizer,
+        "sentences": options.sentences or tokenization.sentence_splitter,
     }
-    model = replace(model, split=word_tokenizer(**cut))
-    text = "\n\n".join(paragraphs(chosen.treebank.read_text(encoding="utf-8")))
-    said = model.annotate([Document(text, name=chosen.treebank.stem)], with_tokens=True)
+    model = replace(model, split=word_tokenizer(**tokenizers))
+    text = "\n\n".join(paragraphs(options.treebank.read_text(encoding="utf-8")))
+    documents = model.annotate([Document(text, name=options.treebank.stem)], with_tokens=True)
     columns = validate_options(
         conllu.Columns, {"complete": True, "contractions": True}, SourceLocation("columns")
     )
-    with tempfile.TemporaryDirectory() as place:
-        predicted = Path(place, "predicted.conllu")
-        predicted.write_text(conllu.dumps(said, options=columns), encoding="utf-8")
-        scores = ud_eval.score(chosen.treebank, predicted, {"--no-enhanced": ""})
+    with tempfile.TemporaryDirectory() as folder:
+        predicted = Path(folder, "predicted.conllu")
+        predicted.write_text(conllu.dumps(documents, options=columns), encoding="utf-8")
+        scores = ud_eval.score(options.treebank, predicted, {"--no-enhanced": ""})
     print(ud_eval.table(scores))
-    if chosen.treebank.stem.endswith(TEST):
-        figures = {name: each["f1"] / 100 for name, each in scores["printed"].items()}
-        name, raw = chosen.treebank.stem, Document(text, name=chosen.treebank.stem)
-        command = f"benchmarks/raw_text.py MODEL {chosen.treebank.name}"
+    if options.treebank.stem.endswith(TEST):
+        figures = {name: score["f1"] / 100 for name, score in scores["printed"].items()}
+        name, raw = options.treebank.stem, Document(text, name=options.treebank.stem)
+        command = f"benchmarks/raw_text.py MODEL {options.treebank.name}"
         log_test_evaluation(
-            LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": figures}
+            LOG, command, options.model, name, "test", [raw], model.recipe.seed, {"raw": figures}
         )
-    if chosen.json:
+    if options.json:
         result = {
-            "treebank": chosen.treebank.stem,
-            "model": Path(chosen.model).name,
-            **cut,
+            "treebank": options.treebank.stem,
+            "model": Path(options.model).name,
+            **tokenizers,
             **scores,
         }
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,43 +41,43 @@ def recovered(times: list[tuple[float, float]], usual: float, least: float) -> f
     """Return the end of the first second in which enough replies took no longer than usual."""
     for step in range(int(AFTER / STEP)):
         start = step * STEP
-        found = [seconds for at, seconds in times if start <= at < start + 1]
-        slowest = share(found, 0.99)
-        if slowest is not None and slowest <= usual and len(found) >= least:
+        latencies = [seconds for moment, seconds in times if start <= moment < start + 1]
+        slowest = share(latencies, 0.99)
+        if slowest is not None and slowest <= usual and len(latencies) >= least:
             return start + 1
     return None
 
 
-async def measured(url: str, chosen: Namespace) -> dict[str, Any]:
+async def measured(url: str, options: Namespace) -> dict[str, Any]:
     """The usual clients, the crowd, the usual ones again."""
-    asking = Namespace(words=20, hasty=False, clients=chosen.clients, seconds=chosen.seconds)
-    await load(url, Namespace(**{**vars(asking), "seconds": chosen.warm}))
+    asking = Namespace(words=20, hasty=False, clients=options.clients, seconds=options.seconds)
+    await load(url, Namespace(**{**vars(asking), "seconds": options.warm}))
     before = (await load(url, asking)).seconds.get(200, [])
     usual = share(before, 0.99)
     if usual is None:
         raise SystemExit("the usual clients got no annotation")
     crowd = Seen()
-    many = Namespace(**{**vars(asking), "clients": chosen.crowd, "hasty": True})
+    many = Namespace(**{**vars(asking), "clients": options.crowd, "hasty": True})
     with suppress(TimeoutError):
         # longer than the time they are given, so that they leave in the midst of their requests
         await asyncio.wait_for(
-            load(url, Namespace(**{**vars(many), "seconds": 2 * chosen.seconds}), crowd),
-            chosen.seconds,
+            load(url, Namespace(**{**vars(many), "seconds": 2 * options.seconds}), crowd),
+            options.seconds,
         )
     after = Timed()
     await load(url, Namespace(**{**vars(asking), "seconds": AFTER}), after)
     return {
-        "clients": chosen.clients,
-        "crowd": chosen.crowd,
-        "seconds": chosen.seconds,
-        "usual_per_second": round(len(before) / chosen.seconds, 1),
+        "clients": options.clients,
+        "crowd": options.crowd,
+        "seconds": options.seconds,
+        "usual_per_second": round(len(before) / options.seconds, 1),
         "usual_p99_ms": usual,
-        "crowd_statuses": {str(each): count for each, count in sorted(crowd.statuses.items())},
+        "crowd_statuses": {str(status): count for status, count in sorted(crowd.statuses.items())},
         "recovered_seconds": recovered(
-            after.times, chosen.slack * usual, len(before) / chosen.seconds / 2
+            after.times, options.slack * usual, len(before) / options.seconds / 2
         ),
         "after_p99_ms": share(after.seconds.get(200, []), 0.99),
-        "after_statuses": {str(each): count for each, count in sorted(after.statuses.items())},
+        "after_statuses": {str(status): count for status, count in sorted(after.statuses.items())},
     }
 
 
@@ -91,10 +91,10 @@ def main() -> None:
     arguments.add_argument("--warm", type=float, default=30.0, help="seconds of load before")
     arguments.add_argument("--slack", type=float, default=1.2, help="times what is usual")
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    with started(chosen.model) as (url, _):
-        result = asyncio.run(measured(url, chosen))
-    put(result, chosen.json)
+    options = arguments.parse_args()
+    with started(options.model) as (url, _):
+        result = asyncio.run(measured(url, options))
+    put(result, options.json)
 
 
 if __name__ == "__main__":

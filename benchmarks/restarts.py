@@ -36,16 +36,16 @@ class Round:
 
 async def client(url: str, row: int, seen: Round) -> None:
     """Ask until a connection is refused or closed."""
-    place, chance = urlsplit(url), random.Random(row)
+    address, rng = urlsplit(url), random.Random(row)
     try:
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
     except OSError:
         return
     while True:
         sent = time.monotonic()
         head: Head | None = None
         try:
-            writer.write(request(place.netloc, " ".join(chance.choices(WORDS, k=20))))
+            writer.write(request(address.netloc, " ".join(rng.choices(WORDS, k=20))))
             await writer.drain()
             sent = time.monotonic()
             head = await head_of(reader)
@@ -83,26 +83,26 @@ def main() -> None:
     arguments.add_argument("--clients", type=int, default=8)
     arguments.add_argument("--margin", type=float, default=0.1)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     answered: Counter[int] = Counter()
     lost = broken = late = 0
-    chance = random.Random(1)
-    for _ in range(chosen.rounds):
-        with started(chosen.model) as (url, process):
-            seen = asyncio.run(ended(url, process.pid, chosen.clients, chance.uniform(0.3, 1.2)))
+    rng = random.Random(1)
+    for _ in range(options.rounds):
+        with started(options.model) as (url, process):
+            seen = asyncio.run(ended(url, process.pid, options.clients, rng.uniform(0.3, 1.2)))
         answered.update(seen.answered)
-        before = [each for each in seen.closed if each < seen.told - chosen.margin]
+        before = [moment for moment in seen.closed if moment < seen.told - options.margin]
         lost, late = lost + len(before), late + len(seen.closed) - len(before)
         broken += seen.broken
     result: dict[str, Any] = {
-        "rounds": chosen.rounds,
-        "clients": chosen.clients,
+        "rounds": options.rounds,
+        "clients": options.clients,
         "answered": {str(status): count for status, count in sorted(answered.items())},
         "lost": lost,
         "broken": broken,
         "closed_after_the_signal": late,
     }
-    put(result, chosen.json)
+    put(result, options.json)
     sys.exit(bool(lost or broken))
 
 

@@ -38,20 +38,20 @@ def repeated(names: str) -> Callable[[str, int], str]:
     """Return what repeats a text; ``names`` matches what stands before a name, if any needs be."""
 
     def copied(text: str, copy: int) -> str:
-        return re.sub(names, lambda found: f"{found[0]}{copy:04}", text) if names else text
+        return re.sub(names, lambda match: f"{match[0]}{copy:04}", text) if names else text
 
     return lambda text, times: "".join(copied(text, copy) for copy in range(times))
 
 
 def questions(text: str, times: int) -> str:
     """Repeat SQuAD's articles, or answers by question."""
-    said = json.loads(text)
-    if "data" in said:
+    data = json.loads(text)
+    if "data" in data:
         identity = re.compile('("id": ")')
-        articles = json.dumps(said["data"])
+        articles = json.dumps(data["data"])
         copies = (identity.sub(rf"\g<1>{copy:04}", articles) for copy in range(times))
-        return json.dumps({**said, "data": [each for copy in copies for each in json.loads(copy)]})
-    return json.dumps({f"{copy:04}{key}": said[key] for copy in range(times) for key in said})
+        return json.dumps({**data, "data": [item for copy in copies for item in json.loads(copy)]})
+    return json.dumps({f"{copy:04}{key}": data[key] for copy in range(times) for key in data})
 
 
 @dataclass(frozen=True)
@@ -140,22 +140,22 @@ def cases(folder: Path, metric: str) -> list[Path]:
     return sorted(sizes, key=sizes.__getitem__, reverse=True)
 
 
-def repeat(case: Path, metric: str, megabytes: float, made: Path) -> tuple[Path, Path]:
+def repeat(case: Path, metric: str, megabytes: float, folder: Path) -> tuple[Path, Path]:
     """Write a case's files as often as it takes, and return where."""
     official = TABLE[metric]
     files = [case / official.gold, case / official.predicted]
     times = round(megabytes * 1e6 / files[0].stat().st_size)
     for file in files:
         text = file.read_bytes().decode()
-        (made / file.name).write_bytes(official.repeat(text, times).encode())
-    return made / official.gold, made / official.predicted
+        (folder / file.name).write_bytes(official.repeat(text, times).encode())
+    return folder / official.gold, folder / official.predicted
 
 
-def fitting(folder: Path, scorer: Scorer, chosen: argparse.Namespace, made: Path) -> Path:
+def fitting(folder: Path, scorer: Scorer, options: argparse.Namespace, target: Path) -> Path:
     """Return the largest case whose repetition is not refused, and leave that in ``made``."""
     for case in cases(folder, scorer.name):
         with suppress(FormatError):
-            gold, predicted = repeat(case, scorer.name, chosen.megabytes, made)
+            gold, predicted = repeat(case, scorer.name, options.megabytes, target)
             scorer.score(gold, predicted, {})
             return case
     raise SystemExit(f"{folder}: no case that can be repeated")
@@ -177,53 +177,55 @@ def spent(command: Sequence[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def theirs(metric: str, gold: Path, predicted: Path, chosen: argparse.Namespace) -> list[list[str]]:
+def theirs(
+    metric: str, gold: Path, predicted: Path, options: argparse.Namespace
+) -> list[list[str]]:
     """Return the official commands on these files; none where the program is not at hand."""
-    here = chosen.official / metric
+    here = options.official / metric
     if not here.is_dir():
         return []
-    known = {"HERE": here, "GOLD": gold, "PRED": predicted, "PYTHON": chosen.python}
-    pattern = re.compile("|".join(known))
-    commands = (each.split() for each in TABLE[metric].commands.split("|"))
+    paths = {"HERE": here, "GOLD": gold, "PRED": predicted, "PYTHON": options.python}
+    pattern = re.compile("|".join(paths))
+    commands = (command.split() for command in TABLE[metric].commands.split("|"))
     return [
-        [pattern.sub(lambda name: str(known[name[0]]), word) for word in words]
+        [pattern.sub(lambda name: str(paths[name[0]]), word) for word in words]
         for words in commands
     ]
 
 
 def timed(
-    scorer: Scorer, gold: Path, predicted: Path, chosen: argparse.Namespace
+    scorer: Scorer, gold: Path, predicted: Path, options: argparse.Namespace
 ) -> dict[str, float]:
     """Time all three in turn and return the least of each; the official one may be missing."""
     ours = [sys.executable, "-m", "spanloom", "score", str(gold), str(predicted)]
     ours += ["--metric", scorer.name, "--json"]
-    official = theirs(scorer.name, gold, predicted, chosen)
+    official = theirs(scorer.name, gold, predicted, options)
     rounds: dict[str, list[float]] = {"function": [], "command": [], "official": []}
-    for _ in range(chosen.rounds):
+    for _ in range(options.rounds):
         began = time.process_time()
         scorer.score(gold, predicted, {})
         rounds["function"].append(time.process_time() - began)
         rounds["command"].append(spent(ours))
         if official:
             rounds["official"].append(sum(map(spent, official)))
-    return {name: round(min(each), 3) for name, each in rounds.items() if each}
+    return {name: round(min(seconds), 3) for name, seconds in rounds.items() if seconds}
 
 
-def measure(metric: str, folder: Path, chosen: argparse.Namespace) -> Case:
+def measure(metric: str, folder: Path, options: argparse.Namespace) -> Case:
     """Check our numbers on the case, then time it and its repetition."""
     official, scorer = TABLE[metric], find(metric)
-    with tempfile.TemporaryDirectory() as made:
-        case = fitting(folder, scorer, chosen, Path(made))
+    with tempfile.TemporaryDirectory() as scratch:
+        case = fitting(folder, scorer, options, Path(scratch))
         expected = json.loads((case / "scores.json").read_text(encoding="utf-8"))["scores"]
-        found = scorer.score(case / official.gold, case / official.predicted, {})
-        scores = json.loads(json.dumps(found))
+        report = scorer.score(case / official.gold, case / official.predicted, {})
+        scores = json.loads(json.dumps(report))
         if any(scores[name] != expected[name] for name in scores):
             raise SystemExit(f"{metric}: other numbers than in {case}")
         runs = official.commands.count("|") + 1
         result: Case = {"case": case.name, "official_runs": runs}
-        for name, where in {"golden": case, "repeated": Path(made)}.items():
-            gold, predicted = where / official.gold, where / official.predicted
-            seconds = timed(scorer, gold, predicted, chosen)
+        for name, case_folder in {"golden": case, "repeated": Path(scratch)}.items():
+            gold, predicted = case_folder / official.gold, case_folder / official.predicted
+            seconds = timed(scorer, gold, predicted, options)
             result[name] = {"gold_bytes": gold.stat().st_size, **seconds}
     return result
 
@@ -238,20 +240,20 @@ def main() -> None:
     arguments.add_argument("--megabytes", type=float, default=2.0)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    result: dict[str, Any] = {"python": platform.python_version(), "rounds": chosen.rounds}
-    result["metrics"] = found = {}
+    options = arguments.parse_args()
+    result: dict[str, Any] = {"python": platform.python_version(), "rounds": options.rounds}
+    result["metrics"] = rows = {}
     print(f"{'seconds of CPU time':20} {'bytes':>8} {'function':>9} {'command':>9} {'official':>9}")
-    for metric in chosen.metrics:
-        found[metric] = measure(metric, chosen.golden / metric, chosen)
+    for metric in options.metrics:
+        rows[metric] = measure(metric, options.golden / metric, options)
         for name in ("golden", "repeated"):
-            row = found[metric][name]
+            row = rows[metric][name]
             cells = (
-                f"{row.get(each, 'missing'):>9}" for each in ("function", "command", "official")
+                f"{row.get(column, 'missing'):>9}" for column in ("function", "command", "official")
             )
             print(f"{metric:20} {row['gold_bytes']:8} {' '.join(cells)}", flush=True)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

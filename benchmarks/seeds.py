@@ -19,18 +19,18 @@ def main(paths: list[Path]) -> None:
     )
     print("|---|---|---|---|---|---|")
     for task in results[0]["tasks"]:
-        mine = [result["tasks"][task] for result in results]
+        scores = [result["tasks"][task] for result in results]
         for measure in ("spans", "relations", "relations_typed"):
-            values = [100 * each[measure]["micro"]["f1"] for each in mine]
+            values = [100 * listed[measure]["micro"]["f1"] for listed in scores]
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            each = ", ".join(f"{value:.2f}" for value in values)
+            listed = ", ".join(f"{value:.2f}" for value in values)
             ranges = ", ".join(
-                f"{100 * one[measure]['f1_interval']['low']:.1f}–"
-                f"{100 * one[measure]['f1_interval']['high']:.1f}"
-                for one in mine
+                f"{100 * score[measure]['f1_interval']['low']:.1f}–"
+                f"{100 * score[measure]['f1_interval']['high']:.1f}"
+                for score in scores
             )
             mean = statistics.mean(values)
-            print(f"| {task} | {measure} F1 | {mean:.2f} | {spread:.2f} | {each} | {ranges} |")
+            print(f"| {task} | {measure} F1 | {mean:.2f} | {spread:.2f} | {listed} | {ranges} |")
 
 
 if __name__ == "__main__":

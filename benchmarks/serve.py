@@ -62,14 +62,14 @@ class Head(NamedTuple):
 
 async def head_of(reader: asyncio.StreamReader) -> Head:
     """Read the head of one reply."""
-    said = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-    length = re.search(r"content-length: (\d+)", said)
-    later = re.search(r"retry-after: (\d+)", said)
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+    length = re.search(r"content-length: (\d+)", head)
+    later = re.search(r"retry-after: (\d+)", head)
     return Head(
-        int(said.split()[1]),
+        int(head.split()[1]),
         int(length[1]) if length else 0,
         float(later[1]) if later else 0.0,
-        "connection: close" in said,
+        "connection: close" in head,
     )
 
 
@@ -80,34 +80,34 @@ async def reply(reader: asyncio.StreamReader) -> Head:
     return head
 
 
-async def client(url: str, end: float, chosen: argparse.Namespace, seen: Seen, row: int) -> None:
+async def client(url: str, end: float, options: argparse.Namespace, seen: Seen, row: int) -> None:
     """Ask until the end, with a new connection where one breaks."""
-    place, chance = urlsplit(url), random.Random(row)
+    address, rng = urlsplit(url), random.Random(row)
     while time.monotonic() < end:
         try:
-            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
         except OSError:
             seen.broken += 1
             await asyncio.sleep(0.1)
             continue
         try:
             while time.monotonic() < end:
-                text = " ".join(chance.choices(WORDS, k=chosen.words))
+                text = " ".join(rng.choices(WORDS, k=options.words))
                 began = time.monotonic()
-                writer.write(request(place.netloc, text))
+                writer.write(request(address.netloc, text))
                 head = await reply(reader)
                 seen.add(head.status, time.monotonic() - began)
-                await asyncio.sleep(0 if chosen.hasty else head.later)
+                await asyncio.sleep(0 if options.hasty else head.later)
         except (OSError, asyncio.IncompleteReadError):
             seen.broken += 1
         finally:
             writer.close()
 
 
-async def load(url: str, chosen: argparse.Namespace, seen: Seen | None = None) -> Seen:
+async def load(url: str, options: argparse.Namespace, seen: Seen | None = None) -> Seen:
     """Let all clients ask for some seconds."""
-    seen, end = seen or Seen(), time.monotonic() + chosen.seconds
-    await asyncio.gather(*(client(url, end, chosen, seen, row) for row in range(chosen.clients)))
+    seen, end = seen or Seen(), time.monotonic() + options.seconds
+    await asyncio.gather(*(client(url, end, options, seen, row) for row in range(options.clients)))
     return seen
 
 
@@ -120,8 +120,8 @@ def started(model: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         try:
             for line in process.stderr:
                 print(line, end="", file=sys.stderr)
-                if found := re.search(r"http://\S+:\d+", line):
-                    yield found[0], process
+                if match := re.search(r"http://\S+:\d+", line):
+                    yield match[0], process
                     break
             else:
                 raise SystemExit("the server did not start")
@@ -133,8 +133,8 @@ def resident(process: int) -> float:
     """Memory that a process and those it started hold, in MB."""
     status = Path(f"/proc/{process}/status").read_text()
     inner = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    own = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-    return own + sum(resident(int(each)) for each in inner)
+    megabytes = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+    return megabytes + sum(resident(int(child)) for child in inner)
 
 
 def share(seconds: list[float], part: float) -> float | None:
@@ -147,16 +147,16 @@ def share(seconds: list[float], part: float) -> float | None:
     )
 
 
-def told(seen: Seen, chosen: argparse.Namespace) -> dict[str, object]:
+def told(seen: Seen, options: argparse.Namespace) -> dict[str, object]:
     """Return what was seen as plain numbers."""
     good = seen.seconds.get(200, [])
     refused = seen.seconds.get(503, [])
     return {
-        "clients": chosen.clients,
-        "seconds": chosen.seconds,
-        "words": chosen.words,
-        "hasty": chosen.hasty,
-        "annotated_per_second": round(len(good) / chosen.seconds, 1),
+        "clients": options.clients,
+        "seconds": options.seconds,
+        "words": options.words,
+        "hasty": options.hasty,
+        "annotated_per_second": round(len(good) / options.seconds, 1),
         "p50_ms": share(good, 0.5),
         "p99_ms": share(good, 0.99),
         "refused_p99_ms": share(refused, 0.99),
@@ -173,34 +173,34 @@ def put(result: object, path: Path | None) -> None:
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def measured(chosen: argparse.Namespace) -> dict[str, object]:
+def measured(options: argparse.Namespace) -> dict[str, object]:
     """Warm up until the allocator has what it needs, then measure."""
-    if chosen.url is not None:
-        return told(asyncio.run(load(chosen.url, chosen)), chosen)
-    with started(chosen.model) as (url, process):
-        short = argparse.Namespace(**{**vars(chosen), "seconds": chosen.warm})
+    if options.url is not None:
+        return told(asyncio.run(load(options.url, options)), options)
+    with started(options.model) as (url, process):
+        short = argparse.Namespace(**{**vars(options), "seconds": options.warm})
         asyncio.run(load(url, short))
         before = resident(process.pid)
-        seen = asyncio.run(load(url, chosen))
+        seen = asyncio.run(load(url, options))
         after = resident(process.pid)
-        return {**told(seen, chosen), "memory_mb": [round(before, 1), round(after, 1)]}
+        return {**told(seen, options), "memory_mb": [round(before, 1), round(after, 1)]}
 
 
 def main() -> None:
     """Measure, print, and save where that is asked for."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    place = arguments.add_mutually_exclusive_group(required=True)
-    place.add_argument("--model", type=Path)
-    place.add_argument("--url")
+    target = arguments.add_mutually_exclusive_group(required=True)
+    target.add_argument("--model", type=Path)
+    target.add_argument("--url")
     arguments.add_argument("--clients", type=int, default=16)
     arguments.add_argument("--seconds", type=float, default=10.0)
     arguments.add_argument("--warm", type=float, default=30.0, help="seconds of load before")
     arguments.add_argument("--words", type=int, default=20)
     arguments.add_argument("--hasty", action="store_true")
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    result = measured(chosen)
-    put(result, chosen.json)
+    options = arguments.parse_args()
+    result = measured(options)
+    put(result, options.json)
 
 
 if __name__ == "__main__":

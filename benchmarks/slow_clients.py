@@ -24,16 +24,16 @@ LIVE = b"GET /health/live HTTP/1.1\r\nHost: %s\r\n\r\n"
 
 async def trickle(url: str, row: int, pauses: tuple[float, float]) -> int:
     """Be slow for ever; returns only when the server ends the connection."""
-    place, chance = urlsplit(url), random.Random(row)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    address, rng = urlsplit(url), random.Random(row)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:
         writer.write(BODY if row % 2 else HEAD + b"X-Slow: ")
         while True:
-            said = asyncio.create_task(reader.read(65536))
-            done, _ = await asyncio.wait({said}, timeout=chance.uniform(*pauses))
+            reply = asyncio.create_task(reader.read(65536))
+            done, _ = await asyncio.wait({reply}, timeout=rng.uniform(*pauses))
             if done:
                 return row
-            said.cancel()
+            reply.cancel()
             writer.write(b" ")
             await writer.drain()
     finally:
@@ -51,11 +51,11 @@ async def slow(url: str, row: int, pauses: tuple[float, float], ended: list[int]
 
 async def ask(url: str, what: bytes, end: float, pause: float, seen: Seen) -> None:
     """Ask the same over new connections until the end."""
-    place = urlsplit(url)
+    address = urlsplit(url)
     while time.monotonic() < end:
         began = time.monotonic()
         try:
-            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
             writer.write(what)
             head = await reply(reader)
             seen.add(head.status, time.monotonic() - began)
@@ -65,24 +65,24 @@ async def ask(url: str, what: bytes, end: float, pause: float, seen: Seen) -> No
         await asyncio.sleep(pause)
 
 
-async def measured(url: str, chosen: argparse.Namespace) -> dict[str, Any]:
+async def measured(url: str, options: argparse.Namespace) -> dict[str, Any]:
     """Have the slow ones begin, then the others ask."""
     ended: list[int] = []
     host = urlsplit(url).netloc
-    rows = range(chosen.slow)
-    held = [asyncio.create_task(slow(url, row, (0.5, 2.0), ended)) for row in rows]
+    rows = range(options.slow)
+    clients = [asyncio.create_task(slow(url, row, (0.5, 2.0), ended)) for row in rows]
     await asyncio.sleep(1)
-    live, texts, end = Seen(), Seen(), time.monotonic() + chosen.seconds
+    live, texts, end = Seen(), Seen(), time.monotonic() + options.seconds
     sentence = request(host, "Ada met Bob in London.")
     await asyncio.gather(
         ask(url, LIVE % host.encode(), end, 0.1, live), ask(url, sentence, end, 0.5, texts)
     )
-    for each in held:
-        each.cancel()
-    await asyncio.gather(*held, return_exceptions=True)
+    for client in clients:
+        client.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
     return {
-        "slow": chosen.slow,
-        "seconds": chosen.seconds,
+        "slow": options.slow,
+        "seconds": options.seconds,
         "live": told(live),
         "annotated": told(texts),
         "slow_connections_ended": len(ended),
@@ -91,7 +91,7 @@ async def measured(url: str, chosen: argparse.Namespace) -> dict[str, Any]:
 
 def told(seen: Seen) -> dict[str, Any]:
     """Return what was seen as plain numbers."""
-    times = [each for found in seen.seconds.values() for each in found]
+    times = [seconds for latencies in seen.seconds.values() for seconds in latencies]
     return {
         "statuses": {str(status): count for status, count in sorted(seen.statuses.items())},
         "broken": seen.broken,
@@ -107,10 +107,10 @@ def main() -> None:
     arguments.add_argument("--slow", type=int, default=200)
     arguments.add_argument("--seconds", type=float, default=30.0)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    with started(chosen.model) as (url, _):
-        result = asyncio.run(measured(url, chosen))
-    put(result, chosen.json)
+    options = arguments.parse_args()
+    with started(options.model) as (url, _):
+        result = asyncio.run(measured(url, options))
+    put(result, options.json)
 
 
 if __name__ == "__main__":

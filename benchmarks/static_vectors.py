@@ -37,14 +37,14 @@ def forms(data: Path, novels: Path, most: int) -> list[str]:
     ours: Counter[str] = Counter()
     for split in sorted(data.glob(f"*/{SPLIT}")):
         for document in folder.read(split.parent, SPLIT).documents:
-            text, found = document.text, given_words(document)
-            ours.update(text[a:b] for a, b in (found.words if found else spacy_words(text)))
-    theirs: Counter[str] = Counter()
+            text, words = document.text, given_words(document)
+            ours.update(text[a:b] for a, b in (words.words if words else spacy_words(text)))
+    counts: Counter[str] = Counter()
     for path in sorted(novels.glob("*.txt.gz")):
         text = gzip.decompress(path.read_bytes()).decode("utf-8", errors="replace")
-        theirs.update(text[start:end] for start, end in spacy_words(text[:_READ]))
-    kept = [word for word, _ in theirs.most_common(most)]
-    joined = ours + Counter({word: theirs[word] for word in kept})
+        counts.update(text[start:end] for start, end in spacy_words(text[:_READ]))
+    kept = [word for word, _ in counts.most_common(most)]
+    joined = ours + Counter({word: counts[word] for word in kept})
     return [word for word, _ in joined.most_common() if not set(word) & set(" \t\n\r")]
 
 
@@ -53,17 +53,17 @@ def read(words: Sequence[str]) -> Float[Tensor, "word dim"]:
     """Have the encoder read each word by itself."""
     source = transformer.source("minilm", Path())
     encoder = transformer.pretrained(source, transformer.Options()).eval()
-    cut = build.load_tokenizer(source)
-    pieces = [torch.tensor(cut.prefix + ids + cut.suffix) for ids in cut(words)]
+    tokenizer = build.load_tokenizer(source)
+    pieces = [torch.tensor(tokenizer.prefix + ids + tokenizer.suffix) for ids in tokenizer(words)]
     order = sorted(range(len(words)), key=lambda row: len(pieces[row]))
-    made = torch.empty(len(words), encoder.get_input_embeddings().weight.shape[1])
+    vectors = torch.empty(len(words), encoder.get_input_embeddings().weight.shape[1])
     for first in range(0, len(words), _AT_ONCE):
         rows = order[first : first + _AT_ONCE]
-        ids = pad_sequence([pieces[row] for row in rows], True, cut.padding)
+        ids = pad_sequence([pieces[row] for row in rows], True, tokenizer.padding)
         mask = pad_sequence([torch.ones_like(pieces[row]) for row in rows], True)
         mean = torch.stack(encoder(input_ids=ids, attention_mask=mask).hidden_states).mean(0)
-        made[rows] = (mean * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-    return made
+        vectors[rows] = (mean * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+    return vectors
 
 
 def reduced(vectors: Float[Tensor, "word dim"], dim: int) -> Float[Tensor, "word less"]:
@@ -72,8 +72,8 @@ def reduced(vectors: Float[Tensor, "word dim"], dim: int) -> Float[Tensor, "word
     share = share / share.sum()
     middle = (vectors * share[:, None]).sum(0)
     _, _, axes = torch.linalg.svd(vectors - middle, full_matrices=False)
-    found: Tensor = (vectors - middle) @ axes[:dim].T
-    return found / found.std() * (_COMMON / (_COMMON + share))[:, None].sqrt()
+    projected: Tensor = (vectors - middle) @ axes[:dim].T
+    return projected / projected.std() * (_COMMON / (_COMMON + share))[:, None].sqrt()
 
 
 def main() -> None:
@@ -84,16 +84,16 @@ def main() -> None:
     arguments.add_argument("out", type=Path)
     arguments.add_argument("--dim", type=int, default=128)
     arguments.add_argument("--words", type=int, default=20_000)
-    chosen = arguments.parse_args()
-    words = forms(chosen.data, chosen.novels, chosen.words)
-    rows = reduced(read(words), chosen.dim).tolist()
+    options = arguments.parse_args()
+    words = forms(options.data, options.novels, options.words)
+    rows = reduced(read(words), options.dim).tolist()
     lines = [
         f"{word} {' '.join(f'{value:.4f}' for value in row)}"
         for word, row in zip(words, rows, strict=True)
     ]
-    text = "\n".join([f"{len(words)} {chosen.dim}", *lines, ""])
-    write_file(chosen.out, text.encode("utf-8"))
-    print(f"{len(words)} words, {chosen.dim} numbers each, written to {chosen.out}")
+    text = "\n".join([f"{len(words)} {options.dim}", *lines, ""])
+    write_file(options.out, text.encode("utf-8"))
+    print(f"{len(words)} words, {options.dim} numbers each, written to {options.out}")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def arcs(draw: np.random.Generator, n: int, ahead: float) -> np.ndarray:
     scores = draw.normal(size=(n, n))
     order = draw.permutation(n)
     scores[order[0], order[0]] += ahead
-    for place in range(1, n):
-        scores[order[draw.integers(place)], order[place]] += ahead
+    for word in range(1, n):
+        scores[order[draw.integers(word)], order[word]] += ahead
     return scores
 
 
@@ -58,8 +58,8 @@ def rate(search: Callable[[np.ndarray], object], inputs: list[np.ndarray], secon
     search(inputs[0])
     began, spent, rounds = time.process_time(), 0.0, 0
     while spent < seconds:
-        for each in inputs:
-            search(each)
+        for item in inputs:
+            search(item)
         rounds += 1
         spent = time.process_time() - began
     return rounds * len(inputs) / spent
@@ -70,20 +70,20 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seconds", type=float, default=1.0)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     result: dict[str, dict[str, dict[str, int]]] = {}
     for kind, ahead in {"random": 0.0, "peaked": AHEAD}.items():
         for name, (make, search) in SEARCHES.items():
             draw = np.random.default_rng(1)
             result.setdefault(kind, {})[name] = {
                 str(n): round(
-                    rate(search, [make(draw, n, ahead) for _ in range(DRAWS)], chosen.seconds)
+                    rate(search, [make(draw, n, ahead) for _ in range(DRAWS)], options.seconds)
                 )
                 for n in SIZES
             }
     print(json.dumps(result, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

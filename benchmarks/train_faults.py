@@ -88,8 +88,8 @@ class Tally:
 
     def told(self) -> dict[str, Any]:
         """As JSON."""
-        made = {key: value for key, value in vars(self).items() if key != "calls" or value}
-        return made | {"seconds": round(self.seconds, 1)}
+        counts = {key: value for key, value in vars(self).items() if key != "calls" or value}
+        return counts | {"seconds": round(self.seconds, 1)}
 
 
 def sums(model: Path) -> dict[str, str]:
@@ -104,26 +104,26 @@ def home(out: Path) -> Path:
 
 def kept(out: Path) -> int:
     """How many updates the checkpoint holds, also one that a kill left moved aside; -1: none."""
-    place = home(out) / "state"
+    state = home(out) / "state"
     aside = sorted(home(out).glob(ASIDE)) if home(out).exists() else []
-    if not place.exists():
-        place = aside[-1] if aside else place
+    if not state.exists():
+        state = aside[-1] if aside else state
     try:
-        return int(json.loads((place / "progress.json").read_bytes())["global_step"])
+        return int(json.loads((state / "progress.json").read_bytes())["global_step"])
     except OSError:
         return -1
 
 
 def logged(out: Path) -> list[int]:
     """The updates in ``metrics.jsonl``, a line that was cut short apart."""
-    path, found = home(out) / "metrics.jsonl", []
+    path, rows = home(out) / "metrics.jsonl", []
     for line in path.read_bytes().splitlines() if path.exists() else []:
         try:
             event = json.loads(line)
         except ValueError:
             continue
-        found += [event["update"]] if "losses" in event else []
-    return found
+        rows += [event["update"]] if "losses" in event else []
+    return rows
 
 
 def run(recipe_path: Path, out: Path) -> None:
@@ -137,14 +137,14 @@ def run(recipe_path: Path, out: Path) -> None:
     train(read, recipe_path.parent, out, lambda line: None, resume=True, pace=pace, device="cpu")
 
 
-def forked(work: Callable[[], None], said: Path) -> int:
+def forked(work: Callable[[], None], output: Path) -> int:
     """Do some work in a child of this process, which has everything imported; returns its id."""
     child = os.fork()
     if child:
         return child
     code = UNTIDY
     try:
-        handle = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(handle, 1)
         os.dup2(handle, 2)
         code = _coded(work)
@@ -173,21 +173,21 @@ def _ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def killed(folder: Path, path: Path, wanted: int, chance: random.Random) -> Tally:
+def killed(folder: Path, path: Path, count: int, rng: random.Random) -> Tally:
     """Kill runs at random moments."""
-    whole, tally, said = folder / "whole", Tally(), folder / "said"
+    undisturbed, tally, output = folder / "whole", Tally(), folder / "said"
     began = time.monotonic()
-    if _ended(forked(lambda: run(path, whole), said)):
-        raise SystemExit(said.read_text())
-    lasts, reference = time.monotonic() - began, sums(whole)
-    while tally.hits < wanted:
+    if _ended(forked(lambda: run(path, undisturbed), output)):
+        raise SystemExit(output.read_text())
+    lasts, reference = time.monotonic() - began, sums(undisturbed)
+    while tally.hits < count:
         out = folder / f"kill-{tally.runs}"
         before = -1
         while True:
-            child = forked(lambda out=out: run(path, out), said)
+            child = forked(lambda out=out: run(path, out), output)
             # the last hit wanted is followed by a run to the end
-            if tally.hits < wanted:
-                time.sleep(chance.uniform(0, lasts * 0.8))
+            if tally.hits < count:
+                time.sleep(rng.uniform(0, lasts * 0.8))
                 os.kill(child, signal.SIGKILL)
             code = _ended(child)
             if code == -signal.SIGKILL:
@@ -208,12 +208,12 @@ def _look(out: Path, before: int, tally: Tally, *, ahead: int) -> int:
     return now
 
 
-def _close(out: Path, reference: dict[str, str], tally: Tally, *, every: int = 1) -> None:
+def _close(out: Path, reference: dict[str, str], tally: Tally, *, evaluations: int = 1) -> None:
     """Compare a run that came to its end with the undisturbed one."""
     tally.runs += 1
     tally.identical += sums(out) == reference
     lines = logged(out)
-    tally.lost += lines != list(range(every, (len(lines) + 1) * every, every))
+    tally.lost += lines != list(range(evaluations, (len(lines) + 1) * evaluations, evaluations))
     shutil.rmtree(out)
     shutil.rmtree(home(out))
 
@@ -237,24 +237,24 @@ class Disk:
         return [line.split("\t") for line in self.log.read_text().splitlines()]
 
 
-def failing(folder: Path, path: Path, wanted: int, error: int, chance: random.Random) -> Tally:
+def failing(folder: Path, path: Path, count: int, error: int, rng: random.Random) -> Tally:
     """Let the disk fail at random calls."""
-    place, tally, said, counted = folder / "disk", Tally(), folder / "said", folder / "calls"
-    place.mkdir()
-    disk, whole = Disk(place, folder / "failures"), place / "whole"
+    mount, tally, output, counted = folder / "disk", Tally(), folder / "said", folder / "calls"
+    mount.mkdir()
+    disk, undisturbed = Disk(mount, folder / "failures"), mount / "whole"
 
     def counting() -> None:
         disk.arm(0, 0)
-        run(path, whole)
+        run(path, undisturbed)
         counted.write_text(str(disk.library.disk_calls()))
 
-    if _ended(forked(counting, said)):
-        raise SystemExit(said.read_text())
-    calls, reference = int(counted.read_text()), sums(whole)
-    while tally.hits < wanted:
-        out, before, left, code = place / f"run-{tally.runs}", -1, calls, 1
+    if _ended(forked(counting, output)):
+        raise SystemExit(output.read_text())
+    calls, reference = int(counted.read_text()), sums(undisturbed)
+    while tally.hits < count:
+        out, before, left, code = mount / f"run-{tally.runs}", -1, calls, 1
         while code:
-            nth = chance.randint(1, left) if tally.hits < wanted else 0
+            nth = rng.randint(1, left) if tally.hits < count else 0
             disk.log.unlink(missing_ok=True)
             disk.log.touch()
 
@@ -262,20 +262,20 @@ def failing(folder: Path, path: Path, wanted: int, error: int, chance: random.Ra
                 disk.arm(nth, error)
                 run(path, out)
 
-            code = _ended(forked(hit, said))
-            found = disk.failures()
-            if any(row[0] != str(error) for row in found):
-                raise SystemExit(f"not what was asked for: {found[0]}")
-            if found:
+            code = _ended(forked(hit, output))
+            failures = disk.failures()
+            if any(row[0] != str(error) for row in failures):
+                raise SystemExit(f"not what was asked for: {failures[0]}")
+            if failures:
                 tally.hits += 1
-                tally.calls[found[0][2]] += 1
+                tally.calls[failures[0][2]] += 1
             elif code:
                 raise SystemExit(
-                    f"ended with {code}, and no call failed: {said.read_text()[-500:]}"
+                    f"ended with {code}, and no call failed: {output.read_text()[-500:]}"
                 )
             tally.untidy += code not in (0, TOLD)
             if code not in (0, TOLD):
-                print(said.read_text()[-3000:], file=sys.stderr)
+                print(output.read_text()[-3000:], file=sys.stderr)
             before = _look(out, before, tally, ahead=1)
             left = max(20, left - nth // 2)
         _close(out, reference, tally)
@@ -307,53 +307,53 @@ def _training(process: subprocess.Popen[str]) -> Iterator[str]:
             yield line
 
 
-def told(folder: Path, path: Path, wanted: int, number: int, chance: random.Random) -> Tally:
+def told(folder: Path, path: Path, count: int, number: int, rng: random.Random) -> Tally:
     """Tell runs under torchrun to end, at random moments of their training."""
     from spanloom.training.train import unfinished
 
-    tally, whole, port = Tally(), folder / f"together-{number}", chance.randint(20_000, 50_000)
-    process = torchrun(path, whole, port)
+    tally, undisturbed, port = Tally(), folder / f"together-{number}", rng.randint(20_000, 50_000)
+    process = torchrun(path, undisturbed, port)
     lines = list(_training(process))
-    looks = sum(line.startswith("epoch") for line in lines)
+    evaluations = sum(line.startswith("epoch") for line in lines)
     if process.wait():
         raise SystemExit("".join(lines))
-    reference, every = sums(whole), logged(whole)[0]
-    while tally.hits < wanted:
+    reference, rows = sums(undisturbed), logged(undisturbed)[0]
+    while tally.hits < count:
         out, before, code = folder / f"told-{number}-{tally.runs}", -1, 1
         while code:
             port = 20_000 + (port + 1) % 30_000
-            hit = tally.hits < wanted
+            hit = tally.hits < count
             process = torchrun(path, out, port)
-            lines = _until(process, chance.randint(0, looks // 4)) if hit else []
+            lines = _until(process, rng.randint(0, evaluations // 4)) if hit else []
             if hit:
-                time.sleep(chance.uniform(0, 0.3))
+                time.sleep(rng.uniform(0, 0.3))
                 _send(process, number)
             lines += _training(process) if not lines else process.stderr or ()
             code = process.wait(timeout=SECONDS)
-            said = "".join(lines)
+            output = "".join(lines)
             if code and (out / MANIFEST).exists() and not unfinished(out):
                 code = 0  # torchrun fails when it was told to end, also where its processes did not
             if code:
                 tally.hits += 1
-                clean = said.count("spanloom: interrupted; ") == 1 and GONE not in said
+                clean = output.count("spanloom: interrupted; ") == 1 and GONE not in output
                 tally.untidy += not clean
                 if not clean:
-                    print(said[-3000:], file=sys.stderr)
+                    print(output[-3000:], file=sys.stderr)
                 before = _look(out, before, tally, ahead=0)
-                tally.lost += "dev never scored" in said and not (out / MANIFEST).exists()
+                tally.lost += "dev never scored" in output and not (out / MANIFEST).exists()
             elif hit:
                 tally.finished_first += 1
-        _close(out, reference, tally, every=every)
+        _close(out, reference, tally, every=rows)
     return tally
 
 
-def _until(process: subprocess.Popen[str], looks: int) -> list[str]:
+def _until(process: subprocess.Popen[str], evaluations: int) -> list[str]:
     """Read what a run says until it trains and dev was scored so many times."""
     lines = []
     for line in _training(process):
         lines.append(line)
-        looks -= line.startswith("epoch")
-        if looks < 0 or (looks == 0 and len(lines) > 1):
+        evaluations -= line.startswith("epoch")
+        if evaluations < 0 or (evaluations == 0 and len(lines) > 1):
             break
     return lines
 
@@ -398,21 +398,21 @@ def main() -> None:
     arguments.add_argument("--together", type=float, default=16, help="epochs under torchrun")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    if SHIM not in os.environ and (chosen.enospc or chosen.eio):
+    options = arguments.parse_args()
+    if SHIM not in os.environ and (options.enospc or options.eio):
         preloaded(Path(tempfile.mkdtemp()))
     with tempfile.TemporaryDirectory() as name:
-        result = measured(Path(name), chosen)
+        result = measured(Path(name), options)
     if SHIM in os.environ:
         shutil.rmtree(os.environ[SHIM])
-    put(result, chosen.json)
+    put(result, options.json)
     kinds = result["kinds"].values()
     sys.exit(
-        any(each["lost"] or each["untidy"] or each["identical"] < each["runs"] for each in kinds)
+        any(kind["lost"] or kind["untidy"] or kind["identical"] < kind["runs"] for kind in kinds)
     )
 
 
-def measured(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
+def measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """The tally of each kind of hit."""
     import torch
 
@@ -421,29 +421,32 @@ def measured(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     alone, together = folder / "alone.json", folder / "together.json"
-    alone.write_text(json.dumps(recipe(chosen.epochs)))
-    together.write_text(json.dumps(recipe(chosen.together)))
+    alone.write_text(json.dumps(recipe(options.epochs)))
+    together.write_text(json.dumps(recipe(options.together)))
     fresh(recipes.load(alone), folder, "cpu")  # so that all is imported and a fork starts at once
     kinds: dict[str, tuple[int, Callable[[Path, random.Random], Tally]]] = {
-        "kills": (chosen.kills, lambda at, r: killed(at, alone, chosen.kills, r)),
-        "enospc": (chosen.enospc, lambda at, r: failing(at, alone, chosen.enospc, errno.ENOSPC, r)),
-        "eio": (chosen.eio, lambda at, r: failing(at, alone, chosen.eio, errno.EIO, r)),
+        "kills": (options.kills, lambda target, r: killed(target, alone, options.kills, r)),
+        "enospc": (
+            options.enospc,
+            lambda target, r: failing(target, alone, options.enospc, errno.ENOSPC, r),
+        ),
+        "eio": (options.eio, lambda target, r: failing(target, alone, options.eio, errno.EIO, r)),
         "sigint": (
-            chosen.sigint,
-            lambda at, r: told(at, together, chosen.sigint, signal.SIGINT, r),
+            options.sigint,
+            lambda target, r: told(target, together, options.sigint, signal.SIGINT, r),
         ),
         "sigterm": (
-            chosen.sigterm,
-            lambda at, r: told(at, together, chosen.sigterm, signal.SIGTERM, r),
+            options.sigterm,
+            lambda target, r: told(target, together, options.sigterm, signal.SIGTERM, r),
         ),
     }
     result: dict[str, Any] = {}
-    for kind, (wanted, measure) in kinds.items():
-        if wanted:
-            place = folder / kind
-            place.mkdir()
+    for kind, (count, measure) in kinds.items():
+        if count:
+            run_folder = folder / kind
+            run_folder.mkdir()
             began = time.monotonic()
-            tally = measure(place, random.Random(f"{chosen.seed}/{kind}"))
+            tally = measure(run_folder, random.Random(f"{options.seed}/{kind}"))
             tally.seconds = time.monotonic() - began
             result[kind] = tally.told()
             print(f"{kind}: {json.dumps(result[kind])}", file=sys.stderr, flush=True)

@@ -20,25 +20,25 @@ from spanloom.glad.speed import trained
 from spanloom.training import train
 
 
-def _variants(said: list[str]) -> Iterator[tuple[str, list[str]]]:
+def _variants(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Names and settings; a variant may have several settings, parted by ``;``."""
-    for each in said:
-        name, sign, settings = each.partition(":")
+    for argument in arguments:
+        name, sign, settings = argument.partition(":")
         if not sign:
-            raise SystemExit(f"--vary {each}: expected NAME: KEY=VALUE; KEY=VALUE")
-        yield name.strip(), [one.strip() for one in settings.split(";") if one.strip()]
+            raise SystemExit(f"--vary {argument}: expected NAME: KEY=VALUE; KEY=VALUE")
+        yield name.strip(), [setting.strip() for setting in settings.split(";") if setting.strip()]
 
 
-def _run(chosen: argparse.Namespace, name: str, settings: list[str], seed: int) -> dict[str, Any]:
+def _run(options: argparse.Namespace, name: str, settings: list[str], seed: int) -> dict[str, Any]:
     """Train one variant and return its best figures on dev."""
-    recipe = recipes.load(chosen.recipe, [*chosen.set, *settings, f"seed={seed}"])
-    out = chosen.folder / f"{chosen.recipe.stem}-{name}-{seed}"
+    recipe = recipes.load(options.recipe, [*options.set, *settings, f"seed={seed}"])
+    out = options.folder / f"{options.recipe.stem}-{name}-{seed}"
     if not out.exists():
-        train.train(recipe, chosen.data, out, print, resume=out.with_suffix(".run").exists())
-    found = trained(out, recipe.stages[-1])
-    if found is None:
+        train.train(recipe, options.data, out, print, resume=out.with_suffix(".run").exists())
+    result = trained(out, recipe.stages[-1])
+    if result is None:
         raise SystemExit(f"{out}: the run beside it is gone; remove it to train again")
-    return {"seed": seed, "dev": found.dev, "epoch": found.epoch, "minutes": found.minutes}
+    return {"seed": seed, "dev": result.dev, "epoch": result.epoch, "minutes": result.minutes}
 
 
 def main() -> None:
@@ -51,15 +51,15 @@ def main() -> None:
     arguments.add_argument("--set", action="append", default=[])
     arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
     arguments.add_argument("--json", type=Path)
-    chosen = arguments.parse_args()
-    result = {"recipe": chosen.recipe.stem, "settings": chosen.set, "variants": {}}
-    for name, settings in _variants(chosen.vary):
-        runs = [_run(chosen, name, settings, seed) for seed in chosen.seeds]
+    options = arguments.parse_args()
+    result = {"recipe": options.recipe.stem, "settings": options.set, "variants": {}}
+    for name, settings in _variants(options.vary):
+        runs = [_run(options, name, settings, seed) for seed in options.seeds]
         means = {key: statistics.mean(run["dev"][key] for run in runs) for key in runs[0]["dev"]}
         result["variants"][name] = {"settings": settings, "dev": means, "runs": runs}
         print(name, {key: round(100 * value, 2) for key, value in means.items()})
-        if chosen.json:
-            chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

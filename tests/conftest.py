@@ -109,14 +109,16 @@ OLDEST = (20, 19)  # the first node that takes a module for what it is, whatever
 @pytest.fixture(scope="session")
 def node():
     """Where node is, which runs the modules of pages."""
-    found = shutil.which("node")
-    if found is None:
+    executable = shutil.which("node")
+    if executable is None:
         pytest.skip("no node to run the modules of pages with")
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
-    version = tuple(map(int, re.findall(r"\d+", told)))
+    printed = subprocess.run(
+        [executable, "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    version = tuple(map(int, re.findall(r"\d+", printed)))
     if version < OLDEST:
-        pytest.skip(f"node {told.strip()} is older than {'.'.join(map(str, OLDEST))}")
-    return found
+        pytest.skip(f"node {printed.strip()} is older than {'.'.join(map(str, OLDEST))}")
+    return executable
 
 
 @pytest.fixture(scope="session")

@@ -7,4 +7,4 @@ _FENCED = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.M | re.S)
 
 def blocks(text, language):
     """What stands between fences of that language; "" for those that name none."""
-    return [code for said, code in _FENCED.findall(text) if said == language]
+    return [code for info, code in _FENCED.findall(text) if info == language]

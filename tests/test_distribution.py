@@ -18,32 +18,38 @@ EXTRAS = PROJECT["optional-dependencies"]
 FOR_WORK = ("dev", "docs")  # extras that nobody needs who only uses the package
 
 
-def imported(folder: Path, *beside: str) -> Iterator[str]:
+def imported(folder: Path, *folders: str) -> Iterator[str]:
     """The distributions that the modules of a folder import by name.
 
-    ``beside`` are folders whose modules are imported by their own names.
+    ``folders`` hold modules that are imported by their own names.
     """
-    known = packages_distributions()
-    own = {path.stem for each in beside for path in (ROOT / each).rglob("*.py")} | {"spanloom"}
+    distributions = packages_distributions()
+    own_modules = {path.stem for name in folders for path in (ROOT / name).rglob("*.py")} | {
+        "spanloom"
+    }
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = []
             if isinstance(node, ast.Import):
-                names = [each.name for each in node.names]
+                names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module]
-            for name in {each.split(".")[0] for each in names} - sys.stdlib_module_names - own:
-                assert name in known, f"{path}: {name} is not installed"
-                yield canonicalize_name(known[name][0])
+            for name in (
+                {module.split(".")[0] for module in names} - sys.stdlib_module_names - own_modules
+            ):
+                assert name in distributions, f"{path}: {name} is not installed"
+                yield canonicalize_name(distributions[name][0])
 
 
 def names(requirements) -> set[str]:
-    return {canonicalize_name(Requirement(each).name) for each in requirements}
+    return {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
 
 
 def used() -> set[str]:
     """What users may install: the package's own requirements and those of its extras."""
-    extras = [each for name, some in EXTRAS.items() if name not in FOR_WORK for each in some]
+    extras = [
+        requirement for name, some in EXTRAS.items() if name not in FOR_WORK for requirement in some
+    ]
     return names([*PROJECT["dependencies"], *extras])
 
 
@@ -53,8 +59,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
 
 def test_the_developers_environment_has_what_the_tests_and_the_extras_need():
     dev = names(EXTRAS["dev"])
-    told = set(imported(ROOT / "tests", "tests", "benchmarks", "docs"))
-    assert told <= names(PROJECT["dependencies"]) | dev
+    imports = set(imported(ROOT / "tests", "tests", "benchmarks", "docs"))
+    assert imports <= names(PROJECT["dependencies"]) | dev
     assert used() - names(PROJECT["dependencies"]) <= dev
     assert names(EXTRAS["docs"]) <= dev
 
@@ -69,16 +75,18 @@ def constraints() -> dict[str, str]:
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
 def test_the_tested_versions_are_named_and_allowed(extra):
     pins = constraints()
-    for each in map(Requirement, EXTRAS[extra] if extra else PROJECT["dependencies"]):
-        if each.name != "torch":  # its builds differ by machine: TORCH in the Makefile
-            assert each.specifier.contains(pins[canonicalize_name(each.name)]), each
+    for requirement in map(Requirement, EXTRAS[extra] if extra else PROJECT["dependencies"]):
+        if requirement.name != "torch":  # its builds differ by machine: TORCH in the Makefile
+            assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
+                requirement
+            )
     assert "torch" not in pins
 
 
 def test_each_installation_of_the_makefile_takes_the_tested_versions():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     installs = re.findall(r"pip install (.*)", text)
-    bare = [each for each in installs if "-c $(CONSTRAINTS)" not in each]
+    bare = [command for command in installs if "-c $(CONSTRAINTS)" not in command]
     assert len(installs) > len(bare)
-    assert all("--no-deps" in each for each in bare)
+    assert all("--no-deps" in command for command in bare)
     assert re.search(r"^\$\(VENV\)/\.base:.*\$\(CONSTRAINTS\)", text, re.MULTILINE)

@@ -39,55 +39,55 @@ def around():
     return os.environ | quiet | {"PATH": here}
 
 
-def run(command, place):
-    made = subprocess.run(
-        command, cwd=place, env=around(), capture_output=True, text=True, timeout=900
+def run(command, folder):
+    done = subprocess.run(
+        command, cwd=folder, env=around(), capture_output=True, text=True, timeout=900
     )
-    assert made.returncode == 0, made.stderr[-2000:]
-    return made.stdout
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 @contextmanager
-def served(command, place):
+def served(command, folder):
     """The address of a server that a command starts, at a free port, and that ends as it should."""
     line = f"exec {command.partition('#')[0]} --port 0"
     with subprocess.Popen(
-        ["sh", "-c", line], cwd=place, env=around(), stderr=subprocess.PIPE, text=True
+        ["sh", "-c", line], cwd=folder, env=around(), stderr=subprocess.PIPE, text=True
     ) as process:
-        said = []
+        lines = []
         try:
-            for each in process.stderr:
-                said.append(each)
-                if found := re.search(r"http://\S+:\d+", each):
-                    yield found[0]
+            for printed in process.stderr:
+                lines.append(printed)
+                if match := re.search(r"http://\S+:\d+", printed):
+                    yield match[0]
                     break
             else:
-                pytest.fail("".join(said))
+                pytest.fail("".join(lines))
         finally:
             process.terminate()
             process.stderr.read()
     assert process.returncode == 0
 
 
-def serving(said):
+def serving(commands):
     """The line of some commands that starts a server."""
-    (line,) = [each for each in said.splitlines() if each.startswith("spanloom serve")]
+    (line,) = [command for command in commands.splitlines() if command.startswith("spanloom serve")]
     return line
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["../README.md", "start.md", "interchange.md"])
 def test_python_of_a_page_runs_in_order(page, workplace):
-    code = "\n".join(each for each in examples(page, "python") if "me/protocols" not in each)
+    code = "\n".join(block for block in examples(page, "python") if "me/protocols" not in block)
     assert code
     run([sys.executable, "-c", code], workplace)
 
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    (_, said, resumed) = examples("start.md", "")
+    (_, commands, resumed) = examples("start.md", "")
     (workplace / "corpus.jsonl").write_text('{"text": "Ada wrote."}\n{"text": "Bob read."}\n')
-    for line in (*said.splitlines(), resumed.splitlines()[0]):
+    for line in (*commands.splitlines(), resumed.splitlines()[0]):
         if not line.startswith("spanloom serve"):
             run(["sh", "-c", line], workplace)
     assert (workplace / "article.html").stat().st_size > 10_000
@@ -95,8 +95,8 @@ def test_commands_that_annotate_run(workplace):
 
 @pytest.mark.slow
 def test_the_command_that_serves_starts_a_page(workplace):
-    (_, said, _) = examples("start.md", "")
-    with served(serving(said), workplace) as url:
+    (_, commands, _) = examples("start.md", "")
+    with served(serving(commands), workplace) as url:
         assert "<title>" in httpx.get(url).text
 
 
@@ -108,8 +108,8 @@ def test_a_server_answers_and_refuses_as_its_page_says(workplace):
     (workplace / "runs").mkdir()
     (workplace / "runs/wlp").symlink_to(ROOT / "src/spanloom/models/spanloom-en")
     with served(serving(start), workplace) as url:
-        told = run(["sh", "-e", "-c", ask.replace("http://127.0.0.1:8080", url)], workplace)
-        (document,) = json.loads(told)["documents"]
+        done = run(["sh", "-e", "-c", ask.replace("http://127.0.0.1:8080", url)], workplace)
+        (document,) = json.loads(done)["documents"]
         assert document["text"] == "Add 5 ml of buffer."
         wrong = json.dumps({"texts": ["a", "b", "c", "d" * 17 + "\ud800"]})
         kind = {"Content-Type": "application/json"}
@@ -136,7 +136,7 @@ def test_the_tutorial_leads_to_a_model(workplace):
         run(["sh", "-e", "-c", block], workplace)
     assert (workplace / "runs/compared.html").exists()
     assert list((workplace / "runs/annotated").glob("**/*.ann"))
-    packed, whole = (
+    packed, full_size = (
         workplace / f"runs/{name}/model.safetensors" for name in ("small", "protocols")
     )
-    assert packed.stat().st_size < 0.5 * whole.stat().st_size
+    assert packed.stat().st_size < 0.5 * full_size.stat().st_size

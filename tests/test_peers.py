@@ -147,12 +147,12 @@ def sentences(export, document, **asked):
 
 
 def test_words_tags_and_trees_are_counted_from_their_sentence(export):
-    one, two = sentences(export, TREE, tags="upos", tree="dependency")
-    assert (one.words, two.words) == (("Bob", "slept", "."), ("He", "2 1/2", "snored"))
-    assert two.tags == ("PRON", "NUM", "VERB")
-    assert (one.heads, one.labels) == ((1, 1, 1), ("nsubj", "root", "punct"))
-    assert (two.heads, two.labels) == ((2, 2, 2), ("nsubj", "obl:tmod", "root"))
-    assert one.spans is None
+    first, second = sentences(export, TREE, tags="upos", tree="dependency")
+    assert (first.words, second.words) == (("Bob", "slept", "."), ("He", "2 1/2", "snored"))
+    assert second.tags == ("PRON", "NUM", "VERB")
+    assert (first.heads, first.labels) == ((1, 1, 1), ("nsubj", "root", "punct"))
+    assert (second.heads, second.labels) == ((2, 2, 2), ("nsubj", "obl:tmod", "root"))
+    assert first.spans is None
 
 
 def test_a_word_without_a_tag_is_told(export):
@@ -163,31 +163,31 @@ def test_a_word_without_a_tag_is_told(export):
 
 
 def test_spans_and_relations_are_of_words_and_the_rest_is_counted(export):
-    one, two = sentences(export, STEPS, spans="main")
+    first, second = sentences(export, STEPS, spans="main")
     action, amount, reagent = (0, 1, "Action"), (1, 3, "Amount"), (3, 4, "Reagent")
-    assert one.words == ("Mix", "5", "ml", "buffer", ".")
-    assert one.spans == (action, amount, reagent)
-    assert set(one.relations) == {
+    assert first.words == ("Mix", "5", "ml", "buffer", ".")
+    assert first.spans == (action, amount, reagent)
+    assert set(first.relations) == {
         (reagent, amount, "Measure"),
         (action, reagent, "Acts-on"),
         (action, amount, "Acts-on"),
     }
-    assert (one.beyond, two.beyond) == ((2, 2), (0, 0))
-    assert two.spans == ((0, 1, "Action"),)
+    assert (first.beyond, second.beyond) == ((2, 2), (0, 0))
+    assert second.spans == ((0, 1, "Action"),)
 
 
 def test_what_is_written_is_read(exchange, export, tmp_path):
     for document, asked in ((STEPS, {"spans": "main"}), (TREE, {"tags": "upos"})):
-        found = sentences(export, document, **asked)
-        exchange.write(found, tmp_path / "sentences.jsonl")
-        assert exchange.read(tmp_path / "sentences.jsonl") == found
+        exported = sentences(export, document, **asked)
+        exchange.write(exported, tmp_path / "sentences.jsonl")
+        assert exchange.read(tmp_path / "sentences.jsonl") == exported
     lines = (tmp_path / "sentences.jsonl").read_text().splitlines()
     assert set(json.loads(lines[0])) == {"document", "index", "words", "tags", "beyond"}
 
 
 def test_a_limit_takes_whole_documents(export):
     taken = export.limited([TREE, STEPS, TREE], SPLIT, 3)
-    assert [each.name for each in taken] == ["tree", "steps"]
+    assert [document.name for document in taken] == ["tree", "steps"]
     assert export.limited([TREE, STEPS], SPLIT, None) == [TREE, STEPS]
     assert export.limited([TREE], SPLIT, 99) == [TREE]
 
@@ -266,19 +266,19 @@ def test_accuracy_uas_and_las(export, score):
         replace(gold[1], heads=(1, 2, 2), labels=("obj", "obl", "root")),
         replace(gold[0], tags=("NOUN", "VERB", "PUNCT")),
     ]
-    found = score.scored(score.couples(gold, predicted))
-    assert set(found) == {"tags", "uas", "las"}
-    assert found["tags"]["f1"] == pytest.approx(5 / 6)
-    assert found["uas"]["f1"] == pytest.approx(5 / 6)
-    assert found["las"]["f1"] == pytest.approx(5 / 6)  # obl is an obl:tmod
+    scores = score.scored(score.couples(gold, predicted))
+    assert set(scores) == {"tags", "uas", "las"}
+    assert scores["tags"]["f1"] == pytest.approx(5 / 6)
+    assert scores["uas"]["f1"] == pytest.approx(5 / 6)
+    assert scores["las"]["f1"] == pytest.approx(5 / 6)  # obl is an obl:tmod
     wrong = [replace(predicted[0], labels=("obj", "iobj", "root")), predicted[1]]
     assert score.scored(score.couples(gold, wrong))["las"]["f1"] == pytest.approx(4 / 6)
 
 
 def test_what_no_one_has_is_not_scored(export, score):
     alone = [
-        replace(each, relations=(), beyond=(0, 0))
-        for each in sentences(export, STEPS, spans="main")
+        replace(sentence, relations=(), beyond=(0, 0))
+        for sentence in sentences(export, STEPS, spans="main")
     ]
     assert set(score.scored(score.couples(alone, alone))) == {"spans"}
 
@@ -292,7 +292,7 @@ def test_only_the_same_sentences_are_scored(export, score):
     with pytest.raises(DataError, match="tree, sentence 1: other words"):
         score.couples(gold, [gold[0], replace(gold[1], words=("He", "2", "snored"))])
     with pytest.raises(DataError, match="both sides annotate"):
-        score.scored(score.couples(gold, [replace(each, tags=None) for each in gold]))
+        score.scored(score.couples(gold, [replace(sentence, tags=None) for sentence in gold]))
 
 
 def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
@@ -301,7 +301,7 @@ def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
     record = exchange.Record("mine", 1, 2.5, 99.0, {"epochs": 3}, [{"dev": 0.5}], {"torch": "2"})
     exchange.write_record(record, tmp_path / "record.json")
     files = [tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", "--record", tmp_path / "record.json"]
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, PEERS / "score.py", *files, "--dataset", "tiny", "-o", tmp_path / "out"],
         capture_output=True,
         text=True,
@@ -309,7 +309,7 @@ def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
     )
     result = json.loads((tmp_path / "out" / "mine-tiny.json").read_text())
     assert "| mine | tiny | spans " in page.peers(tmp_path / "out")
-    assert told.stdout.startswith("mine-tiny: spans 66.67, relations 60.00")
+    assert done.stdout.startswith("mine-tiny: spans 66.67, relations 60.00")
     assert (result["sentences"], result["words"], result["train_minutes"]) == (2, 9, 2.5)
     assert result["figures"]["relations"]["gold"] == 5
 
@@ -317,11 +317,11 @@ def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
 def test_every_run_has_its_script_environment_and_data():
     import run
 
-    assert len({each.name for each in run.RUNS}) == len(run.RUNS)
-    for each in run.RUNS:
-        assert (PEERS / each.script).is_file()
-        assert each.dataset in run.EXPORTS
-        wanted = PEERS / "requirements" / f"{each.environment}.txt"
-        assert each.environment == run.OURS or wanted.read_text().startswith("torch==")
-        recipes = [Path(option) for option in each.options if option.endswith(".yaml")]
+    assert len({peer.name for peer in run.RUNS}) == len(run.RUNS)
+    for peer in run.RUNS:
+        assert (PEERS / peer.script).is_file()
+        assert peer.dataset in run.EXPORTS
+        requirements = PEERS / "requirements" / f"{peer.environment}.txt"
+        assert peer.environment == run.OURS or requirements.read_text().startswith("torch==")
+        recipes = [Path(option) for option in peer.options if option.endswith(".yaml")]
         assert all(recipe.is_file() for recipe in recipes)

@@ -45,13 +45,15 @@ def documents(corpus, split):
 
 
 def everything(*corpora):
-    return [each for corpus in corpora for split in SPLITS for each in documents(corpus, split)]
+    return [
+        document for corpus in corpora for split in SPLITS for document in documents(corpus, split)
+    ]
 
 
 def vocabulary():
     texts = []
-    for each in everything(*LAYERS):
-        texts += [each.text, *(query.prompt for query in each.queries)]
+    for document in everything(*LAYERS):
+        texts += [document.text, *(query.prompt for query in document.queries)]
     return {text[a:b] for text in texts for a, b in CUT(text).words}
 
 
@@ -60,7 +62,7 @@ def rows(document, layer):
     words = CUT(document.text).words
     first = {start: row for row, (start, _) in enumerate(words)}
     last = {end: row + 1 for row, (_, end) in enumerate(words)}
-    return {each.id: (first[each.start], last[each.end]) for each in document[layer].spans}
+    return {span.id: (first[span.start], last[span.end]) for span in document[layer].spans}
 
 
 def sentence(document, row):
@@ -71,12 +73,12 @@ def sentence(document, row):
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("corpus", LAYERS)
 def test_all_is_read_without_a_problem_and_every_layer_is_in_every_document(corpus, split):
-    found = folder.read(TINY / corpus, split)
-    assert not found.problems
-    assert len(found.documents) == SIZES[corpus][SPLITS.index(split)]
-    for each in found.documents:
-        assert [layer.name for layer in each.layers] == LAYERS[corpus]
-        assert corpus != "questions" or 2 <= len(each.queries) <= 4
+    corpus_read = folder.read(TINY / corpus, split)
+    assert not corpus_read.problems
+    assert len(corpus_read.documents) == SIZES[corpus][SPLITS.index(split)]
+    for document in corpus_read.documents:
+        assert [layer.name for layer in document.layers] == LAYERS[corpus]
+        assert corpus != "questions" or 2 <= len(document.queries) <= 4
 
 
 @pytest.mark.parametrize("path", sorted(TINY.glob("*/*.jsonl")), ids=lambda path: path.parent.name)
@@ -86,38 +88,38 @@ def test_json_lines_are_written_as_they_stand(path):
 
 def test_brat_files_are_written_as_they_stand():
     for split in SPLITS:
-        for each in documents("steps", split):
-            path = TINY / "steps" / split / f"{each.name}.ann"
-            assert write.parts(each) == {".ann": path.read_text(encoding="utf-8")}
+        for document in documents("steps", split):
+            path = TINY / "steps" / split / f"{document.name}.ann"
+            assert write.parts(document) == {".ann": path.read_text(encoding="utf-8")}
 
 
 def test_what_json_lines_hold_brat_holds_too():
-    for each in everything("analyses", "questions", "reviews", "pairs", "likeness"):
-        again = brat.loads_parts(each.text, write.parts(each), name=each.name)
+    for document in everything("analyses", "questions", "reviews", "pairs", "likeness"):
+        again = brat.loads_parts(document.text, write.parts(document), name=document.name)
         assert not again.problems
-        assert comparable(again.document) == comparable(each)
+        assert comparable(again.document) == comparable(document)
 
 
 def test_a_line_is_a_sentence_and_both_splitters_find_the_words_between_blanks():
     spacy = word_tokenizer("spacy", "newline")
-    for each in everything(*LAYERS):
-        assert CUT(each.text) == spacy(each.text)
-        assert [each.text[a:b] for a, b in CUT(each.text).words] == each.text.split()
-        assert all(re.search(r" [.?]$", line) for line in each.text.splitlines())
+    for document in everything(*LAYERS):
+        assert CUT(document.text) == spacy(document.text)
+        assert [document.text[a:b] for a, b in CUT(document.text).words] == document.text.split()
+        assert all(re.search(r" [.?]$", line) for line in document.text.splitlines())
 
 
 def test_spans_are_whole_words_of_one_sentence():
-    for each in everything("steps", "analyses", "questions"):
-        for layer in each.layers:
-            for a, b in rows(each, layer.name).values():
-                assert sentence(each, a) == sentence(each, b - 1)
+    for document in everything("steps", "analyses", "questions"):
+        for layer in document.layers:
+            for a, b in rows(document, layer.name).values():
+                assert sentence(document, a) == sentence(document, b - 1)
 
 
 @pytest.mark.parametrize("corpus", ["steps", "analyses", "reviews", "pairs"])
 def test_dev_has_no_label_that_train_has_not_and_labels_vary(corpus):
     def labels(split, layer):
-        found = (each[layer].annotations() for each in documents(corpus, split))
-        return {each.label for every in found for each in every}
+        layers = (document[layer].annotations() for document in documents(corpus, split))
+        return {annotation.label for annotations in layers for annotation in annotations}
 
     for layer in LAYERS[corpus]:
         assert labels("dev", layer) <= labels("train", layer)
@@ -126,19 +128,19 @@ def test_dev_has_no_label_that_train_has_not_and_labels_vary(corpus):
 
 @pytest.mark.parametrize("layer", ["pos", "semantics", "dependency"])
 def test_each_word_has_one_span(layer):
-    for each in everything("analyses"):
-        words = CUT(each.text).words
-        assert list(rows(each, layer).values()) == [(n, n + 1) for n in range(len(words))]
+    for document in everything("analyses"):
+        words = CUT(document.text).words
+        assert list(rows(document, layer).values()) == [(n, n + 1) for n in range(len(words))]
 
 
 def test_dependencies_are_a_tree_with_one_root_a_sentence():
-    for each in everything("analyses"):
-        row = {key: a for key, (a, _) in rows(each, "dependency").items()}
-        arcs = each["dependency"].relations
+    for document in everything("analyses"):
+        row = {key: a for key, (a, _) in rows(document, "dependency").items()}
+        arcs = document["dependency"].relations
         head = {row[arc.tail]: row[arc.head] for arc in arcs}
         assert len(arcs) == len(head) == len(row)
         assert all((arc.head == arc.tail) == (arc.label == "root") for arc in arcs)
-        for a, b in CUT(each.text).sentences:
+        for a, b in CUT(document.text).sentences:
             roots = [word for word in range(a, b) if head[word] == word]
             assert len(roots) == 1
             for word in range(a, b):
@@ -149,41 +151,43 @@ def test_dependencies_are_a_tree_with_one_root_a_sentence():
 
 def test_constituents_nest_and_the_outer_one_comes_first():
     chains = set()
-    for each in everything("analyses"):
+    for document in everything("analyses"):
         spans = list(
-            zip(rows(each, "constituency").values(), each["constituency"].spans, strict=True)
+            zip(
+                rows(document, "constituency").values(), document["constituency"].spans, strict=True
+            )
         )
         for ((a, b), outer), ((c, d), inner) in combinations(spans, 2):
             assert b <= c or (a <= c and d <= b)
             if (a, b) == (c, d):
-                chains.add((each.name, outer.label, inner.label))
-        whole = [bounds for bounds, span in spans if span.label == "S"]
-        assert set(CUT(each.text).sentences) <= set(whole)
+                chains.add((document.name, outer.label, inner.label))
+        sentences = [bounds for bounds, span in spans if span.label == "S"]
+        assert set(CUT(document.text).sentences) <= set(sentences)
     assert {("john", "S", "VP"), ("maria", "S", "VP")} <= chains  # of train, of dev
     assert {(outer, inner) for _, outer, inner in chains} == {("S", "VP")}
 
 
 @pytest.mark.parametrize("layer", ["ner", "chunks"])
 def test_names_and_chunks_are_flat(layer):
-    for each in everything("analyses"):
-        bounds = list(rows(each, layer).values())
+    for document in everything("analyses"):
+        bounds = list(rows(document, layer).values())
         assert all(b <= c for (_, b), (c, _) in pairwise(bounds))
 
 
 def test_coreference_points_left_from_each_mention_to_the_nearest():
-    for each in everything("analyses"):
-        place = rows(each, "coreference")
-        mentioned = set(rows(each, "mentions").values())
-        links = each["coreference"].relations
+    for document in everything("analyses"):
+        bounds_of = rows(document, "coreference")
+        mentioned = set(rows(document, "mentions").values())
+        links = document["coreference"].relations
         heads, tails = [link.head for link in links], [link.tail for link in links]
-        assert all(place[link.tail] < place[link.head] for link in links)
+        assert all(bounds_of[link.tail] < bounds_of[link.head] for link in links)
         # chains without a fork or a second antecedent skip no mention
         assert len(set(heads)) == len(heads)
         assert len(set(tails)) == len(tails)
-        assert {*heads, *tails} == set(place)
-        assert set(place.values()) <= mentioned
+        assert {*heads, *tails} == set(bounds_of)
+        assert set(bounds_of.values()) <= mentioned
         across = [
-            sentence(each, place[a][0]) > sentence(each, place[b][0])
+            sentence(document, bounds_of[a][0]) > sentence(document, bounds_of[b][0])
             for a, b in zip(heads, tails, strict=True)
         ]
         assert any(across)
@@ -191,22 +195,27 @@ def test_coreference_points_left_from_each_mention_to_the_nearest():
 
 def test_mentions_nest_and_hold_all_names():
     nested = 0
-    for each in everything("analyses"):
-        found = rows(each, "mentions").values()
-        assert len(set(found)) == len(found)
-        assert set(rows(each, "ner").values()) <= set(found)
-        overlaps = [(x, y) for x, y in combinations(sorted(found), 2) if y[0] < x[1]]
+    for document in everything("analyses"):
+        mentions = rows(document, "mentions").values()
+        assert len(set(mentions)) == len(mentions)
+        assert set(rows(document, "ner").values()) <= set(mentions)
+        overlaps = [(x, y) for x, y in combinations(sorted(mentions), 2) if y[0] < x[1]]
         assert all(y[1] <= x[1] or x[0] == y[0] for x, y in overlaps)
         nested += len(overlaps)
     assert nested >= 10
 
 
 def test_relations_stand_between_names_of_one_sentence():
-    for each in everything("analyses"):
-        names = {(span.label, span.fragments) for span in each["ner"].spans}
-        assert {(span.label, span.fragments) for span in each["relations"].spans} == names
-        place = {key: sentence(each, a) for key, (a, _) in rows(each, "relations").items()}
-        assert all(place[arrow.head] == place[arrow.tail] for arrow in each["relations"].relations)
+    for document in everything("analyses"):
+        names = {(span.label, span.fragments) for span in document["ner"].spans}
+        assert {(span.label, span.fragments) for span in document["relations"].spans} == names
+        sentence_of = {
+            key: sentence(document, a) for key, (a, _) in rows(document, "relations").items()
+        }
+        assert all(
+            sentence_of[arrow.head] == sentence_of[arrow.tail]
+            for arrow in document["relations"].relations
+        )
 
 
 def test_steps_have_events_relations_of_events_and_both_attributes():
@@ -225,29 +234,37 @@ def test_steps_have_events_relations_of_events_and_both_attributes():
 @pytest.mark.parametrize("split", SPLITS)
 def test_queries_have_no_answer_or_one_or_several(split):
     counts = set()
-    for each in documents("questions", split):
-        assert not dangling_answers(each, "answers")
-        counts |= {len(found) for found in answers(each, "answers").values()}
+    for document in documents("questions", split):
+        assert not dangling_answers(document, "answers")
+        counts |= {len(spans) for spans in answers(document, "answers").values()}
     assert counts == {0, 1, 2}
 
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_judgements_are_the_classes_and_numbers_that_the_readme_names(split):
-    assert {classification_of(each, "sentiment").label for each in documents("reviews", split)} == {
+    assert {
+        classification_of(document, "sentiment").label for document in documents("reviews", split)
+    } == {
         "positive",
         "negative",
         "mixed",
     }
-    assert {classification_of(each, "entailment").label for each in documents("pairs", split)} == {
+    assert {
+        classification_of(document, "entailment").label for document in documents("pairs", split)
+    } == {
         "entailment",
         "neutral",
         "contradiction",
     }
-    values = [classification_of(each, "likeness").value for each in documents("likeness", split)]
+    values = [
+        classification_of(document, "likeness").value for document in documents("likeness", split)
+    ]
     assert (min(values), max(values)) == (0, 5)
     assert len(set(values)) > 4
-    for each in (*documents("pairs", split), *documents("likeness", split)):
-        assert [each.text_of(part) for part in text_pair(each)] == each.text.splitlines()
+    for document in (*documents("pairs", split), *documents("likeness", split)):
+        assert [
+            document.text_of(part) for part in text_pair(document)
+        ] == document.text.splitlines()
 
 
 def test_the_encoder_is_a_bert_that_knows_every_word():
@@ -267,9 +284,9 @@ def test_the_encoder_is_a_bert_that_knows_every_word():
 
 def test_vectors_are_there_for_most_words_and_not_for_all():
     words = {word.lower() for word in vocabulary()}
-    found = static.read_vectors(TINY / "vectors.txt", max_vectors=1000)
-    assert found.rows.shape == (120, 16)
-    assert set(found.words) < words
+    vectors = static.read_vectors(TINY / "vectors.txt", max_vectors=1000)
+    assert vectors.rows.shape == (120, 16)
+    assert set(vectors.words) < words
 
 
 def test_the_folder_is_small_and_holds_no_weights():

@@ -78,7 +78,7 @@ def calm(recipe):
     return recipes.loads(json.dumps(plain | {"embedding_dropout": 0.0}), "calm")
 
 
-def written(recipe, place):
+def written(recipe, path):
     """Write a recipe so that its data is found from anywhere."""
     plain = recipes.to_plain(recipe)
     for task in plain["tasks"].values():
@@ -87,8 +87,8 @@ def written(recipe, place):
         for key in ("transformer", "static"):
             if key in part:
                 part[key] = str((HERE / part[key]).resolve())
-    place.write_text(json.dumps(plain))
-    return place
+    path.write_text(json.dumps(plain))
+    return path
 
 
 def losses_of(model, draw, gold):
@@ -132,9 +132,9 @@ def run(case, out):
     model, prepared = fresh(case.recipe(), HERE, "cpu")
     out.mkdir()
     journal = MetricsLog(out / METRICS, lambda line: None, active=True)
-    made = Run(model, prepared, out, ProcessGroup("cpu"), journal)
-    made.train(LogIntervals(checkpoint=1e9), resume=False)
-    return made
+    training = Run(model, prepared, out, ProcessGroup("cpu"), journal)
+    training.train(LogIntervals(checkpoint=1e9), resume=False)
+    return training
 
 
 @pytest.fixture(scope="module")
@@ -150,20 +150,23 @@ def test_training_takes_seconds(trained):
 
 
 def test_a_saved_model_annotates_raw_text_as_the_one_in_memory(case, trained):
-    made, out, _ = trained
+    training, out, _ = trained
     loaded = serialization.load(out / "best", device="cpu")
-    assert len(loaded.encoder_passes()) == len(made.model.encoder_passes()) == case.passes
-    able = {name: task for name, task in loaded.tasks.items() if task.predicts}
-    for names in ([name for name in able if not able[name].inputs], *([name] for name in able)):
-        inputs = {each for name in names for each in able[name].inputs}
-        texts = [each for each in RAW if all(each.has_layer(layer) for layer in inputs)]
-        before, after = (list(model.annotate(texts, names)) for model in (made.model, loaded))
-        assert [repr(each) for each in before] == [repr(each) for each in after]
+    assert len(loaded.encoder_passes()) == len(training.model.encoder_passes()) == case.passes
+    predicting = {name: task for name, task in loaded.tasks.items() if task.predicts}
+    for names in (
+        [name for name in predicting if not predicting[name].inputs],
+        *([name] for name in predicting),
+    ):
+        inputs = {layer for name in names for layer in predicting[name].inputs}
+        texts = [text for text in RAW if all(text.has_layer(layer) for layer in inputs)]
+        before, after = (list(model.annotate(texts, names)) for model in (training.model, loaded))
+        assert [repr(document) for document in before] == [repr(document) for document in after]
         assert all(
-            len(each.layers) == len(names) + len(text.layers)
-            for text, each in zip(texts, after, strict=True)
+            len(document.layers) == len(names) + len(text.layers)
+            for text, document in zip(texts, after, strict=True)
         )
-        assert [each.text for each in after] == [each.text for each in texts]
+        assert [document.text for document in after] == [text.text for text in texts]
 
 
 def child(path, out, *how, limit=200):
@@ -193,18 +196,18 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
     assert running.returncode == -signal.SIGKILL
     assert not out.exists()
     train(recipes.load(path), tmp_path, out, str, resume=True, pace=LogIntervals(0.0), device="cpu")
-    for each in sorted((tmp_path / "whole").iterdir()):
-        assert each.read_bytes() == (out / each.name).read_bytes(), each.name
+    for file in sorted((tmp_path / "whole").iterdir()):
+        assert file.read_bytes() == (out / file.name).read_bytes(), file.name
 
 
 def losses(out):
     """The losses of each update of a run."""
-    found = {}
+    losses_of_step = {}
     for line in (home(out) / METRICS).read_text().splitlines():
-        each = json.loads(line)
-        if "losses" in each:
-            found[each["update"]] = each["losses"]
-    return found
+        row = json.loads(line)
+        if "losses" in row:
+            losses_of_step[row["update"]] = row["losses"]
+    return losses_of_step
 
 
 @pytest.mark.slow
@@ -214,8 +217,8 @@ def test_two_processes_learn_what_one_learns(case, tmp_path):
     train(recipes.load(path), tmp_path, tmp_path / "one", str, pace=pace, device="cpu")
     many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     child(path, tmp_path / "two", *many)
-    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
-    assert len(one) > 5
-    assert one.keys() == two.keys()
-    for update, mine in one.items():
-        assert two[update] == pytest.approx(mine, rel=1e-3, abs=1e-4), update
+    single, double = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(single) > 5
+    assert single.keys() == double.keys()
+    for update, expected in single.items():
+        assert double[update] == pytest.approx(expected, rel=1e-3, abs=1e-4), update

@@ -28,15 +28,17 @@ def encoder(folder: Path) -> Path:
 
     torch.set_num_threads(1)  # several would wait for each other longer than they work
     letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
-    pieces = [*SPECIAL, *letters, *(f"##{each}" for each in letters)]
+    pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
     pieces += [word for word in WORDS if word not in pieces]
-    made = Tokenizer(
+    tokenizer = Tokenizer(
         models.WordPiece({piece: row for row, piece in enumerate(pieces)}, unk_token="[UNK]")
     )
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, **dict(zip(names, SPECIAL, strict=True)))
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **dict(zip(names, SPECIAL, strict=True))
+    )
     config = BertConfig(
         vocab_size=len(pieces),
         hidden_size=16,
@@ -55,18 +57,18 @@ def encoder(folder: Path) -> Path:
 
 def corpus(folder: Path, train: int = 6, dev: int = 2) -> Path:
     """Write a brat corpus with spans, relations and events; the same one every time."""
-    chance = random.Random(7)
+    rng = random.Random(7)
     for split, size in (("train", train), ("dev", dev)):
-        place = folder / split
-        place.mkdir(parents=True)
+        split_folder = folder / split
+        split_folder.mkdir(parents=True)
         for number in range(size):
-            text, ann = document(chance)
-            (place / f"{split}{number}.txt").write_text(text, encoding="utf-8")
-            (place / f"{split}{number}.ann").write_text(ann, encoding="utf-8")
+            text, ann = document(rng)
+            (split_folder / f"{split}{number}.txt").write_text(text, encoding="utf-8")
+            (split_folder / f"{split}{number}.ann").write_text(ann, encoding="utf-8")
     return folder
 
 
-def document(chance: random.Random, sentences: int = 4) -> tuple[str, str]:
+def document(rng: random.Random, sentences: int = 4) -> tuple[str, str]:
     """Return a text of one sentence a line, and its .ann."""
     text, lines, number = "", [], {"T": 0, "R": 0, "E": 0}
 
@@ -76,7 +78,7 @@ def document(chance: random.Random, sentences: int = 4) -> tuple[str, str]:
 
     for _ in range(sentences):
         spans = []
-        for word in ["add", "warm", "buffer", *chance.choices(WORDS, k=4)]:
+        for word in ["add", "warm", "buffer", *rng.choices(WORDS, k=4)]:
             if word in LABELS:
                 spans.append((fresh("T"), LABELS[word]))
                 bounds = f"{len(text)} {len(text) + len(word)}"
@@ -103,14 +105,14 @@ def recipe(folder: Path, **changes: object) -> Path:
         corpus(folder / "corpus")
     stage: dict[str, object] = {"tasks": ["steps"], "epochs": changes.pop("epochs", 1)}
     stage |= {"batch_words": 32, "ema_decay": 0.9, "precision": "fp32"}
-    made = {
+    settings = {
         "trunk": [{"transformer": str(folder / "encoder")}],
         "tasks": {"steps": {"data": "corpus", "kind": "relations", "hidden_size": 16}},
         "stages": [stage],
         "window": 64,
     }
     path = folder / "recipe.yaml"
-    path.write_text(json.dumps(made | changes), encoding="utf-8")
+    path.write_text(json.dumps(settings | changes), encoding="utf-8")
     return path
 
 

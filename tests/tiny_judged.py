@@ -16,48 +16,48 @@ TASKS = {
 LABELS = {"heat": {"warm", "cold"}, "act": {"add", "mix"}, "match": {"same", "other"}}
 
 
-def _text(chance):
-    words = [chance.choice(["add", "mix"]), chance.choice(["warm", "cold"]), chance.choice("ab")]
+def _text(rng):
+    words = [rng.choice(["add", "mix"]), rng.choice(["warm", "cold"]), rng.choice("ab")]
     return " ".join(words) + " ."
 
 
-def single(chance, name):
+def single(rng, name):
     """A text with what it says of heat and of the act."""
-    text = _text(chance)
+    text = _text(rng)
     act, heat, *_ = text.split()
-    whole = ((0, len(text)),)
-    layers = Layer("heat", (Span("T1", heat, whole),)), Layer("act", (Span("T2", act, whole),))
+    bounds = ((0, len(text)),)
+    layers = Layer("heat", (Span("T1", heat, bounds),)), Layer("act", (Span("T2", act, bounds),))
     return Document(text, layers, name)
 
 
-def pair(chance, name):
+def pair(rng, name):
     """Two texts, and whether they are of one heat."""
-    first, second = _text(chance), _text(chance)
+    first, second = _text(rng), _text(rng)
     label = "same" if first.split()[1] == second.split()[1] else "other"
-    made = join_texts(name, first, second)
-    return made.with_layer(Layer("match", relations=(Relation("R1", label, "T1", "T2"),)))
+    document = join_texts(name, first, second)
+    return document.with_layer(Layer("match", relations=(Relation("R1", label, "T1", "T2"),)))
 
 
 def corpora(folder):
     """Write both corpora, and a random encoder beside them."""
-    chance = random.Random(3)
+    rng = random.Random(3)
     tiny.encoder(folder / "encoder")
     for name, make in (("judged", single), ("pairs", pair)):
         for split, size in (("train", 12), ("dev", 4)):
             (folder / name).mkdir(exist_ok=True)
-            made = [make(chance, f"{split}{row}") for row in range(size)]
-            jsonl.write(folder / name / f"{split}.jsonl", made)
+            documents = [make(rng, f"{split}{row}") for row in range(size)]
+            jsonl.write(folder / name / f"{split}.jsonl", documents)
     return folder
 
 
 def recipe(folder, **changes):
     """A recipe of three labels over them, as plain data."""
     stage = {"tasks": list(TASKS), "epochs": 1, "batch_words": 32, "precision": "fp32"}
-    made = {
+    settings = {
         "trunk": [{"transformer": str(folder / "encoder"), "dropout": 0.0}],
         "tasks": TASKS,
         "stages": [stage],
         "window": 64,
         "embedding_dropout": 0.0,
     }
-    return made | changes
+    return settings | changes
