@@ -61,7 +61,7 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
     torch.manual_seed(seed)
     how = Masking(mlm_probability=rate)
     masked = [
-        mask_pieces(each, how, piece=MASK, vocabulary=VOCABULARY) for each in split_instances(batch)
+        mask_pieces(split_instance, how, piece=MASK, vocabulary=VOCABULARY) for split_instance in split_instances(batch)
     ]
     whole, targets = merge_batches(batch, masked)
     before, after = batch.input_ids.tolist(), whole.input_ids.tolist()

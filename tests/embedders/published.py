@@ -201,7 +201,7 @@ def xlnet():
     )
     space = _metaspace(pre_tokenizers.WhitespaceSplit())
     made = _unigram(XLNET, "<unk>", normalizer, space)
-    ids = [(each, made.token_to_id(each)) for each in ("<sep>", "<cls>")]
+    ids = [(text, made.token_to_id(text)) for text in ("<sep>", "<cls>")]
     made.post_processor = processors.TemplateProcessing(
         single="$A:0 <sep>:0 <cls>:2", pair="$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2", special_tokens=ids
     )

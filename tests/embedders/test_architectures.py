@@ -148,7 +148,7 @@ def test_weights_that_are_missing_are_named(tmp_path):
     published.save("roberta-base", tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     gone = {"encoder.layer.1.output.dense.weight", "embeddings.word_embeddings.weight"}
-    left = {key: each for key, each in weights.items() if key not in gone}
+    left = {key: weight for key, weight in weights.items() if key not in gone}
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"no weights .*word_embeddings.*layer\.1\.output"):
         transformer.pretrained(str(tmp_path), transformer.Options())
@@ -157,7 +157,7 @@ def test_weights_that_are_missing_are_named(tmp_path):
 def test_a_pooler_may_be_missing(tmp_path):
     published.save("bert-base-uncased", tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
-    left = {key: each for key, each in weights.items() if "pooler" not in key}
+    left = {key: weight for key, weight in weights.items() if "pooler" not in key}
     assert len(left) < len(weights)
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
     transformer.pretrained(str(tmp_path), transformer.Options())

@@ -102,7 +102,7 @@ def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths
 def test_gradients_are_those_of_each_window_alone(folder):
     mine, batch = embedder(folder), window_batch([30, 4, 12, 29, 11, 3], 7)
     way = torch.randn(len(batch.words), mine.dim)
-    inputs = [each for each in mine.parameters() if each.requires_grad]
+    inputs = [parameter for parameter in mine.parameters() if parameter.requires_grad]
     together = torch.autograd.grad((mine(batch) * way).sum(), inputs, materialize_grads=True)
     apart = torch.cat([mine(each) for each in alone(batch)])
     wanted = torch.autograd.grad((apart * way).sum(), inputs, materialize_grads=True)
@@ -123,7 +123,7 @@ def test_layers_mixed_in_place_are_those_mixed_with_gradients(count, rows, seed,
     mix.weights.data = torch.randn(count)
     mix.scale.data = torch.randn(())
     layers = tuple(torch.randn(rows, 3, 4, dtype=dtype) for _ in range(count))
-    before = [each.clone() for each in layers]
+    before = [layer.clone() for layer in layers]
     learnt = mix(layers)
     with torch.no_grad():
         used = mix(layers)
@@ -145,9 +145,9 @@ def test_all_layers_and_the_mix_itself_learn():
     mix, layers = ScalarMix(3), tuple(torch.randn(2, 4, requires_grad=True) for _ in range(3))
     way = torch.randn(2, 4)
     (mix(layers) * way).sum().backward()
-    for each in layers:
-        torch.testing.assert_close(each.grad, way / 3, **CLOSE)
+    for layer in layers:
+        torch.testing.assert_close(layer.grad, way / 3, **CLOSE)
     mean = torch.stack(layers).mean(0)
     torch.testing.assert_close(mix.scale.grad, (mean * way).sum(), **CLOSE)
-    slopes = torch.stack([((each - mean) * way).sum() / 3 for each in layers])
+    slopes = torch.stack([((layer - mean) * way).sum() / 3 for layer in layers])
     torch.testing.assert_close(mix.weights.grad, slopes, **CLOSE)

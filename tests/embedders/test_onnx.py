@@ -81,8 +81,8 @@ def test_every_kind_of_encoder_computes_as_in_torch(packages, kind):
 def test_layers_as_they_were_learnt_and_vectors_of_pieces(packages, layers):
     mine = build(Options(layers=layers), encoder()).eval()
     with torch.no_grad():
-        for each in mine.layers.parameters():
-            each.normal_()
+        for parameter in mine.layers.parameters():
+            parameter.normal_()
         run = _onnx.runtime(mine.encoder, mine.layers, ())
         given = read(3, 9)
         vectors = torch.randn(3, 9, 16)

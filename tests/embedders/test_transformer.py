@@ -74,8 +74,8 @@ def _layers(theirs, windows):
     """Each window by itself, without padding: a list of [layer, piece, dim]."""
     with torch.no_grad():
         return [
-            torch.stack(theirs(torch.tensor([each]), output_hidden_states=True).hidden_states)[:, 0]
-            for each in windows
+            torch.stack(theirs(torch.tensor([window]), output_hidden_states=True).hidden_states)[:, 0]
+            for window in windows
         ]
 
 
@@ -129,7 +129,7 @@ def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
     made = untrained(_config_check.parsed(AutoConfig.from_pretrained(folder).to_dict()), Options())
     weights = loaded.state_dict()
     assert {key: each.shape for key, each in made.state_dict().items()} == {
-        key: each.shape for key, each in weights.items()
+        key: weight.shape for key, weight in weights.items()
     }
     made.load_state_dict(weights)
     batch, _, _ = _batch([[[5], [6, 7]]], 9)
@@ -157,7 +157,7 @@ def test_frozen_embeddings_get_no_gradient(folder, frozen, learns):
     mine(_batch([[[5], [6, 7]]], 9)[0]).sum().backward()
     table = mine.encoder.get_input_embeddings().weight
     assert (table.grad is not None) == learns
-    without = {k for k, each in mine.named_parameters() if each.grad is None}
+    without = {k for k, named_parameter in mine.named_parameters() if named_parameter.grad is None}
     assert all("word_embeddings" in key for key in without)
 
 

@@ -94,7 +94,7 @@ def test_saved_json_is_what_the_model_said(seen, saved):
 def test_saved_conllu_has_the_words(seen, saved):
     told = (saved / seen["files"]["CoNLL-U"]).read_text(encoding="utf-8")
     (found,) = conllu.loads(told)
-    assert [found.text_of(each) for each in found["words"].spans][:3] == ["Ada", "met", "Bob"]
+    assert [found.text_of(span) for span in found["words"].spans][:3] == ["Ada", "met", "Bob"]
 
 
 def test_saved_brat_reads_back(seen, saved):

@@ -89,7 +89,7 @@ def test_hostile_strings_come_back_as_they_were_and_nothing_becomes_markup():
 def test_hostile_strings_beside_one_another():
     page = render_pair(drawn.hostile(), drawn.hostile(), title="</title>")
     data, _ = read(page)
-    assert [each["text"] for each in data["documents"]] == list(drawn.HOSTILE)
+    assert [document["text"] for document in data["documents"]] == list(drawn.HOSTILE)
 
 
 @settings(max_examples=100, deadline=None)

@@ -66,8 +66,8 @@ class InstanceReader:
         token = task_token(self.task_number)
         left = max(1, sizes.window - sum(map(len, token.pieces)) - _BETWEEN)
         alone = replace(sizes, window=left, instance=left, isolate_sentences=True)
-        for each in self.reader.instances(document, cut, alone, cutter):
-            yield replace(each, prompt=_joined(token, each.prompt))
+        for instance in self.reader.instances(document, cut, alone, cutter):
+            yield replace(instance, prompt=_joined(token, instance.prompt))
 
 
 @dataclass(frozen=True, slots=True)

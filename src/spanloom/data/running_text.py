@@ -58,7 +58,7 @@ def running_text(tokenizer: Tokenizer) -> RunningText | None:
     apart = _changed(normalizer, lambda part: None if part["type"] == "Prepend" else part)
     spaced = _beside(tokenizer, apart, pre)
     kinds = _kinds(pre)
-    splits = kinds[: next((row for row, each in enumerate(kinds) if each in _WRITES_BLANKS), 0)]
+    splits = kinds[: next((row for row, kind in enumerate(kinds) if kind in _WRITES_BLANKS), 0)]
     if set(splits) - _STRIPS - {"Sequence"} and _prefixed(pre):
         return RunningText(spaced, spaced)  # each part that was split off is put a blank before
     return RunningText(spaced, _beside(tokenizer, apart, _changed(pre, _unprefixed)))

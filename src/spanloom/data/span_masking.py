@@ -54,7 +54,7 @@ class MaskTargets:
     def to(self, device: torch.device) -> "MaskTargets":
         """Return the same targets on another device."""
         tensors = (self.rows, self.labels, self.left, self.right, self.place)
-        return MaskTargets(*(each.to(device) for each in tensors))
+        return MaskTargets(*(tensor.to(device) for tensor in tensors))
 
 
 def mask_pieces(

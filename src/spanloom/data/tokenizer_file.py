@@ -96,8 +96,8 @@ def _settings(said: Mapping[str, Any]) -> str | None:
 
 def _plain(values: Iterable[Any]) -> bool:
     """Numbers and texts within sizes, or one mapping of such."""
-    for each in values:
-        inner = each.values() if isinstance(each, dict) else (each,)
+    for value in values:
+        inner = value.values() if isinstance(value, dict) else (value,)
         if not all(x is None or parts.flag(x) or parts.short(x) or parts.index(x) for x in inner):
             return False
     return True
@@ -142,7 +142,7 @@ def _growth(said: Any) -> float:
     if said is None:
         return 1.0
     if said["type"] == "Sequence":
-        return math.prod(_growth(each) for each in said["normalizers"])
+        return math.prod(_growth(normalizer) for normalizer in said["normalizers"])
     if said["type"] == "Prepend":
         return 1.0 + len(said.get("prepend", "")) / parts.TEXT
     if said["type"] != "Replace":
@@ -193,10 +193,10 @@ def _merges(said: Mapping[str, Any]) -> str | None:
     merges, vocabulary = said.get("merges"), said["vocab"]
     if not isinstance(merges, list) or len(merges) > parts.PIECES:
         return f"model BPE: merges: expected a list of at most {parts.PIECES}"
-    for each in merges:
-        both = each.split(" ") if isinstance(each, str) else each
+    for merge in merges:
+        both = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(both, list) or len(both) != 2:
-            return f"model BPE: merges: expected pairs of pieces, got {each!r:.60}"
+            return f"model BPE: merges: expected pairs of pieces, got {merge!r:.60}"
         if not all(isinstance(part, str) and part in vocabulary for part in both):
-            return f"model BPE: merges: {each!r:.60}: no such pieces"
+            return f"model BPE: merges: {merge!r:.60}: no such pieces"
     return None

@@ -65,7 +65,7 @@ class Config:
         return asdict(self)
 
 
-KNOWN = frozenset(each.name for each in fields(Config)) | _UNREAD
+KNOWN = frozenset(field.name for field in fields(Config)) | _UNREAD
 
 
 def fits(said: Mapping[str, Any]) -> bool:
@@ -76,7 +76,7 @@ def fits(said: Mapping[str, Any]) -> bool:
 
 def config(said: Mapping[str, Any]) -> Config:
     """Make the shape that a configuration says; raises ``ModelError`` for one that is none."""
-    known = {each.name: each.default for each in fields(Config)}
+    known = {field.name: field.default for field in fields(Config)}
     shape = {**known, **{name: said[name] for name in known if name in said}}
     for name in _SIZES:
         _check(name, shape[name], int, 1)

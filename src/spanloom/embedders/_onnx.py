@@ -36,7 +36,7 @@ class Runtime:
     def __init__(self, graph: "ModelProto", pieces: nn.Embedding) -> None:
         """``pieces`` makes the vectors of pieces, which a graph is given; it is on the CPU."""
         self._session = _session(graph)
-        self._names = [each.name for each in self._session.get_inputs()]
+        self._names = [get_input.name for get_input in self._session.get_inputs()]
         self._pieces = pieces
 
     def __call__(self, read: Read) -> Float[Tensor, "some longest dim"]:
@@ -110,7 +110,7 @@ def _traced(mixed: _Mixed, pieces: nn.Embedding) -> "ModelProto":
     """The graph of any number of windows of any length; raises ``ModelError``."""
     import onnx
 
-    size = sum(each.nbytes for each in mixed.parameters()) - pieces.weight.nbytes
+    size = sum(parameter.nbytes for parameter in mixed.parameters()) - pieces.weight.nbytes
     if size > _LARGEST:
         raise ModelError(f"onnx: expected an encoder of under 2 GB, got {size} bytes; use fp32")
     given = _given(_windows(mixed.encoder, 2, 7), pieces)

@@ -67,7 +67,7 @@ def _in_use(encoder: Encoder) -> Iterator[None]:
 def _pieces(encoder: Encoder, count: int) -> Tensor:
     """The first pieces that do not stand for padding."""
     padding = getattr(encoder.config, "pad_token_id", None)
-    ids = [each for each in range(1, count + 2) if each != padding][:count]
+    ids = [i for i in range(1, count + 2) if i != padding][:count]
     return torch.tensor(ids, device=next(encoder.parameters()).device)
 
 
@@ -80,14 +80,14 @@ def _states(encoder: Encoder, ids: Tensor, every: bool) -> tuple[Tensor, ...]:
     states: tuple[Tensor, ...] = tuple(found) if every else tuple(found[-1:])
     expected = (*ids.shape, int(encoder.config.hidden_size))
     layers = int(encoder.config.num_hidden_layers) + 1 if every else 1
-    shapes = {tuple(each.shape) for each in states}
+    shapes = {tuple(state.shape) for state in states}
     if len(states) != layers or shapes != {expected}:
         hint = "; layers: last may do" if every else ""
         raise ModelError(
             f"{_name(encoder)}: expected {layers} layers of shape {expected}, got {len(states)} "
             f"of {sorted(shapes)}{hint}"
         )
-    if not all(bool(each.isfinite().all()) for each in states):
+    if not all(bool(state.isfinite().all()) for state in states):
         raise ModelError(
             f"{_name(encoder)}: expected numbers, got nan or inf: its weights are broken"
         )
