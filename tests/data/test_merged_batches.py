@@ -8,7 +8,7 @@ from tiny_tokenizers import letters
 
 from spanloom.data.collate import collate, split_instances
 from spanloom.data.instances import Instance, InstanceLimits, build_instances, tokenize
-from spanloom.data.span_masking import Masking, mask_pieces, merge_batches
+from spanloom.data.masking import Masking, mask_pieces, merge_batches
 from spanloom.document import Document
 from spanloom.tokenization import word_tokenizer
 
@@ -61,7 +61,8 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
     torch.manual_seed(seed)
     how = Masking(mlm_probability=rate)
     masked = [
-        mask_pieces(split_instance, how, piece=MASK, vocabulary=VOCABULARY) for split_instance in split_instances(batch)
+        mask_pieces(split_instance, how, piece=MASK, vocabulary=VOCABULARY)
+        for split_instance in split_instances(batch)
     ]
     whole, targets = merge_batches(batch, masked)
     before, after = batch.input_ids.tolist(), whole.input_ids.tolist()
@@ -112,5 +113,5 @@ def test_one_unit_is_its_own_part_and_its_own_whole():
 def test_a_batch_that_reads_prompts_too_is_refused():
     every = ((0, 1),)
     unit = Instance(0, 0, ((0, 1),), ("a",), ((5,),), every, every, wants_cls=True)
-    with pytest.raises(AssertionError, match="cannot be parted"):
+    with pytest.raises(AssertionError, match="cannot be split"):
         list(split_instances(collate([unit], LETTERS, 9)))

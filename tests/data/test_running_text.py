@@ -117,7 +117,7 @@ def test_where_signs_are_split_off_first_each_part_has_its_blank():
 def test_words_seen_before_are_looked_up(monkeypatch):
     cut = known("roberta")
     first = cut.within("the buffer the buffer.", fine_words("the buffer the buffer."))
-    monkeypatch.setattr("spanloom.data.subwords._encoded", None)
+    monkeypatch.setattr("spanloom.data.subwords._encode", None)
     assert cut.within("the buffer.", fine_words("the buffer.")) == [*first[:2], first[-1]]
 
 

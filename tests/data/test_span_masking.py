@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.data.span_masking import SAMPLERS, Masking, mask_pieces
+from spanloom.data.masking import SAMPLERS, Masking, mask_pieces
 from spanloom.tensors import Batch, PromptLayout
 
 MASK, VOCABULARY, FIRST = 1500, 1000, 2000  # pieces of texts begin at FIRST: no random one is like

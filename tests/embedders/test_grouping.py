@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.embedders import transformer as room
+from spanloom.embedders import transformer
 from spanloom.embedders.transformer import Options, ScalarMix, build, pretrained
 from spanloom.tensors import Batch
 
@@ -71,8 +71,8 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
     lengths, most, learning
 ):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
-        patch.setattr(room, "_CACHED", most)
-        groups = list(room._alike(torch.tensor(lengths)))
+        patch.setattr(transformer, "_CPU_PIECES", most)
+        groups = list(transformer.group_by_length(torch.tensor(lengths)))
     assert sorted(row for rows, _ in groups for row in rows.tolist()) == list(range(len(lengths)))
     sizes = [[lengths[row] for row in rows.tolist()] for rows, _ in groups]
     flat = [size for each in sizes for size in each]
@@ -92,7 +92,7 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
 def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths, seed, most):
     mine, batch = embedder(folder, pooling), window_batch(lengths, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "_CACHED", most)
+        patch.setattr(transformer, "_CPU_PIECES", most)
         with torch.no_grad():
             wanted = torch.cat([mine(each) for each in alone(batch)])
             torch.testing.assert_close(mine(batch), wanted, **CLOSE)

@@ -239,7 +239,7 @@ def test_a_saved_table_has_the_same_shapes_without_memory(tmp_path):
     assert isinstance(again, Static)
     assert {parameter.device.type for parameter in again.parameters()} == {"meta"}
     shapes = [
-        {name: (named_parameter.shape, named_parameter.requires_grad) for name, named_parameter in table.named_parameters()}
+        {name: (p.shape, p.requires_grad) for name, p in table.named_parameters()}
         for table in (made, again)
     ]
     assert shapes[0] == shapes[1]

@@ -15,7 +15,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import Instance
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import strided_windows
-from spanloom.embedders import _config_check
+from spanloom.embedders import _encoder_check
 from spanloom.embedders.casing import shape
 from spanloom.embedders.transformer import Options, build, pretrained, untrained
 from spanloom.tensors import Batch
@@ -73,10 +73,8 @@ def _batch(units, limit):
 def _layers(theirs, windows):
     """Each window by itself, without padding: a list of [layer, piece, dim]."""
     with torch.no_grad():
-        return [
-            torch.stack(theirs(torch.tensor([window]), output_hidden_states=True).hidden_states)[:, 0]
-            for window in windows
-        ]
+        outputs = [theirs(torch.tensor([ids]), output_hidden_states=True) for ids in windows]
+        return [torch.stack(output.hidden_states)[:, 0] for output in outputs]
 
 
 def _pooled(vectors, words, first):
@@ -126,7 +124,7 @@ def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
 
 def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
     loaded = pretrained(folder, Options())
-    made = untrained(_config_check.parsed(AutoConfig.from_pretrained(folder).to_dict()), Options())
+    made = untrained(_encoder_check.parse(AutoConfig.from_pretrained(folder).to_dict()), Options())
     weights = loaded.state_dict()
     assert {key: each.shape for key, each in made.state_dict().items()} == {
         key: weight.shape for key, weight in weights.items()
@@ -157,7 +155,7 @@ def test_frozen_embeddings_get_no_gradient(folder, frozen, learns):
     mine(_batch([[[5], [6, 7]]], 9)[0]).sum().backward()
     table = mine.encoder.get_input_embeddings().weight
     assert (table.grad is not None) == learns
-    without = {k for k, named_parameter in mine.named_parameters() if named_parameter.grad is None}
+    without = {k for k, parameter in mine.named_parameters() if parameter.grad is None}
     assert all("word_embeddings" in key for key in without)
 
 

@@ -1,4 +1,4 @@
-"""Embedders: words in, one vector a word out. The file's name is the embedder's name in recipes."""
+"""Embedders: one vector per word. A module's name is the embedder's name in recipes."""
 
 from spanloom.config import registry
 from spanloom.embedders._base import EmbedderType

@@ -7,7 +7,7 @@ from typing import Any
 
 from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import VALUE
-from spanloom.document import WORDS, Document, Layer
+from spanloom.document import WORDS, Document, Layer, Relation, Span
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import write as brat
 from spanloom.viewer.data import drawing
@@ -76,7 +76,8 @@ def _judgements(document: Document, layers: Layers) -> str:
 
 def _judgement(layer: Layer) -> dict[str, Any] | None:
     numbers = {item.target: item.value for item in layer.attributes if item.label == VALUE}
-    for annotation in (*layer.spans, *layer.relations):
+    annotations: tuple[Span | Relation, ...] = (*layer.spans, *layer.relations)
+    for annotation in annotations:
         number = numbers.get(annotation.id)
         value = None if number is None else float(number)
         return {"label": annotation.label, "value": value, "score": annotation.score}

@@ -29,10 +29,16 @@ from spanloom.viewer.compare import (
     pair_documents,
     shared_layers,
 )
-from spanloom.viewer.default_layers import hidden_layers
 from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
 from spanloom.viewer.palette import SIZE, numbers
-from spanloom.viewer.shapes import CLUSTERS, CONSTITUENTS, DEPENDENCY, nesting, shapes_of
+from spanloom.viewer.shapes import (
+    CLUSTERS,
+    CONSTITUENTS,
+    DEPENDENCY,
+    hidden_layers,
+    nesting,
+    shapes_of,
+)
 
 Json = dict[str, Any]
 
