@@ -36,8 +36,8 @@ def test_parts_are_units_collated_alone_in_windows_as_wide_as_before(texts, limi
     made = _units(texts, limit, pages)
     batch = collate(made, LETTERS, limit)
     width, found = batch.input_ids.shape[1], list(split_instances(batch))
-    assert torch.cat([each.input_ids for each in found]).equal(batch.input_ids)
-    assert torch.cat([each.attention_mask for each in found]).equal(batch.attention_mask)
+    assert torch.cat([part.input_ids for part in found]).equal(batch.input_ids)
+    assert torch.cat([part.attention_mask for part in found]).equal(batch.attention_mask)
     for unit, part in zip(made, found, strict=True):
         alone = collate([unit], LETTERS, limit)
         narrow = alone.input_ids.shape[1]
@@ -68,11 +68,11 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
     before, after = batch.input_ids.tolist(), whole.input_ids.tolist()
     width, top = batch.input_ids.shape[1], 0
     wanted = []
-    for part, each in masked:
+    for part, part_targets in masked:
         assert after[top : top + len(part.input_ids)] == part.input_ids.tolist()
-        places = (each.rows, each.left, each.right)
+        places = (part_targets.rows, part_targets.left, part_targets.right)
         for row, left, right, place in zip(
-            *(x.tolist() for x in (*places, each.place)), strict=True
+            *(x.tolist() for x in (*places, part_targets.place)), strict=True
         ):
             at = [(top + flat // width, flat % width) for flat in (row, left, right)]
             wanted.append((*at, before[at[0][0]][at[0][1]], place))

@@ -177,7 +177,7 @@ def test_a_portion_is_replaced_drawn_or_kept_as_a_whole(scheme):
         rows, stretch = targets.rows.tolist(), targets.left.tolist()
         keys = stretch if portion is None else list(map(portion, rows))
         for _, group in groupby(zip(keys, fate, strict=True), lambda pair: pair[0]):
-            (same,) = {each for _, each in group}
+            (same,) = {index for _, index in group}
             fates.append(same)
         assert new[torch.tensor(fate) == 2].equal(targets.labels[torch.tensor(fate) == 2])
         assert len(new[torch.tensor(fate) == 1].unique()) > 10

@@ -50,7 +50,7 @@ def test_settings_that_cut_or_pad_are_switched_off():
     made.enable_padding(length=9)
     cut = subword_tokenizer(made, padding=0, unknown=1, mask=1)
     assert (cut.prefix, cut.suffix) == ((2,), (3,))
-    assert [len(each) for each in cut(["abcdefgh", "a"])] == [8, 1]
+    assert [len(pieces) for pieces in cut(["abcdefgh", "a"])] == [8, 1]
 
 
 @pytest.mark.parametrize("word", ["\x00", "\x01", "\ufeff", "\u200d", "\u200b"])

@@ -67,10 +67,10 @@ def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch
     assert mine.isfinite().all()
     before = load_file(tmp_path / "encoder" / "model.safetensors")
     after = load_file(saved / "model.safetensors")
-    learnt = {key.removeprefix("trunk.0.encoder."): each for key, each in after.items()}
+    learnt = {key.removeprefix("trunk.0.encoder."): weight for key, weight in after.items()}
     assert any(
-        key.endswith(tuple(learnt)) and not each.equal(learnt[key.removeprefix("encoder.")])
-        for key, each in before.items()
+        key.endswith(tuple(learnt)) and not weight.equal(learnt[key.removeprefix("encoder.")])
+        for key, weight in before.items()
         if key.removeprefix("encoder.") in learnt
     )
 
@@ -123,9 +123,9 @@ def test_keys_that_encoders_read_by_getattr_are_known(kind):
     }
     read = set()
     for path in place.glob(f"modeling_{kind.replace(chr(45), chr(95))}.py"):
-        for each in ast.walk(ast.parse(path.read_text())):
-            if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "getattr":
-                asked, key = each.args[:2]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+                asked, key = node.args[:2]
                 if ast.unparse(asked) in ("config", "self.config") and isinstance(
                     key, ast.Constant
                 ):

@@ -57,7 +57,7 @@ def _made(raw, data=DATA):
 def _rows(word, known):
     """Rows of a word's characters, one at a time."""
     cut = word if len(word) <= 64 else word[:32] + word[-32:]
-    inner = [FIRST + known.index(each) if each in known else UNKNOWN for each in cut]
+    inner = [FIRST + known.index(character) if character in known else UNKNOWN for character in cut]
     return [BEGIN, *inner, END]
 
 
@@ -105,7 +105,7 @@ def test_words_are_spelled_character_by_character(words, known):
     rows, lengths = alphabet.encode(words)
     expected = [_rows(word, sorted(known)) for word in words]
     assert rows.tolist() == sum(expected, [])
-    assert lengths.tolist() == [len(each) for each in expected]
+    assert lengths.tolist() == [len(indices) for indices in expected]
     assert int(rows.max()) < len(alphabet)
 
 
@@ -250,8 +250,8 @@ def test_saved_and_loaded_it_is_the_same(raw):
     made = _made(raw)
     with torch.device("meta"):
         planned = KIND.restore(Options(**raw), made.extra_files())
-    assert {name: each.shape for name, each in planned.state_dict().items()} == {
-        name: each.shape for name, each in made.state_dict().items()
+    assert {name: weight.shape for name, weight in planned.state_dict().items()} == {
+        name: weight.shape for name, weight in made.state_dict().items()
     }
     again = KIND.restore(Options(**raw), made.extra_files()).eval()
     again.load_state_dict(made.state_dict())

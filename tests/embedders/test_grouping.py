@@ -75,12 +75,12 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
         groups = list(transformer.group_by_length(torch.tensor(lengths)))
     assert sorted(row for rows, _ in groups for row in rows.tolist()) == list(range(len(lengths)))
     sizes = [[lengths[row] for row in rows.tolist()] for rows, _ in groups]
-    flat = [size for each in sizes for size in each]
+    flat = [size for group in sizes for size in group]
     assert flat == sorted(lengths, reverse=True)
-    for each, (_, longest) in zip(sizes, groups, strict=True):
-        assert longest == max(each)
-        assert min(each) >= 0.8 * longest
-        assert learning or len(each) == 1 or len(each) * longest <= most
+    for group, (_, longest) in zip(sizes, groups, strict=True):
+        assert longest == max(group)
+        assert min(group) >= 0.8 * longest
+        assert learning or len(group) == 1 or len(group) * longest <= most
     for before, after in zip(sizes, sizes[1:], strict=False):
         full = (len(before) + 1) * before[0] > most
         assert learning or full or after[0] < 0.8 * before[0]  # it could not have held one more
@@ -94,7 +94,7 @@ def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transformer, "_CPU_PIECES", most)
         with torch.no_grad():
-            wanted = torch.cat([mine(each) for each in alone(batch)])
+            wanted = torch.cat([mine(window) for window in alone(batch)])
             torch.testing.assert_close(mine(batch), wanted, **CLOSE)
         torch.testing.assert_close(mine(batch).detach(), wanted, **CLOSE)
 
@@ -104,7 +104,7 @@ def test_gradients_are_those_of_each_window_alone(folder):
     way = torch.randn(len(batch.words), mine.dim)
     inputs = [parameter for parameter in mine.parameters() if parameter.requires_grad]
     together = torch.autograd.grad((mine(batch) * way).sum(), inputs, materialize_grads=True)
-    apart = torch.cat([mine(each) for each in alone(batch)])
+    apart = torch.cat([mine(window) for window in alone(batch)])
     wanted = torch.autograd.grad((apart * way).sum(), inputs, materialize_grads=True)
     for one, two in zip(together, wanted, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
@@ -130,7 +130,8 @@ def test_layers_mixed_in_place_are_those_mixed_with_gradients(count, rows, seed,
     shares = torch.exp(mix.weights.detach().double())
     wanted = (
         sum(
-            share / shares.sum() * each.double() for share, each in zip(shares, before, strict=True)
+            share / shares.sum() * layer.double()
+            for share, layer in zip(shares, before, strict=True)
         )
         * mix.scale.detach().double()
     )

@@ -103,7 +103,9 @@ def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, unit
     batch, windows, places = _batch(units, limit)
     every = _layers(theirs, windows)
     picked = [every[window][:, place] for window, place in places]
-    pieces = torch.stack([each.mean(0) if layers == "scalar-mix" else each[-1] for each in picked])
+    pieces = torch.stack(
+        [states.mean(0) if layers == "scalar-mix" else states[-1] for states in picked]
+    )
     words = [word for unit in units for word in unit]
     expected = _pooled(pieces, words, pooling == "first")
     with torch.no_grad():
@@ -126,13 +128,13 @@ def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
     loaded = pretrained(folder, Options())
     made = untrained(_encoder_check.parse(AutoConfig.from_pretrained(folder).to_dict()), Options())
     weights = loaded.state_dict()
-    assert {key: each.shape for key, each in made.state_dict().items()} == {
+    assert {key: weight.shape for key, weight in made.state_dict().items()} == {
         key: weight.shape for key, weight in weights.items()
     }
     made.load_state_dict(weights)
     batch, _, _ = _batch([[[5], [6, 7]]], 9)
     with torch.no_grad():
-        one, two = (build(Options(), each).eval()(batch) for each in (loaded, made))
+        one, two = (build(Options(), encoder).eval()(batch) for encoder in (loaded, made))
     assert one.equal(two)
     assert not any("pooler" in key for key in weights)
 

@@ -48,8 +48,8 @@ def test_json_says_what_the_model_said(asked, text):
 
 def test_many_texts_come_back_in_order(asked):
     found = documents(asked("/v1/annotate", {"texts": TEXTS}))
-    assert [each.text for each in found] == TEXTS
-    assert [each.name for each in found] == [f"text-{n}" for n in range(len(TEXTS))]
+    assert [document.text for document in found] == TEXTS
+    assert [document.name for document in found] == [f"text-{n}" for n in range(len(TEXTS))]
 
 
 def test_only_the_tasks_that_are_asked_for(asked):
@@ -127,7 +127,7 @@ def test_no_answer_is_null(asked):
 
 def test_texts_are_classified(asked):
     found = asked("/v1/classify", {"texts": ["Ada!", "Ada.", ""]}).json()["judgements"]
-    labels = [each[MOOD] and each[MOOD]["label"] for each in found]
+    labels = [result[MOOD] and result[MOOD]["label"] for result in found]
     assert labels == ["loud", "calm", None]
 
 

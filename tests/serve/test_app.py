@@ -74,8 +74,8 @@ def test_what_runs_on_request_is_told_and_waits_to_be_named(asked):
     waiting = tuple(replace(task, on_request=task.name == NAMES) for task in ABOUT.tasks)
     about = replace(ABOUT, tasks=waiting)
     told = asked("/v1/model", about=about).json()["tasks"]
-    assert {each["name"]: each["on_request"] for each in told}[NAMES] is True
-    assert not any(each["on_request"] for each in told if each["name"] != NAMES)
+    assert {task["name"]: task["on_request"] for task in told}[NAMES] is True
+    assert not any(task["on_request"] for task in told if task["name"] != NAMES)
     for tasks, layers in (({}, ["moods"]), ({"tasks": [NAMES]}, [NAMES])):
         (found,) = asked("/v1/annotate", {**BODY, **tasks}, about=about).json()["documents"]
         assert [layer["name"] for layer in found["layers"]] == layers

@@ -82,7 +82,7 @@ def test_other_tasks_go_apart(fake):
                 request_for("c"),
                 request_for("d", with_tokens=True),
             ]
-            futures = [batcher.submit(each) for each in asked]
+            futures = [batcher.submit(request) for request in asked]
         for future in futures:
             future.result(30)
     assert fake.batches[1:] == [["a", "c"], ["b"], ["d"]]
@@ -114,7 +114,7 @@ def test_one_bad_text_fails_alone(fake, caplog):
     with running(fake) as batcher:
         with held(fake, batcher):
             asked = ["a", POISON + " secret", "b"]
-            futures = [batcher.submit(request_for("c", each)) for each in asked]
+            futures = [batcher.submit(request_for("c", text)) for text in asked]
         with pytest.raises(AnnotationFailed) as failure:
             futures[1].result(30)
         assert failure.value.index == 1
@@ -147,7 +147,7 @@ def test_too_much_is_refused(fake):
 def test_nobody_waits_for_a_dead_model(fake):
     with running(fake) as batcher:
         with held(fake, batcher):
-            futures = [batcher.submit(request_for(each)) for each in ("a", DEADLY, "b")]
+            futures = [batcher.submit(request_for(text)) for text in ("a", DEADLY, "b")]
         for future in futures:
             with pytest.raises(WorkerStopped):
                 future.result(30)
@@ -320,7 +320,7 @@ def test_at_a_cut_nobody_waits_any_more(fake):
         until(lambda: not batcher.waiting)
         waits = batcher.submit(request_for("a"))
         batcher.abort()
-        for each in (computed, waits):
+        for future in (computed, waits):
             with pytest.raises(WorkerStopped):
-                each.result(0)
+                future.result(0)
     assert fake.batches == [["stopped"]]

@@ -104,4 +104,4 @@ def test_an_end_that_hangs_is_cut_off():
 @pytest.fixture(autouse=True)
 def _no_thread_is_left():
     yield
-    assert not [each for each in threading.enumerate() if each.name == "batcher"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "batcher"]

@@ -45,7 +45,7 @@ def test_a_full_queue_says_when_to_come_again():
         assert refused.headers.get("connection") != "close"
         assert served.client.get("/health/ready").status_code == 200
         served.fake.door.set()
-        assert [each.result().status_code for each in first + waiting] == [200] * 4
+        assert [future.result().status_code for future in first + waiting] == [200] * 4
         assert annotated(served, "d").status_code == 200
 
 

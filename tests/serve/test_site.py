@@ -106,7 +106,7 @@ def test_what_is_drawn_has_the_ids_of_what_is_saved(asked):
     (shown,) = asked("/v1/annotate", {**body, "format": "page"}).json()["documents"]
     (saved,) = asked("/v1/annotate", {**body, "format": "json"}).json()["documents"]
     drawn = shown["documents"][0]["sides"][0]["spans"]
-    assert [each["id"] for each in drawn] == [span["id"] for span in saved["layers"][0]["spans"]]
+    assert [box["id"] for box in drawn] == [span["id"] for span in saved["layers"][0]["spans"]]
 
 
 def test_modules_that_need_no_page(node):

@@ -140,7 +140,7 @@ def test_layers_on_one_side_are_named_and_not_compared():
 def test_documents_belong_together_by_name():
     one, other = document("a"), document("b")
     shown = comparison([one, other], [other, one], title="t")
-    assert [each["name"] for each in shown["documents"]] == ["a", "b"]
+    assert [item["name"] for item in shown["documents"]] == ["a", "b"]
     with pytest.raises(DataError, match="predicted: no document named 'b'"):
         comparison([one, other], [one], title="")
     with pytest.raises(DataError, match="gold: no document named 'b'"):

@@ -32,7 +32,7 @@ def aside(*layers, named=None):
     document = Document(drawn.SENTENCE, layers, "d")
     alone = drawing([document], title="t", layers=named)["layers"]
     assert alone == comparison([document], [document], title="t", layers=named)["layers"]
-    return [each["name"] for each in alone if each.get("aside")]
+    return [layer["name"] for layer in alone if layer.get("aside")]
 
 
 FEW = (tags("few", 0.5), phrases("phrases"), arcs("some", 0.5))
@@ -82,4 +82,4 @@ def test_documents_without_the_layer_do_not_count():
     full = Document(drawn.SENTENCE, (tags("upos"), *FEW), "full")
     others = [Document("no layer"), Document(drawn.SENTENCE * 9, (Layer("upos"),), "bare")]
     found = drawing([*others, full], title="t")["layers"]
-    assert [each["name"] for each in found if each.get("aside")] == ["upos"]
+    assert [layer["name"] for layer in found if layer.get("aside")] == ["upos"]

@@ -101,7 +101,7 @@ def test_layers_of_the_same_words_stand_side_by_side():
 
     def spans(letter, *labels):
         pairs = enumerate(zip(labels, bounds, strict=True))
-        return tuple(Span(f"{letter}{row}", label, (each,)) for row, (label, each) in pairs)
+        return tuple(Span(f"{letter}{row}", label, (fragment,)) for row, (label, fragment) in pairs)
 
     tree = [("nsubj", 1, 0), ("root", 1, 1), ("obj", 1, 2)]
     layers = (
