@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from fake_model import ABOUT, MOOD, NAMES
 
+from spanloom import tasks
 from spanloom.errors import DataError
 from spanloom.serve.limits import Limits
 from spanloom.serve.middleware import SECURITY
-from spanloom.serve.model_info import TaskInfo
+from spanloom.serve.model_info import ANSWERING_KINDS, CLASSIFYING_KINDS, TaskInfo
 
 BODY = {"text": "Ada!"}
 
@@ -108,3 +109,7 @@ def test_metrics_are_what_prometheus_reads(served):
 def test_limits_let_something_through():
     with pytest.raises(DataError, match="limits: texts: expected more than 0, got 0"):
         Limits(texts=0)
+
+
+def test_the_kinds_of_the_endpoints_exist():
+    assert ANSWERING_KINDS | CLASSIFYING_KINDS <= set(tasks.names())

@@ -110,8 +110,8 @@ def right_to_left() -> Document:
 def letters() -> Document:
     text = "👩‍🔬 met 👨‍👩‍👧‍👦 in Zu\u0308rich 🇨🇭 with cafe\u0301 👍🏽 and नमस्ते 한국어 漢字カナ ."
     table = (
-        "Emoji 👩‍🔬 | Emoji 👨‍👩‍👧‍👦 | Place Zu\u0308rich | Flag 🇨🇭 | Noun cafe\u0301 | Emoji 👍🏽 |"
-        "Word नमस्ते | Language 한국어 | Script 漢字 | Script カナ"
+        "Emoji 👩‍🔬 | Emoji 👨‍👩‍👧‍👦 | Place Zu\u0308rich | Flag 🇨🇭 | Noun cafe\u0301 |"
+        "Emoji 👍🏽 | Word नमस्ते | Language 한국어 | Script 漢字 | Script カナ"
     )
     links = relations("R", "met T1 T2", 1)
     return Document(text, (Layer("main", spans(text, *labelled(table)), links),), "letters")
@@ -160,8 +160,8 @@ def dependency(heads=HEADS, labels=DEPRELS) -> Layer:
 
 def constituents() -> Layer:
     table = (
-        "S 0 17 | S 0 11 | NP 0 1 | VP 1 11 | PP 2 4 | NP 3 4 | PP 4 10 | NP 5 10 | NP 5 8 | PP 8 10 |"
-        "NP 9 10 | S 11 16 | NP 11 12 | VP 12 16 | NP 13 16"
+        "S 0 17 | S 0 11 | NP 0 1 | VP 1 11 | PP 2 4 | NP 3 4 | PP 4 10 | NP 5 10 | NP 5 8 |"
+        "PP 8 10 | NP 9 10 | S 11 16 | NP 11 12 | VP 12 16 | NP 13 16"
     )
     words = word_spans(SENTENCE, "w")
     brackets = []
