@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fake_model import ABOUT, MOOD, NAMES
 
-from spanloom import tasks
+from spanloom import tasks as task_types
 from spanloom.errors import DataError
 from spanloom.serve.limits import Limits
 from spanloom.serve.middleware import SECURITY
@@ -112,4 +112,4 @@ def test_limits_let_something_through():
 
 
 def test_the_kinds_of_the_endpoints_exist():
-    assert ANSWERING_KINDS | CLASSIFYING_KINDS <= set(tasks.names())
+    assert ANSWERING_KINDS | CLASSIFYING_KINDS <= set(task_types.names())
