@@ -31,17 +31,17 @@ def _units(texts, limit):
 @settings(max_examples=40, deadline=None)
 @given(texts=MANY, limit=st.integers(1, 40))
 def test_pieces_are_found_in_reading_order(texts, limit):
-    made = _units(texts, limit)
-    batch = collate(made, LETTERS, limit)
-    pieces = [(word, piece) for word, cut in enumerate(_pieces(made)) for piece in cut]
+    instances = _units(texts, limit)
+    batch = collate(instances, LETTERS, limit)
+    pieces = [(word, piece) for word, cut in enumerate(_pieces(instances)) for piece in cut]
     assert batch.input_ids.flatten()[batch.piece_index].tolist() == [piece for _, piece in pieces]
     assert batch.piece_to_word.tolist() == [word for word, _ in pieces]
     assert batch.attention_mask.flatten()[batch.piece_index].all()
     assert len(set(batch.piece_index.tolist())) == len(pieces)
 
 
-def _pieces(made):
-    return [cut for unit in made for cut in unit.pieces]
+def _pieces(instances):
+    return [cut for unit in instances for cut in unit.pieces]
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,12 +60,14 @@ def test_windows_stand_between_special_pieces_and_padding(texts, limit):
 @settings(max_examples=40, deadline=None)
 @given(texts=MANY, limit=st.integers(1, 40))
 def test_sentences_and_units_cover_the_words(texts, limit):
-    made = _units(texts, limit)
-    batch = collate(made, LETTERS, limit)
-    assert batch.words == tuple(form for unit in made for form in unit.tokens)
+    instances = _units(texts, limit)
+    batch = collate(instances, LETTERS, limit)
+    assert batch.words == tuple(form for unit in instances for form in unit.tokens)
     said = [batch.words[a:b] for a, b in batch.sentences.tolist()]
-    assert said == [unit.tokens[a:b] for unit in made for a, b in unit.sentences]
-    assert [batch.words[a:b] for a, b in batch.instances.tolist()] == [unit.tokens for unit in made]
+    assert said == [unit.tokens[a:b] for unit in instances for a, b in unit.sentences]
+    assert [batch.words[a:b] for a, b in batch.instances.tolist()] == [
+        unit.tokens for unit in instances
+    ]
     assert batch.windows.equal(batch.instances)
     assert (batch.token_type_ids, batch.prompt_layout) == (None, None)
 
@@ -73,9 +75,11 @@ def test_sentences_and_units_cover_the_words(texts, limit):
 @settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 60), max_size=60), words=st.integers(1, 80))
 def test_every_unit_is_in_one_batch_within_the_budget(lengths, words):
-    made = [_unit(row, length) for row, length in enumerate(lengths)]
-    groups = list(bucket_by_length(made, words, window=40))
-    assert sorted(unit.document for group in groups for unit in group) == list(range(len(made)))
+    instances = [_unit(row, length) for row, length in enumerate(lengths)]
+    groups = list(bucket_by_length(instances, words, window=40))
+    assert sorted(unit.document for group in groups for unit in group) == list(
+        range(len(instances))
+    )
     for group in groups:
         cost = sum(len(unit.tokens) * (2 if unit.num_pieces > 40 else 1) for unit in group)
         assert cost <= words or len(group) == 1
@@ -99,8 +103,10 @@ def _unit(document, length):
 
 
 def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
-    made = [_unit(row, 1 + row * 7 % 11) for row in range(40)]
-    one, two = (list(bucket_by_length(each, 30, window=40)) for each in (made, made[::-1]))
+    instances = [_unit(row, 1 + row * 7 % 11) for row in range(40)]
+    one, two = (
+        list(bucket_by_length(order, 30, window=40)) for order in (instances, instances[::-1])
+    )
     assert one == two
 
 
@@ -110,18 +116,20 @@ def test_the_order_of_batches_does_not_depend_on_the_order_of_units():
 )
 def test_nothing_of_a_huge_sentence_or_word_is_lost(text):
     whole = tokenize(Document(text), SPLIT, LETTERS)
-    made = list(build_instances(0, whole, InstanceLimits(126, 126)))
+    instances = list(build_instances(0, whole, InstanceLimits(126, 126)))
     found = {}
-    for group in bucket_by_length(made, 2048, window=126):
+    for group in bucket_by_length(instances, 2048, window=126):
         batch = collate(group, LETTERS, 126)
-        assert batch.words == tuple(form for each in group for form in each.tokens)
+        assert batch.words == tuple(form for instance in group for form in instance.tokens)
         assert batch.input_ids.shape[1] <= 128
         read = batch.input_ids.flatten()[batch.piece_index]
-        for each, (start, end) in zip(group, batch.instances.tolist(), strict=True):
+        for instance, (start, end) in zip(group, batch.instances.tolist(), strict=True):
             first, last = torch.searchsorted(
                 batch.piece_to_word, torch.tensor([start, end])
             ).tolist()
-            found[each.first_word] = read[first:last].tolist()
+            found[instance.first_word] = read[first:last].tolist()
     pieces = [piece for first in sorted(found) for piece in found[first]]
     assert pieces == [piece for word in whole.pieces for piece in word]
-    assert "".join(form for each in made for form in each.tokens) == text.replace(" ", "")
+    assert "".join(form for instance in instances for form in instance.tokens) == text.replace(
+        " ", ""
+    )

@@ -1,4 +1,4 @@
-"""What tasks read, and the batches made of it: against plain loops over words and pieces."""
+"""What tasks read, and the batches instances of it: against plain loops over words and pieces."""
 
 from itertools import count
 
@@ -74,26 +74,26 @@ def owned(batch, word):
 @given(drawn=DRAWN, limit=st.integers(1, 20))
 def test_every_word_read_owns_its_own_pieces_in_the_windows_of_its_unit(drawn, limit):
     fresh = count(100)
-    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
-    batch = collate(made, LETTERS, limit)
+    instances = [unit(row, item, limit, fresh) for row, item in enumerate(drawn)]
+    batch = collate(instances, LETTERS, limit)
     windows, word = windows_of(batch), 0
     assert batch.piece_to_word.tolist() == sorted(batch.piece_to_word.tolist())
     first = 0
-    for each in made:
-        asked = [piece for ids in each.prompt.pieces for piece in ids]
+    for instance in instances:
+        asked = [piece for ids in instance.prompt.pieces for piece in ids]
         head = [OPEN, *asked, CLOSE] if asked else [OPEN]
-        mine = _taken(windows[first:], head, each)
+        mine = _taken(windows[first:], head, instance)
         rows = range(first, first + mine)
-        if each.wants_cls:
+        if instance.wants_cls:
             assert owned(batch, word) == [(row, 0) for row in rows]
             word += 1
-        for place, ids in enumerate(each.prompt.pieces):
-            before = 1 + sum(map(len, each.prompt.pieces[:place]))
+        for place, ids in enumerate(instance.prompt.pieces):
+            before = 1 + sum(map(len, instance.prompt.pieces[:place]))
             expected = [(row, before + i) for row in rows for i in range(len(ids))]
             assert owned(batch, word) == expected
             assert [windows[row][at] for row, at in expected] == list(ids) * mine
             word += 1
-        for ids in each.pieces:
+        for ids in instance.pieces:
             places = owned(batch, word)
             assert [windows[row][at] for row, at in places] == list(ids)
             assert all(row in rows and at >= len(head) for row, at in places)
@@ -103,9 +103,11 @@ def test_every_word_read_owns_its_own_pieces_in_the_windows_of_its_unit(drawn, l
     assert word == len(batch.words)
 
 
-def _taken(windows, head, each):
+def _taken(windows, head, instance):
     """How many windows, from the first, are the unit's; each holds a stretch of one context."""
-    texts = [[piece for ids in each.pieces[a:b] for piece in ids] for a, b in each.windows] or [[]]
+    texts = [
+        [piece for ids in instance.pieces[a:b] for piece in ids] for a, b in instance.windows
+    ] or [[]]
     taken = 0
     for text in texts:
         seen = set()
@@ -125,49 +127,55 @@ def _taken(windows, head, each):
 @given(drawn=DRAWN, limit=st.integers(1, 20))
 def test_what_is_no_text_is_told_apart(drawn, limit):
     fresh = count(100)
-    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
-    batch = collate(made, LETTERS, limit)
-    forms = [form for each in made for form in each.tokens]
+    instances = [unit(row, item, limit, fresh) for row, item in enumerate(drawn)]
+    batch = collate(instances, LETTERS, limit)
+    forms = [form for instance in instances for form in instance.tokens]
     bounds = (
         [batch.words]
         if batch.prompt_layout is None
         else [batch.words, *batch.prompt_layout.level_runs]
     )
     if batch.prompt_layout is None:
-        assert not any(each.wants_cls or each.prompt.tokens for each in made)
+        assert not any(instance.wants_cls or instance.prompt.tokens for instance in instances)
         assert list(batch.words) == forms
     else:
         assert [batch.words[row] for row in batch.prompt_layout.text_rows.tolist()] == forms
-        opened = all(each.wants_cls for each in made)
+        opened = all(instance.wants_cls for instance in instances)
         assert (batch.prompt_layout.cls_rows is not None) == opened
         starts = [0]
-        for each in made:
-            starts.append(starts[-1] + each.wants_cls + len(each.prompt.tokens) + len(each.tokens))
+        for instance in instances:
+            starts.append(
+                starts[-1] + instance.wants_cls + len(instance.prompt.tokens) + len(instance.tokens)
+            )
         if opened:
             assert batch.prompt_layout.cls_rows.tolist() == starts[:-1]
         for runs, name in zip(bounds[1:], ("sentences", "windows"), strict=True):
-            assert runs.tolist() == _runs(made, starts, name)
-    ahead = any(each.prompt.tokens for each in made)
+            assert runs.tolist() == _runs(instances, starts, name)
+    ahead = any(instance.prompt.tokens for instance in instances)
     assert (batch.token_type_ids is not None) == ahead
-    assert batch.instances.tolist() == _laid([[(0, len(each.tokens))] for each in made], made)
-    assert batch.sentences.tolist() == _laid([each.sentences for each in made], made)
-    assert batch.windows.tolist() == _laid([each.windows for each in made], made)
+    assert batch.instances.tolist() == _laid(
+        [[(0, len(instance.tokens))] for instance in instances], instances
+    )
+    assert batch.sentences.tolist() == _laid(
+        [instance.sentences for instance in instances], instances
+    )
+    assert batch.windows.tolist() == _laid([instance.windows for instance in instances], instances)
 
 
-def _laid(bounds, made):
+def _laid(bounds, instances):
     found, base = [], 0
-    for inner, each in zip(bounds, made, strict=True):
+    for inner, instance in zip(bounds, instances, strict=True):
         found += [[base + a, base + b] for a, b in inner]
-        base += len(each.tokens)
+        base += len(instance.tokens)
     return found
 
 
-def _runs(made, starts, name):
+def _runs(instances, starts, name):
     """Runs of words read: the first of each unit begins where the unit does."""
     found = []
-    for each, start in zip(made, starts, strict=False):
-        extra = each.wants_cls + len(each.prompt.tokens)
-        inner = getattr(each, name) or ((0, 0),)
+    for instance, start in zip(instances, starts, strict=False):
+        extra = instance.wants_cls + len(instance.prompt.tokens)
+        inner = getattr(instance, name) or ((0, 0),)
         mine = [[start + extra + a, start + extra + b] for a, b in inner]
         mine[0][0] = start
         found += mine
@@ -178,10 +186,10 @@ def _runs(made, starts, name):
 @given(drawn=DRAWN, limit=st.integers(1, 20))
 def test_segments_are_one_behind_a_prompt(drawn, limit):
     fresh = count(100)
-    made = [unit(row, each, limit, fresh) for row, each in enumerate(drawn)]
-    assume(any(each.prompt.tokens for each in made))
-    batch = collate(made, LETTERS, limit)
-    prompts = {piece for each in made for ids in each.prompt.pieces for piece in ids}
+    instances = [unit(row, item, limit, fresh) for row, item in enumerate(drawn)]
+    assume(any(instance.prompt.tokens for instance in instances))
+    batch = collate(instances, LETTERS, limit)
+    prompts = {piece for instance in instances for ids in instance.prompt.pieces for piece in ids}
     for window, segments in zip(windows_of(batch), batch.token_type_ids.tolist(), strict=True):
         last = max((at for at, piece in enumerate(window) if piece in prompts), default=None)
         behind = len(window) if last is None else last + 2  # the special piece between is asked
@@ -195,35 +203,49 @@ def _units(shape, document, limit, *, token=None, pages=1):
     return whole, list(reading.instances(7, whole, InstanceLimits(limit, limit * pages), cutter))
 
 
-def _fits(made, limit):
+def _fits(instances, limit):
     """Each context is one window, which is no longer than the limit."""
-    batch = collate(made, LETTERS, limit)
+    batch = collate(instances, LETTERS, limit)
     long = any(len(ids) > limit + 2 for ids in windows_of(batch))
-    return not long and len(batch.input_ids) == sum(max(1, len(each.windows)) for each in made)
+    return not long and len(batch.input_ids) == sum(
+        max(1, len(instance.windows)) for instance in instances
+    )
 
 
 @settings(max_examples=40)
 @given(text=TEXTS, limit=st.integers(30, 60))
 def test_a_whole_document_is_one_unit_with_an_opening(text, limit):
-    whole, (made,) = _units(TextReader(), Document(text), limit)
-    assert (made.tokens, made.words, made.sentences) == (whole.tokens, whole.words, whole.sentences)
-    assert (made.wants_cls, made.prompt, made.first_word, made.document) == (True, Prompt(), 0, 7)
-    assert _fits([made], limit)
+    whole, (instances,) = _units(TextReader(), Document(text), limit)
+    assert (instances.tokens, instances.words, instances.sentences) == (
+        whole.tokens,
+        whole.words,
+        whole.sentences,
+    )
+    assert (instances.wants_cls, instances.prompt, instances.first_word, instances.document) == (
+        True,
+        Prompt(),
+        0,
+        7,
+    )
+    assert _fits([instances], limit)
 
 
 @settings(max_examples=40)
 @given(first=TEXTS, second=TEXTS, limit=st.integers(60, 90))
 def test_of_two_parts_the_first_is_the_prompt(first, second, limit):
     document = join_texts("two", first, second)
-    whole, (made,) = _units(TextReader(), document, limit)
-    assert made.prompt.tokens == tuple(first.split())[: len(made.prompt.tokens)]
-    assert sum(map(len, made.prompt.pieces)) <= limit // 2
-    assert made.tokens == tuple(second.split())
-    assert tuple(document.text[a:b] for a, b in made.words) == made.tokens
-    assert made.words == whole.words[made.first_word : made.first_word + len(made.words)]
-    assert made.first_sentence == sentence_of(whole, made.first_word)
-    assert _covered(made)
-    assert _fits([made], limit)
+    whole, (instances,) = _units(TextReader(), document, limit)
+    assert instances.prompt.tokens == tuple(first.split())[: len(instances.prompt.tokens)]
+    assert sum(map(len, instances.prompt.pieces)) <= limit // 2
+    assert instances.tokens == tuple(second.split())
+    assert tuple(document.text[a:b] for a, b in instances.words) == instances.tokens
+    assert (
+        instances.words
+        == whole.words[instances.first_word : instances.first_word + len(instances.words)]
+    )
+    assert instances.first_sentence == sentence_of(whole, instances.first_word)
+    assert _covered(instances)
+    assert _fits([instances], limit)
 
 
 def sentence_of(whole, word):
@@ -231,29 +253,29 @@ def sentence_of(whole, word):
     return max((row for row, (a, _) in enumerate(whole.full_sentences) if a <= word), default=0)
 
 
-def _covered(made):
+def _covered(instances):
     """Sentences and contexts cover a unit's words, one after another."""
     return all(
-        [place for a, b in bounds for place in range(a, b)] == list(range(len(made.tokens)))
-        for bounds in (made.sentences, made.windows)
+        [place for a, b in bounds for place in range(a, b)] == list(range(len(instances.tokens)))
+        for bounds in (instances.sentences, instances.windows)
     )
 
 
 @settings(max_examples=40)
 @given(text=TEXTS, asked=st.lists(TEXTS, max_size=3), limit=st.integers(60, 90))
 def test_each_query_is_asked_of_the_whole_document(text, asked, limit):
-    queries = tuple(Query(f"Q{row}", each.strip() or "?") for row, each in enumerate(asked))
-    whole, made = _units(QuestionReader(), Document(text, queries=queries), limit)
-    assert [each.query for each in made] == list(range(len(asked)))
-    for each, query in zip(made, queries, strict=True):
+    queries = tuple(Query(f"Q{row}", prompt.strip() or "?") for row, prompt in enumerate(asked))
+    whole, instances = _units(QuestionReader(), Document(text, queries=queries), limit)
+    assert [instance.query for instance in instances] == list(range(len(asked)))
+    for instance, query in zip(instances, queries, strict=True):
         forms = tuple(query.prompt[a:b] for a, b in SPLIT(query.prompt).words)
-        assert each.prompt.tokens == forms[: len(each.prompt.tokens)]
+        assert instance.prompt.tokens == forms[: len(instance.prompt.tokens)]
         cost = sum(map(len, cutter(query.prompt).pieces))
-        assert each.prompt.tokens == forms or cost > limit // 2
-        assert (each.tokens, each.sentences) == (whole.tokens, whole.sentences)
-        assert each.wants_cls
-        assert _covered(each)
-        assert _fits([each], limit)
+        assert instance.prompt.tokens == forms or cost > limit // 2
+        assert (instance.tokens, instance.sentences) == (whole.tokens, whole.sentences)
+        assert instance.wants_cls
+        assert _covered(instance)
+        assert _fits([instance], limit)
 
 
 CHOICES = ("yes", "no way", "may be so")
@@ -262,37 +284,37 @@ CHOICES = ("yes", "no way", "may be so")
 @settings(max_examples=40)
 @given(text=TEXTS, limit=st.integers(8, 60))
 def test_choices_are_the_text_and_the_document_is_the_prompt(text, limit):
-    whole, made = _units(ChoiceReader(CHOICES), Document(text), limit)
-    assert sum((each.prompt.tokens for each in made), ()) == whole.tokens
-    for each in made:
-        said = [" ".join(each.tokens[a:b]) for a, b in each.choices]
+    whole, instances = _units(ChoiceReader(CHOICES), Document(text), limit)
+    assert sum((instance.prompt.tokens for instance in instances), ()) == whole.tokens
+    for instance in instances:
+        said = [" ".join(instance.tokens[a:b]) for a, b in instance.choices]
         assert said == list(CHOICES)
-        assert (each.words, each.wants_cls) == ((), True)
-        assert _covered(each)
+        assert (instance.words, instance.wants_cls) == ((), True)
+        assert _covered(instance)
     if limit >= 40:
-        assert _fits(made, limit)
+        assert _fits(instances, limit)
 
 
 @settings(max_examples=40)
 @given(first=TEXTS, second=TEXTS, limit=st.integers(8, 60))
 def test_the_first_part_stands_before_the_choices(first, second, limit):
-    whole, made = _units(ChoiceReader(CHOICES), join_texts("two", first, second), limit)
+    whole, instances = _units(ChoiceReader(CHOICES), join_texts("two", first, second), limit)
     (a, b), (c, d) = whole.text_pair
-    assert sum((each.prompt.tokens for each in made), ()) == whole.tokens[c:d]
-    for each in made:
-        assert each.tokens[: b - a] == whole.tokens[a:b] == tuple(first.split())
-        assert each.words == whole.words[a:b]
-        assert [" ".join(each.tokens[a:b]) for a, b in each.choices] == list(CHOICES)
+    assert sum((instance.prompt.tokens for instance in instances), ()) == whole.tokens[c:d]
+    for instance in instances:
+        assert instance.tokens[: b - a] == whole.tokens[a:b] == tuple(first.split())
+        assert instance.words == whole.words[a:b]
+        assert [" ".join(instance.tokens[a:b]) for a, b in instance.choices] == list(CHOICES)
 
 
 @pytest.mark.parametrize("shape", [TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))])
 def test_no_window_is_longer_than_an_encoder_can_read_whatever_is_asked(shape):
     long = "abc" * 100
     document = Document(f"{long} a\n{long}", queries=(Query("Q1", f"a {long}"),))
-    for each in (document, join_texts("two", long, f"a {long}")):
-        _, made = _units(shape, each, 16)
-        if made:
-            assert collate(made, LETTERS, 16).input_ids.shape[1] <= 18
+    for text in (document, join_texts("two", long, f"a {long}")):
+        _, instances = _units(shape, text, 16)
+        if instances:
+            assert collate(instances, LETTERS, 16).input_ids.shape[1] <= 18
 
 
 SHAPES = [SentenceReader(), TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))]
@@ -303,25 +325,27 @@ def test_a_token_stands_before_each_sentence_and_takes_nothing_away(shape):
     text = "the cat\na b c\nabc"
     document = Document(text, queries=(Query("Q1", "a cat"), Query("Q2", "the")))
     _, plain = _units(shape, document, 40)
-    whole, made = _units(shape, document, 40, token=3)
-    assert all(each.prompt.tokens[0] == "" for each in made)
-    assert all(len(each.prompt.pieces[0]) == 1 for each in made)
-    assert all(each.prompt.task_number == 3 for each in made)
-    assert _joined_up(made, 1) == _joined_up(plain, 0)
+    whole, instances = _units(shape, document, 40, token=3)
+    assert all(instance.prompt.tokens[0] == "" for instance in instances)
+    assert all(len(instance.prompt.pieces[0]) == 1 for instance in instances)
+    assert all(instance.prompt.task_number == 3 for instance in instances)
+    assert _joined_up(instances, 1) == _joined_up(plain, 0)
     if not isinstance(shape, ChoiceReader):
         alone = [
-            (each.first_word + a, each.first_word + b) for each in made for a, b in each.windows
+            (instance.first_word + a, instance.first_word + b)
+            for instance in instances
+            for a, b in instance.windows
         ]
         assert alone == list(whole.sentences) * (2 if isinstance(shape, QuestionReader) else 1)
-    assert _fits(made, 40)
+    assert _fits(instances, 40)
 
 
-def _joined_up(made, skipped):
+def _joined_up(instances, skipped):
     """What is read of each query: prompts and texts, however they are cut into units."""
     found = {}
-    for each in made:
-        asked = each.prompt.tokens[skipped:]
-        found.setdefault((each.query, asked), []).extend(each.tokens)
+    for instance in instances:
+        asked = instance.prompt.tokens[skipped:]
+        found.setdefault((instance.query, asked), []).extend(instance.tokens)
     return found
 
 

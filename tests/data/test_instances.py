@@ -42,10 +42,10 @@ def test_units_hold_every_sentence_once_and_whole(text, limit, seed, windows):
 
 @given(text=TEXTS, limit=st.integers(1, 30), seed=SEEDS)
 def test_units_keep_the_limit_unless_one_sentence_breaks_it(text, limit, seed):
-    for each in _units(text, limit, seed)[1]:
-        assert each.num_pieces == sum(map(len, each.pieces))
-        assert each.num_pieces <= limit or len(each.sentences) == 1
-        assert each.windows == ((0, len(each.words)),)
+    for unit in _units(text, limit, seed)[1]:
+        assert unit.num_pieces == sum(map(len, unit.pieces))
+        assert unit.num_pieces <= limit or len(unit.sentences) == 1
+        assert unit.windows == ((0, len(unit.words)),)
 
 
 @given(text=TEXTS, limit=st.integers(1, 30), seed=SEEDS, windows=st.integers(1, 4))

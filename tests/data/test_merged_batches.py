@@ -8,7 +8,7 @@ from tiny_tokenizers import letters
 
 from spanloom.data.collate import collate, split_instances
 from spanloom.data.instances import Instance, InstanceLimits, build_instances, tokenize
-from spanloom.data.span_masking import Masking, mask_pieces, merge_batches
+from spanloom.data.masking import Masking, mask_pieces, merge_batches
 from spanloom.document import Document
 from spanloom.tokenization import word_tokenizer
 
@@ -36,8 +36,8 @@ def test_parts_are_units_collated_alone_in_windows_as_wide_as_before(texts, limi
     made = _units(texts, limit, pages)
     batch = collate(made, LETTERS, limit)
     width, found = batch.input_ids.shape[1], list(split_instances(batch))
-    assert torch.cat([each.input_ids for each in found]).equal(batch.input_ids)
-    assert torch.cat([each.attention_mask for each in found]).equal(batch.attention_mask)
+    assert torch.cat([part.input_ids for part in found]).equal(batch.input_ids)
+    assert torch.cat([part.attention_mask for part in found]).equal(batch.attention_mask)
     for unit, part in zip(made, found, strict=True):
         alone = collate([unit], LETTERS, limit)
         narrow = alone.input_ids.shape[1]
@@ -61,17 +61,18 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
     torch.manual_seed(seed)
     how = Masking(mlm_probability=rate)
     masked = [
-        mask_pieces(each, how, piece=MASK, vocabulary=VOCABULARY) for each in split_instances(batch)
+        mask_pieces(split_instance, how, piece=MASK, vocabulary=VOCABULARY)
+        for split_instance in split_instances(batch)
     ]
     whole, targets = merge_batches(batch, masked)
     before, after = batch.input_ids.tolist(), whole.input_ids.tolist()
     width, top = batch.input_ids.shape[1], 0
     wanted = []
-    for part, each in masked:
+    for part, part_targets in masked:
         assert after[top : top + len(part.input_ids)] == part.input_ids.tolist()
-        places = (each.rows, each.left, each.right)
+        places = (part_targets.rows, part_targets.left, part_targets.right)
         for row, left, right, place in zip(
-            *(x.tolist() for x in (*places, each.place)), strict=True
+            *(x.tolist() for x in (*places, part_targets.place)), strict=True
         ):
             at = [(top + flat // width, flat % width) for flat in (row, left, right)]
             wanted.append((*at, before[at[0][0]][at[0][1]], place))
@@ -112,5 +113,5 @@ def test_one_unit_is_its_own_part_and_its_own_whole():
 def test_a_batch_that_reads_prompts_too_is_refused():
     every = ((0, 1),)
     unit = Instance(0, 0, ((0, 1),), ("a",), ((5,),), every, every, wants_cls=True)
-    with pytest.raises(AssertionError, match="cannot be parted"):
+    with pytest.raises(AssertionError, match="cannot be split"):
         list(split_instances(collate([unit], LETTERS, 9)))

@@ -74,7 +74,7 @@ def test_most_words_share_no_piece(kind):
     """So the test above compares something."""
     bounds = fine_words(published.TEXT[0])
     found = expected(MADE[kind], published.TEXT[0], bounds)
-    assert sum(each is not None for each in found) > 0.7 * len(found)
+    assert sum(pieces is not None for pieces in found) > 0.7 * len(found)
 
 
 def test_a_blank_before_a_word_is_part_of_its_first_piece():
@@ -117,13 +117,13 @@ def test_where_signs_are_split_off_first_each_part_has_its_blank():
 def test_words_seen_before_are_looked_up(monkeypatch):
     cut = known("roberta")
     first = cut.within("the buffer the buffer.", fine_words("the buffer the buffer."))
-    monkeypatch.setattr("spanloom.data.subwords._encoded", None)
+    monkeypatch.setattr("spanloom.data.subwords._encode", None)
     assert cut.within("the buffer.", fine_words("the buffer.")) == [*first[:2], first[-1]]
 
 
 def test_the_vocabulary_is_not_copied():
     cut = known("modernbert")
-    for each in (cut.running.spaced, cut.running.glued):
-        assert each.get_vocab(with_added_tokens=True) == cut.tokenizer.get_vocab(
+    for tokenizer in (cut.running.spaced, cut.running.glued):
+        assert tokenizer.get_vocab(with_added_tokens=True) == cut.tokenizer.get_vocab(
             with_added_tokens=True
         )

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.data.span_masking import SAMPLERS, Masking, mask_pieces
+from spanloom.data.masking import SAMPLERS, Masking, mask_pieces
 from spanloom.tensors import Batch, PromptLayout
 
 MASK, VOCABULARY, FIRST = 1500, 1000, 2000  # pieces of texts begin at FIRST: no random one is like
@@ -177,7 +177,7 @@ def test_a_portion_is_replaced_drawn_or_kept_as_a_whole(scheme):
         rows, stretch = targets.rows.tolist(), targets.left.tolist()
         keys = stretch if portion is None else list(map(portion, rows))
         for _, group in groupby(zip(keys, fate, strict=True), lambda pair: pair[0]):
-            (same,) = {each for _, each in group}
+            (same,) = {index for _, index in group}
             fates.append(same)
         assert new[torch.tensor(fate) == 2].equal(targets.labels[torch.tensor(fate) == 2])
         assert len(new[torch.tensor(fate) == 1].unique()) > 10

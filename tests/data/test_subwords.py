@@ -50,7 +50,7 @@ def test_settings_that_cut_or_pad_are_switched_off():
     made.enable_padding(length=9)
     cut = subword_tokenizer(made, padding=0, unknown=1, mask=1)
     assert (cut.prefix, cut.suffix) == ((2,), (3,))
-    assert [len(each) for each in cut(["abcdefgh", "a"])] == [8, 1]
+    assert [len(pieces) for pieces in cut(["abcdefgh", "a"])] == [8, 1]
 
 
 @pytest.mark.parametrize("word", ["\x00", "\x01", "\ufeff", "\u200d", "\u200b"])
@@ -70,10 +70,10 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     for first in range(40):
         words = [f"{row}w" for row in range(first, first + first % 9)]
         assert cut([*words, *words]) == _pieces("wordpiece")([*words, *words])
-        assert len(cut._seen) <= 5
+        assert len(cut._cache) <= 5
 
 
 def test_long_words_are_not_remembered():
     cut = _pieces("bytes")
     assert len(cut(["a" * 1000])[0]) > 900
-    assert not cut._seen
+    assert not cut._cache

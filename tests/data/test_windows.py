@@ -30,17 +30,17 @@ def _distance(piece, window):
 @given(length=st.integers(1, 200), limit=st.integers(1, 50))
 def test_each_piece_is_kept_once_where_it_stands_farthest_from_an_edge(length, limit):
     windows = strided_windows(length, limit)
-    assert [p for each in windows for p in range(each.keep_start, each.keep_end)] == list(
+    assert [p for window in windows for p in range(window.keep_start, window.keep_end)] == list(
         range(length)
     )
-    for each in windows:
-        assert 0 <= each.start <= each.keep_start <= each.keep_end <= each.end <= length
-        assert each.end - each.start <= limit
-        for piece in range(each.keep_start, each.keep_end):
-            assert _distance(piece, each) == max(_distance(piece, other) for other in windows)
+    for window in windows:
+        assert 0 <= window.start <= window.keep_start <= window.keep_end <= window.end <= length
+        assert window.end - window.start <= limit
+        for piece in range(window.keep_start, window.keep_end):
+            assert _distance(piece, window) == max(_distance(piece, other) for other in windows)
 
 
 @given(length=st.integers(1, 2000), limit=st.integers(2, 50))
 def test_windows_read_each_piece_two_times_or_three(length, limit):
     windows = strided_windows(length, limit)
-    assert sum(each.end - each.start for each in windows) <= 3 * length + limit
+    assert sum(window.end - window.start for window in windows) <= 3 * length + limit

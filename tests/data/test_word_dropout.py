@@ -2,7 +2,7 @@
 
 import torch
 
-from spanloom.data.word_dropout import word_dropout
+from spanloom.data.masking import word_dropout
 from spanloom.tensors import Batch
 
 UNKNOWN = 99

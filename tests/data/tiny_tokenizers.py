@@ -11,7 +11,7 @@ def wordpiece():
     """Uncased WordPiece with [CLS] and [SEP], like BERT's."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789,"
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "##s", "ad", "##ml"]
-    vocabulary += [*letters, *(f"##{each}" for each in letters)]
+    vocabulary += [*letters, *(f"##{letter}" for letter in letters)]
     rows = {piece: row for row, piece in enumerate(vocabulary)}
     made = Tokenizer(models.WordPiece(rows, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=True)

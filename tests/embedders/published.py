@@ -43,7 +43,7 @@ def _template(open_, close, twice="", types=1):
 
 def _framed(made, open_, close, twice="", types=1):
     single, pair = _template(open_, close, twice, types)
-    ids = [(each, made.token_to_id(each)) for each in (open_, close)]
+    ids = [(text, made.token_to_id(text)) for text in (open_, close)]
     made.post_processor = processors.TemplateProcessing(
         single=single, pair=pair, special_tokens=ids
     )
@@ -201,7 +201,7 @@ def xlnet():
     )
     space = _metaspace(pre_tokenizers.WhitespaceSplit())
     made = _unigram(XLNET, "<unk>", normalizer, space)
-    ids = [(each, made.token_to_id(each)) for each in ("<sep>", "<cls>")]
+    ids = [(text, made.token_to_id(text)) for text in ("<sep>", "<cls>")]
     made.post_processor = processors.TemplateProcessing(
         single="$A:0 <sep>:0 <cls>:2", pair="$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2", special_tokens=ids
     )
@@ -541,7 +541,9 @@ def save(name, folder, seed=0):
     (folder / "config.json").write_text(json.dumps(said))  # as published, not as written again
     tokenizer.save(str(folder / "tokenizer.json"))
     known = {
-        _NAMES[each]: each for each in tokenizer.get_vocab(with_added_tokens=True) if each in _NAMES
+        _NAMES[token]: token
+        for token in tokenizer.get_vocab(with_added_tokens=True)
+        if token in _NAMES
     }
     config = {"tokenizer_class": "PreTrainedTokenizerFast", **known}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))

@@ -14,8 +14,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from spanloom.config import recipe as recipes
-from spanloom.embedders import _config_check as shape
-from spanloom.embedders import _hub, transformer
+from spanloom.embedders import _encoder_check, _hub, transformer
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.training import train
@@ -68,10 +67,10 @@ def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch
     assert mine.isfinite().all()
     before = load_file(tmp_path / "encoder" / "model.safetensors")
     after = load_file(saved / "model.safetensors")
-    learnt = {key.removeprefix("trunk.0.encoder."): each for key, each in after.items()}
+    learnt = {key.removeprefix("trunk.0.encoder."): weight for key, weight in after.items()}
     assert any(
-        key.endswith(tuple(learnt)) and not each.equal(learnt[key.removeprefix("encoder.")])
-        for key, each in before.items()
+        key.endswith(tuple(learnt)) and not weight.equal(learnt[key.removeprefix("encoder.")])
+        for key, weight in before.items()
         if key.removeprefix("encoder.") in learnt
     )
 
@@ -124,9 +123,9 @@ def test_keys_that_encoders_read_by_getattr_are_known(kind):
     }
     read = set()
     for path in place.glob(f"modeling_{kind.replace(chr(45), chr(95))}.py"):
-        for each in ast.walk(ast.parse(path.read_text())):
-            if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "getattr":
-                asked, key = each.args[:2]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+                asked, key = node.args[:2]
                 if ast.unparse(asked) in ("config", "self.config") and isinstance(
                     key, ast.Constant
                 ):
@@ -137,7 +136,7 @@ def test_keys_that_encoders_read_by_getattr_are_known(kind):
 @pytest.mark.parametrize("name", ["deberta-v2-xlarge", "deberta-v3-base", "xlnet-base-cased"])
 def test_the_configuration_keeps_what_decides_the_vectors(name, tmp_path):
     published.save(name, tmp_path)
-    kept = json.loads(shape.dumps(_hub.shape(str(tmp_path))))
+    kept = json.loads(_encoder_check.dumps(_hub.load_config(str(tmp_path))))
     said, _ = published.PUBLISHED[name]
     inert = {"architectures", "gradient_checkpointing", "output_past"}
     for key in _hub.READ_BY_GETATTR & said.keys() - inert:
@@ -148,7 +147,7 @@ def test_weights_that_are_missing_are_named(tmp_path):
     published.save("roberta-base", tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     gone = {"encoder.layer.1.output.dense.weight", "embeddings.word_embeddings.weight"}
-    left = {key: each for key, each in weights.items() if key not in gone}
+    left = {key: weight for key, weight in weights.items() if key not in gone}
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"no weights .*word_embeddings.*layer\.1\.output"):
         transformer.pretrained(str(tmp_path), transformer.Options())
@@ -157,7 +156,7 @@ def test_weights_that_are_missing_are_named(tmp_path):
 def test_a_pooler_may_be_missing(tmp_path):
     published.save("bert-base-uncased", tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
-    left = {key: each for key, each in weights.items() if "pooler" not in key}
+    left = {key: weight for key, weight in weights.items() if "pooler" not in key}
     assert len(left) < len(weights)
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
     transformer.pretrained(str(tmp_path), transformer.Options())
@@ -188,7 +187,7 @@ def test_a_decoder_is_no_encoder(tmp_path):
 
 def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypatch):
     """What is dropped from a configuration without a word: the very mistake, made again."""
-    real = shape.dumps
+    real = _encoder_check.dumps
 
     def dropping(config):
         said = json.loads(real(config))
@@ -200,7 +199,7 @@ def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypa
     tiny.recipe(tmp_path)
     recipe = recipes.load(tmp_path / "recipe.yaml")
     model, _ = train.fresh(recipe, tmp_path, "cpu")
-    monkeypatch.setattr(shape, "dumps", dropping)
+    monkeypatch.setattr(_encoder_check, "dumps", dropping)
     serialization.save(model, tmp_path / "saved", figures={})
     with pytest.raises(ModelError, match="its shape was not kept"):
         train.verify(model, tmp_path / "saved")

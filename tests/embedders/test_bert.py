@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import CONFIG_MAPPING, BertConfig, BertModel
 
-from spanloom.embedders import _bert, _config_check
+from spanloom.embedders import _bert, _encoder_check
 from spanloom.errors import ModelError
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -15,63 +15,63 @@ SMALL |= {"intermediate_size": 12, "max_position_embeddings": 16}
 
 
 def test_every_key_that_transformers_knows_is_known():
-    assert _bert.KNOWN >= CONFIG_MAPPING["bert"]().to_dict().keys()
+    assert _bert.KEYS >= CONFIG_MAPPING["bert"]().to_dict().keys()
 
 
 @pytest.mark.parametrize("act", ["gelu", "relu"])
 def test_segments_vectors_and_hidden_places_are_read_as_hugging_face_reads_them(act):
     torch.manual_seed(3)
-    theirs = BertModel(BertConfig(**SMALL, hidden_act=act, attn_implementation="eager"))
-    said = theirs.config.to_dict()
-    assert _bert.fits(said)
-    mine = _bert.Bert(_bert.config(said)).eval()
-    weights = theirs.eval().state_dict()
-    mine.load_state_dict({name: weights[name] for name in mine.state_dict()})
-    read = {
+    reference = BertModel(BertConfig(**SMALL, hidden_act=act, attn_implementation="eager"))
+    values = reference.config.to_dict()
+    assert _bert.supports(values)
+    model = _bert.Bert(_bert.parse_config(values)).eval()
+    weights = reference.eval().state_dict()
+    model.load_state_dict({name: weights[name] for name in model.state_dict()})
+    inputs = {
         "inputs_embeds": torch.randn(3, 7, 8),
         "attention_mask": torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] + [0] * 6]),
         "token_type_ids": torch.tensor([[0, 0, 1, 1, 1, 0, 0]] * 3),
     }
     with torch.no_grad():
-        expected = theirs(**read, output_hidden_states=True).hidden_states
-        found = mine(**read).hidden_states
-        top = mine(**read, output_hidden_states=False).hidden_states
-    assert len(found) == len(expected) == 3
-    for a, b in zip(found, expected, strict=True):
+        expected = reference(**inputs, output_hidden_states=True).hidden_states
+        actual = model(**inputs).hidden_states
+        top = model(**inputs, output_hidden_states=False).hidden_states
+    assert len(actual) == len(expected) == 3
+    for a, b in zip(actual, expected, strict=True):
         torch.testing.assert_close(a, b)
     assert len(top) == 1
-    assert top[0].equal(found[-1])
+    assert top[0].equal(actual[-1])
 
 
 def test_long_windows_are_read_alike_with_and_without_gradients():
     torch.manual_seed(4)
     long = {**SMALL, "max_position_embeddings": 300}
-    mine = _bert.Bert(_bert.config({"model_type": "bert", **long})).eval()
-    read = {
+    model = _bert.Bert(_bert.parse_config({"model_type": "bert", **long})).eval()
+    inputs = {
         "input_ids": torch.randint(0, 30, (2, 200)),
         "attention_mask": torch.ones(2, 200, dtype=torch.long),
     }
-    read["attention_mask"][1, 140:] = 0
+    inputs["attention_mask"][1, 140:] = 0
     with torch.no_grad():
-        found = mine(**read).hidden_states[-1]
-    expected = mine(**read).hidden_states[-1].detach()
-    torch.testing.assert_close(found[0], expected[0])
-    torch.testing.assert_close(found[1, :140], expected[1, :140])
+        actual = model(**inputs).hidden_states[-1]
+    expected = model(**inputs).hidden_states[-1].detach()
+    torch.testing.assert_close(actual[0], expected[0])
+    torch.testing.assert_close(actual[1, :140], expected[1, :140])
 
 
 def test_weights_start_as_those_of_hugging_face_do():
     config = BertConfig(vocab_size=2_000, hidden_size=64, num_hidden_layers=1)
     config.num_attention_heads = 2
-    mine, theirs = _bert.Bert(_bert.config(config.to_dict())), BertModel(config)
-    for name, weight in mine.state_dict().items():
-        other = theirs.state_dict()[name]
-        assert weight.shape == other.shape
-        assert abs(weight.std() - other.std()) < 0.002, name
-        assert abs(weight.mean() - other.mean()) < 0.01, name
+    model, reference = _bert.Bert(_bert.parse_config(config.to_dict())), BertModel(config)
+    for name, weight in model.state_dict().items():
+        expected = reference.state_dict()[name]
+        assert weight.shape == expected.shape
+        assert abs(weight.std() - expected.std()) < 0.002, name
+        assert abs(weight.mean() - expected.mean()) < 0.01, name
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("hidden_size", "8", "expected a whole number from 1, got '8'"),
         ("hidden_size", 9, "a multiple of num_attention_heads"),
@@ -82,16 +82,16 @@ def test_weights_start_as_those_of_hugging_face_do():
         ("pad_token_id", -1, "a whole number from 0"),
     ],
 )
-def test_a_shape_that_is_none_is_refused(name, value, told):
-    with pytest.raises(ModelError, match=f"{name}: .*{told}"):
-        _bert.config({"model_type": "bert", **SMALL, name: value})
+def test_a_shape_that_is_none_is_refused(name, value, message):
+    with pytest.raises(ModelError, match=f"{name}: .*{message}"):
+        _bert.parse_config({"model_type": "bert", **SMALL, name: value})
 
 
 @pytest.mark.parametrize("other", [{"hidden_act": "gelu_new"}, {"is_decoder": True}])
 def test_what_it_does_not_compute_is_left_to_transformers(other):
-    said = BertConfig(**SMALL, **other).to_dict()
-    assert not _bert.fits(said)
-    assert not isinstance(_config_check.parsed(said), _bert.Config)
+    values = BertConfig(**SMALL, **other).to_dict()
+    assert not _bert.supports(values)
+    assert not isinstance(_encoder_check.parse(values), _bert.Config)
 
 
 USE = """

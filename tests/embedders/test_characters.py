@@ -18,10 +18,10 @@ from spanloom.embedders.characters import (
     Alphabet,
     Options,
     character_inventory,
-    pack,
-    runs,
+    ngram_indices,
 )
 from spanloom.errors import ModelError, RecipeError
+from spanloom.nn.padding import pack
 from spanloom.tensors import Batch
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}
@@ -57,7 +57,7 @@ def _made(raw, data=DATA):
 def _rows(word, known):
     """Rows of a word's characters, one at a time."""
     cut = word if len(word) <= 64 else word[:32] + word[-32:]
-    inner = [FIRST + known.index(each) if each in known else UNKNOWN for each in cut]
+    inner = [FIRST + known.index(character) if character in known else UNKNOWN for character in cut]
     return [BEGIN, *inner, END]
 
 
@@ -105,7 +105,7 @@ def test_words_are_spelled_character_by_character(words, known):
     rows, lengths = alphabet.encode(words)
     expected = [_rows(word, sorted(known)) for word in words]
     assert rows.tolist() == sum(expected, [])
-    assert lengths.tolist() == [len(each) for each in expected]
+    assert lengths.tolist() == [len(indices) for indices in expected]
     assert int(rows.max()) < len(alphabet)
 
 
@@ -124,23 +124,23 @@ def test_runs_are_those_of_a_window_moved_over_each_word(lengths, width):
     for length in lengths:
         word = list(range(first, first + length))
         word += word[-1:] * (width - length)
-        mine = [word[start : start + width] for start in range(len(word) - width + 1)]
-        expected += mine
-        counts.append(len(mine))
+        ngrams = [word[start : start + width] for start in range(len(word) - width + 1)]
+        expected += ngrams
+        counts.append(len(ngrams))
         first += length
-    found, places = runs(torch.tensor(lengths), width)
-    assert found.tolist() == counts
-    assert places.T.tolist() == expected
+    actual_counts, indices = ngram_indices(torch.tensor(lengths), width)
+    assert actual_counts.tolist() == counts
+    assert indices.T.tolist() == expected
 
 
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=9))
 def test_words_are_packed_as_torch_packs_them(lengths):
     flat = torch.arange(sum(lengths) * 2.0).view(-1, 2)
-    theirs = torch.nn.utils.rnn.pack_sequence(list(flat.split(lengths)), enforce_sorted=False)
-    mine = pack(flat, torch.tensor(lengths))
-    assert mine.batch_sizes.equal(theirs.batch_sizes)
-    padded, found = torch.nn.utils.rnn.pad_packed_sequence(mine, batch_first=True)
-    assert found.tolist() == lengths
+    expected = torch.nn.utils.rnn.pack_sequence(list(flat.split(lengths)), enforce_sorted=False)
+    packed = pack(flat, torch.tensor(lengths))
+    assert packed.batch_sizes.equal(expected.batch_sizes)
+    padded, actual = torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    assert actual.tolist() == lengths
     for row, word in zip(padded, flat.split(lengths), strict=True):
         assert row[: len(word)].equal(word)
 
@@ -250,8 +250,8 @@ def test_saved_and_loaded_it_is_the_same(raw):
     made = _made(raw)
     with torch.device("meta"):
         planned = KIND.restore(Options(**raw), made.extra_files())
-    assert {name: each.shape for name, each in planned.state_dict().items()} == {
-        name: each.shape for name, each in made.state_dict().items()
+    assert {name: weight.shape for name, weight in planned.state_dict().items()} == {
+        name: weight.shape for name, weight in made.state_dict().items()
     }
     again = KIND.restore(Options(**raw), made.extra_files()).eval()
     again.load_state_dict(made.state_dict())

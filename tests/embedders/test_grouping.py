@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.embedders import transformer as room
+from spanloom.embedders import transformer
 from spanloom.embedders.transformer import Options, ScalarMix, build, pretrained
 from spanloom.tensors import Batch
 
@@ -71,16 +71,16 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
     lengths, most, learning
 ):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
-        patch.setattr(room, "_CACHED", most)
-        groups = list(room._alike(torch.tensor(lengths)))
+        patch.setattr(transformer, "_CPU_PIECES", most)
+        groups = list(transformer.group_by_length(torch.tensor(lengths)))
     assert sorted(row for rows, _ in groups for row in rows.tolist()) == list(range(len(lengths)))
     sizes = [[lengths[row] for row in rows.tolist()] for rows, _ in groups]
-    flat = [size for each in sizes for size in each]
+    flat = [size for group in sizes for size in group]
     assert flat == sorted(lengths, reverse=True)
-    for each, (_, longest) in zip(sizes, groups, strict=True):
-        assert longest == max(each)
-        assert min(each) >= 0.8 * longest
-        assert learning or len(each) == 1 or len(each) * longest <= most
+    for group, (_, longest) in zip(sizes, groups, strict=True):
+        assert longest == max(group)
+        assert min(group) >= 0.8 * longest
+        assert learning or len(group) == 1 or len(group) * longest <= most
     for before, after in zip(sizes, sizes[1:], strict=False):
         full = (len(before) + 1) * before[0] > most
         assert learning or full or after[0] < 0.8 * before[0]  # it could not have held one more
@@ -92,9 +92,9 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
 def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths, seed, most):
     mine, batch = embedder(folder, pooling), window_batch(lengths, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "_CACHED", most)
+        patch.setattr(transformer, "_CPU_PIECES", most)
         with torch.no_grad():
-            wanted = torch.cat([mine(each) for each in alone(batch)])
+            wanted = torch.cat([mine(window) for window in alone(batch)])
             torch.testing.assert_close(mine(batch), wanted, **CLOSE)
         torch.testing.assert_close(mine(batch).detach(), wanted, **CLOSE)
 
@@ -102,9 +102,9 @@ def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths
 def test_gradients_are_those_of_each_window_alone(folder):
     mine, batch = embedder(folder), window_batch([30, 4, 12, 29, 11, 3], 7)
     way = torch.randn(len(batch.words), mine.dim)
-    inputs = [each for each in mine.parameters() if each.requires_grad]
+    inputs = [parameter for parameter in mine.parameters() if parameter.requires_grad]
     together = torch.autograd.grad((mine(batch) * way).sum(), inputs, materialize_grads=True)
-    apart = torch.cat([mine(each) for each in alone(batch)])
+    apart = torch.cat([mine(window) for window in alone(batch)])
     wanted = torch.autograd.grad((apart * way).sum(), inputs, materialize_grads=True)
     for one, two in zip(together, wanted, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
@@ -123,14 +123,15 @@ def test_layers_mixed_in_place_are_those_mixed_with_gradients(count, rows, seed,
     mix.weights.data = torch.randn(count)
     mix.scale.data = torch.randn(())
     layers = tuple(torch.randn(rows, 3, 4, dtype=dtype) for _ in range(count))
-    before = [each.clone() for each in layers]
+    before = [layer.clone() for layer in layers]
     learnt = mix(layers)
     with torch.no_grad():
         used = mix(layers)
     shares = torch.exp(mix.weights.detach().double())
     wanted = (
         sum(
-            share / shares.sum() * each.double() for share, each in zip(shares, before, strict=True)
+            share / shares.sum() * layer.double()
+            for share, layer in zip(shares, before, strict=True)
         )
         * mix.scale.detach().double()
     )
@@ -145,9 +146,9 @@ def test_all_layers_and_the_mix_itself_learn():
     mix, layers = ScalarMix(3), tuple(torch.randn(2, 4, requires_grad=True) for _ in range(3))
     way = torch.randn(2, 4)
     (mix(layers) * way).sum().backward()
-    for each in layers:
-        torch.testing.assert_close(each.grad, way / 3, **CLOSE)
+    for layer in layers:
+        torch.testing.assert_close(layer.grad, way / 3, **CLOSE)
     mean = torch.stack(layers).mean(0)
     torch.testing.assert_close(mix.scale.grad, (mean * way).sum(), **CLOSE)
-    slopes = torch.stack([((each - mean) * way).sum() / 3 for each in layers])
+    slopes = torch.stack([((layer - mean) * way).sum() / 3 for layer in layers])
     torch.testing.assert_close(mix.weights.grad, slopes, **CLOSE)

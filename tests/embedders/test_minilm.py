@@ -1,4 +1,4 @@
-"""The encoder that recipes call minilm: its files are those that were published, or it is told."""
+"""The encoder ``minilm``: its files are the published ones, or an error names the difference."""
 
 import importlib.util
 from types import SimpleNamespace
@@ -11,44 +11,44 @@ from spanloom.errors import ModelError
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package of files that are not those."""
+    """A package whose files differ from the published ones."""
     (tmp_path / "model").mkdir()
-    for name in _minilm._SHA256:
+    for name in _minilm.SHA256:
         (tmp_path / "model" / name).write_bytes(b"{}")
-    found = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     return tmp_path / "model"
 
 
 def test_files_that_differ_are_refused(package):
     with pytest.raises(ModelError, match=r"config\.json: expected SHA-256 953f.*, got ") as caught:
-        _minilm.place()
+        _minilm.locate()
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_missing_is_told_of(package):
+def test_a_missing_file_is_named(package):
     (package / "config.json").unlink()
     with pytest.raises(ModelError, match=r"config\.json: cannot be read"):
-        _minilm.place()
+        _minilm.locate()
 
 
-def test_files_of_these_sums_are_taken_and_read_once(package, monkeypatch):
+def test_matching_files_are_accepted_and_read_once(package, monkeypatch):
     import hashlib
 
-    sums = {name: hashlib.sha256(b"{}").hexdigest() for name in _minilm._SHA256}
-    monkeypatch.setattr(_minilm, "_SHA256", sums)
-    _minilm._check.cache_clear()
-    assert _minilm.place() == str(package)
+    sums = {name: hashlib.sha256(b"{}").hexdigest() for name in _minilm.SHA256}
+    monkeypatch.setattr(_minilm, "SHA256", sums)
+    _minilm.check_files.cache_clear()
+    assert _minilm.locate() == str(package)
     (package / "config.json").write_bytes(b"other")
-    assert _minilm.place() == str(package)
-    _minilm._check.cache_clear()
+    assert _minilm.locate() == str(package)
+    _minilm.check_files.cache_clear()
 
 
-def test_without_the_package_it_is_the_hubs(monkeypatch):
+def test_without_the_package_it_is_the_hub_id(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert _minilm.place() == "sentence-transformers/all-MiniLM-L6-v2"
+    assert _minilm.locate() == "sentence-transformers/all-MiniLM-L6-v2"
 
 
-@pytest.mark.skipif(importlib.util.find_spec(_minilm._PACKAGE) is None, reason="no such package")
-def test_the_package_that_is_installed_is_the_one():
-    assert _minilm.place().endswith("model")
+@pytest.mark.skipif(importlib.util.find_spec(_minilm.PACKAGE) is None, reason="no such package")
+def test_the_installed_package_has_the_published_files():
+    assert _minilm.locate().endswith("model")

@@ -81,8 +81,8 @@ def test_every_kind_of_encoder_computes_as_in_torch(packages, kind):
 def test_layers_as_they_were_learnt_and_vectors_of_pieces(packages, layers):
     mine = build(Options(layers=layers), encoder()).eval()
     with torch.no_grad():
-        for each in mine.layers.parameters():
-            each.normal_()
+        for parameter in mine.layers.parameters():
+            parameter.normal_()
         run = _onnx.runtime(mine.encoder, mine.layers, ())
         given = read(3, 9)
         vectors = torch.randn(3, 9, 16)
@@ -107,7 +107,7 @@ def test_weights_have_seven_bits_and_a_scale_a_column(packages):
 
     numbers = torch.tensor([[1.0, -8.0, 0.0], [0.51, 2.0, 0.0]])
     weight = make_tensor("w", 1, numbers.shape, numbers.flatten().tolist())
-    whole, scale = map(to_array, _onnx._whole(weight))
+    whole, scale = map(to_array, _onnx.quantize_weight(weight))
     assert whole.tolist() == [[63, -63, 0], [32, 16, 0]]
     assert abs(whole * scale - numbers.numpy()).max() <= 0.5 * scale.max()
 
@@ -136,7 +136,7 @@ def test_an_encoder_that_cannot_be_traced_is_refused(packages):
 
 
 def test_an_encoder_too_large_for_a_graph_is_refused(packages, monkeypatch):
-    monkeypatch.setattr(_onnx, "_LARGEST", 1_000)
+    monkeypatch.setattr(_onnx, "MAX_BYTES", 1_000)
     with pytest.raises(ModelError, match="under 2 GB"):
         _onnx.runtime(encoder(), torch.nn.Identity(), ())
 
@@ -154,4 +154,4 @@ def test_a_runtime_stands_for_the_mix_alone():
     assert mine.mix_layers(given).requires_grad
     mine.runtime = lambda asked: torch.zeros(*asked["attention_mask"].shape, 16)
     assert mine.mix_layers(given).eq(0).all()
-    assert len(mine._states(given)) == 3
+    assert len(mine.layer_states(given)) == 3

@@ -237,9 +237,9 @@ def test_a_saved_table_has_the_same_shapes_without_memory(tmp_path):
     with torch.device("meta"):
         again = KIND.restore(Options(static="gone", trainable=True), made.extra_files())
     assert isinstance(again, Static)
-    assert {each.device.type for each in again.parameters()} == {"meta"}
+    assert {parameter.device.type for parameter in again.parameters()} == {"meta"}
     shapes = [
-        {name: (each.shape, each.requires_grad) for name, each in table.named_parameters()}
+        {name: (p.shape, p.requires_grad) for name, p in table.named_parameters()}
         for table in (made, again)
     ]
     assert shapes[0] == shapes[1]

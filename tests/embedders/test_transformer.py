@@ -15,7 +15,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import Instance
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import strided_windows
-from spanloom.embedders import _config_check
+from spanloom.embedders import _encoder_check
 from spanloom.embedders.casing import shape
 from spanloom.embedders.transformer import Options, build, pretrained, untrained
 from spanloom.tensors import Batch
@@ -73,10 +73,8 @@ def _batch(units, limit):
 def _layers(theirs, windows):
     """Each window by itself, without padding: a list of [layer, piece, dim]."""
     with torch.no_grad():
-        return [
-            torch.stack(theirs(torch.tensor([each]), output_hidden_states=True).hidden_states)[:, 0]
-            for each in windows
-        ]
+        outputs = [theirs(torch.tensor([ids]), output_hidden_states=True) for ids in windows]
+        return [torch.stack(output.hidden_states)[:, 0] for output in outputs]
 
 
 def _pooled(vectors, words, first):
@@ -105,7 +103,9 @@ def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, unit
     batch, windows, places = _batch(units, limit)
     every = _layers(theirs, windows)
     picked = [every[window][:, place] for window, place in places]
-    pieces = torch.stack([each.mean(0) if layers == "scalar-mix" else each[-1] for each in picked])
+    pieces = torch.stack(
+        [states.mean(0) if layers == "scalar-mix" else states[-1] for states in picked]
+    )
     words = [word for unit in units for word in unit]
     expected = _pooled(pieces, words, pooling == "first")
     with torch.no_grad():
@@ -126,15 +126,15 @@ def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
 
 def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
     loaded = pretrained(folder, Options())
-    made = untrained(_config_check.parsed(AutoConfig.from_pretrained(folder).to_dict()), Options())
+    made = untrained(_encoder_check.parse(AutoConfig.from_pretrained(folder).to_dict()), Options())
     weights = loaded.state_dict()
-    assert {key: each.shape for key, each in made.state_dict().items()} == {
-        key: each.shape for key, each in weights.items()
+    assert {key: weight.shape for key, weight in made.state_dict().items()} == {
+        key: weight.shape for key, weight in weights.items()
     }
     made.load_state_dict(weights)
     batch, _, _ = _batch([[[5], [6, 7]]], 9)
     with torch.no_grad():
-        one, two = (build(Options(), each).eval()(batch) for each in (loaded, made))
+        one, two = (build(Options(), encoder).eval()(batch) for encoder in (loaded, made))
     assert one.equal(two)
     assert not any("pooler" in key for key in weights)
 
@@ -157,7 +157,7 @@ def test_frozen_embeddings_get_no_gradient(folder, frozen, learns):
     mine(_batch([[[5], [6, 7]]], 9)[0]).sum().backward()
     table = mine.encoder.get_input_embeddings().weight
     assert (table.grad is not None) == learns
-    without = {k for k, each in mine.named_parameters() if each.grad is None}
+    without = {k for k, parameter in mine.named_parameters() if parameter.grad is None}
     assert all("word_embeddings" in key for key in without)
 
 

@@ -1,6 +1,6 @@
 """A server with a slow fake model in a process of its own.
 
-It says its address; when a signal has ended it, how many texts it has annotated.
+It prints its URL, and after a signal has ended it, the number of texts that it annotated.
 """
 
 import sys
@@ -11,19 +11,19 @@ from fake_model import ABOUT, Fake, laned
 from spanloom.serve.app import application
 from spanloom.serve.batcher import QueueLimits
 from spanloom.serve.limits import Limits
-from spanloom.serve.server import address, listening, run, server
+from spanloom.serve.server import create_server, listen, run, url_of
 
 fake, limits = Fake(), Limits()
 
 
-def slowly(documents, tasks, cuts):
+def slowly(documents, tasks, with_tokens):
     time.sleep(0.1 * len(documents))
-    return fake(documents, tasks, cuts)
+    return fake(documents, tasks, with_tokens)
 
 
 with laned(slowly, QueueLimits(texts=4)) as lanes:
-    with listening("127.0.0.1", 0) as listener:
-        sys.stdout.write(address(listener) + "\n")
+    with listen("127.0.0.1", 0) as listener:
+        sys.stdout.write(url_of(listener) + "\n")
         sys.stdout.flush()
-        run(server(application(lanes, ABOUT, limits), limits), listener)
+        run(create_server(application(lanes, ABOUT, limits), limits), listener)
 sys.stdout.write(str(lanes.tally.texts))

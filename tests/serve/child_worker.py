@@ -1,6 +1,6 @@
 """A model process with a fake model that does what the words of a text say.
 
-With an argument there is no model, and that is why.
+With an argument it has no model, for that reason.
 """
 
 import os
@@ -18,22 +18,22 @@ class Panic(BaseException):
     """What PyO3 makes of a panic of Rust is no Exception."""
 
 
-def fake(documents, tasks, cuts):
+def fake(documents, tasks, with_tokens):
     sys.stdout.write("a library may print")
     sys.stdout.flush()
-    for each in documents:
-        if POISON in each.text:
-            raise ValueError(f"no pot for {each.text}")
-        if "panic" in each.text:
-            raise Panic(each.text)
-        if "crash" in each.text:
+    for document in documents:
+        if POISON in document.text:
+            raise ValueError(f"no pot for {document.text}")
+        if "panic" in document.text:
+            raise Panic(document.text)
+        if "crash" in document.text:
             os._exit(3)
-        while "endless" in each.text:
+        while "endless" in document.text:
             checkpoint()
             time.sleep(0.001)
-        if "stuck" in each.text:
+        if "stuck" in document.text:
             time.sleep(1000)
-        yield annotated(each, tasks, cuts)
+        yield annotated(document, tasks, with_tokens)
 
 
 def load():

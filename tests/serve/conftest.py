@@ -1,4 +1,4 @@
-"""The application with a fake model, asked without a socket, or served on one."""
+"""The application with a fake model, called without a socket, or served on one."""
 
 import asyncio
 import json
@@ -17,17 +17,17 @@ def fake():
 
 @pytest.fixture
 def lanes(fake):
-    with laned(fake) as made:
-        until(lambda: made.is_ready)
-        yield made
+    with laned(fake) as lanes:
+        until(lambda: lanes.is_ready)
+        yield lanes
         fake.door.set()
 
 
 @pytest.fixture
 def asked(lanes):
-    """Ask the application: ``asked("/v1/annotate", {"text": …})`` posts, without a body it gets.
+    """Return a function that sends a request: ``asked(path, body)`` posts, ``asked(path)`` gets.
 
-    A body of bytes is sent as it is; ``about`` and ``token`` are those of the application.
+    A body of bytes is sent unchanged; ``about`` and ``token`` configure the application.
     """
 
     usual = application(lanes, ABOUT)

@@ -1,4 +1,4 @@
-"""A model without torch that knows capitals by heart, and is as slow or broken as a test wants."""
+"""A model without torch that recognises capitals, and is as slow or broken as a test wants."""
 
 import threading
 import time
@@ -11,15 +11,20 @@ from spanloom.annotation.queries import answer_layer
 from spanloom.annotation.text_pairs import TEXT_PAIR, classify
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
 from spanloom.serve.app import application
-from spanloom.serve.batcher import QueueLimits
-from spanloom.serve.engine import Unable
-from spanloom.serve.lanes import Lanes
+from spanloom.serve.batcher import Lanes, QueueLimits
+from spanloom.serve.engine import BatchFailed
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.model_info import ModelInfo, TaskInfo
-from spanloom.serve.problem import told
-from spanloom.serve.server import Ending, Server, address, listening, server
-from spanloom.serve.start import queue_limits
+from spanloom.serve.problem import error_location
+from spanloom.serve.server import (
+    Server,
+    ShutdownTimes,
+    create_server,
+    listen,
+    queue_limits,
+    url_of,
+)
 from spanloom.tokenization import fine_words
 
 POISON, DEADLY = "poison", "deadly"
@@ -29,9 +34,9 @@ ABOUT = ModelInfo(
     "nothing",
     (
         TaskInfo(NAMES, "relations", NAMES, {"spans": ("Name",)}),
-        TaskInfo(MOOD, "choice", "moods", {"labels": ("calm", "loud")}),
-        TaskInfo(WHO, "question", "answers", {}),
-        TaskInfo(ALIKE, "number", "likeness", {}, (TEXT_PAIR,)),
+        TaskInfo(MOOD, "extractive_classification", "moods", {"labels": ("calm", "loud")}),
+        TaskInfo(WHO, "extractive_qa", "answers", {}),
+        TaskInfo(ALIKE, "extractive_regression", "likeness", {}, (TEXT_PAIR,)),
     ),
     "cc-by-4.0",
     ({"task": NAMES, "dataset": "people", "licence": "cc-by-4.0", "test": "f1 99.00"},),
@@ -39,7 +44,7 @@ ABOUT = ModelInfo(
 
 
 class Ids:
-    """Fresh ids above those that are there."""
+    """New ids above those of a document."""
 
     def __init__(self, document):
         self.taken = set(document.annotations())
@@ -52,81 +57,81 @@ class Ids:
         return f"{letter}{number}"
 
 
-def names(document, fresh):
-    """Words that begin with a capital; each knows the one before."""
-    found = [each for each in fine_words(document.text) if document.text[each[0]].isupper()]
-    spans = tuple(Span(fresh("T"), "Name", (each,), 0.5) for each in found)
+def names(document, new_id):
+    """Return capitalised words as names, and a relation of each to the one before."""
+    names = [word for word in fine_words(document.text) if document.text[word[0]].isupper()]
+    spans = tuple(Span(new_id("T"), "Name", (name,), 0.5) for name in names)
     pairs = zip(spans[1:], spans, strict=False)
-    return Layer(NAMES, spans, tuple(Relation(fresh("R"), "knows", a.id, b.id) for a, b in pairs))
+    return Layer(NAMES, spans, tuple(Relation(new_id("R"), "knows", a.id, b.id) for a, b in pairs))
 
 
-def moods(document, fresh):
-    """Loud is what ends in a bang; of no text nothing is said."""
+def moods(document, new_id):
+    """Return loud for a text that ends in "!", calm for others, nothing for an empty one."""
     if not document.text.strip():
         return Layer("moods")
     loud = document.text.rstrip().endswith("!")
-    return classify(document, "moods", "loud" if loud else "calm", None, fresh, 0.75)
+    return classify(document, "moods", "loud" if loud else "calm", None, new_id, 0.75)
 
 
-def answers(document, fresh):
-    """The first word, unless the text has none."""
+def answers(document, new_id):
+    """Answer every query with the first word, if there is one."""
     bounds = fine_words(document.text)[:1]
-    found = [(each.id, (bounds[0],), 0.25) for each in document.queries if bounds]
-    return answer_layer("answers", found, fresh)
+    spans = [(query.id, (bounds[0],), 0.25) for query in document.queries if bounds]
+    return answer_layer("answers", spans, new_id)
 
 
-def likeness(document, fresh):
-    return classify(document, "likeness", "alike", 2.5, fresh, 0.5)
+def likeness(document, new_id):
+    return classify(document, "likeness", "alike", 2.5, new_id, 0.5)
 
 
-def cuts_of(document, fresh):
-    """Words, and all of them as one sentence a line."""
+def tokens_of(document, new_id):
+    """Yield the layer of words, and that of sentences, one per line."""
     words = fine_words(document.text)
-    yield Layer(WORDS, tuple(Span(fresh("T"), WORD, (each,)) for each in words))
+    yield Layer(WORDS, tuple(Span(new_id("T"), WORD, (word,)) for word in words))
     lines, start = [], 0
     for line in document.text.splitlines(keepends=True):
-        inside = [each for each in words if start <= each[0] < start + len(line)]
+        inside = [word for word in words if start <= word[0] < start + len(line)]
         if inside:
             lines.append((inside[0][0], inside[-1][1]))
         start += len(line)
-    yield Layer(SENTENCES, tuple(Span(fresh("T"), SENTENCE, (each,)) for each in lines))
+    yield Layer(SENTENCES, tuple(Span(new_id("T"), SENTENCE, (bounds,)) for bounds in lines))
 
 
 WRITERS = {NAMES: names, MOOD: moods, WHO: answers, ALIKE: likeness}
 
 
-def annotated(document, tasks, cuts):
-    fresh = Ids(document)
-    layers = [WRITERS[task](document, fresh) for task in tasks]
-    bounds = cuts_of(document, fresh) if cuts else ()
+def annotated(document, tasks, with_tokens):
+    new_id = Ids(document)
+    layers = [WRITERS[task](document, new_id) for task in tasks]
+    bounds = tokens_of(document, new_id) if with_tokens else ()
     return replace(document, layers=(*bounds, *layers))
 
 
 class Fake:
-    """The model as the queue calls it; while ``door`` is closed it does not come back."""
+    """The model as the queue calls it; while ``door`` is closed it does not return."""
 
     def __init__(self):
         self.door, self.batches = threading.Event(), []
         self.door.set()
 
-    def __call__(self, documents, tasks, cuts):
-        self.batches.append([each.text for each in documents])
+    def __call__(self, documents, tasks, with_tokens):
+        self.batches.append([document.text for document in documents])
         self.door.wait()
-        for each in documents:
-            if POISON in each.text:
-                raise ValueError(f"no pot for {each.text}")
-            if DEADLY in each.text:
+        for document in documents:
+            if POISON in document.text:
+                raise ValueError(f"no pot for {document.text}")
+            if DEADLY in document.text:
                 raise SystemExit
-        return [annotated(each, tasks, cuts) for each in documents]
+        return [annotated(document, tasks, with_tokens) for document in documents]
 
     @property
     def texts(self):
-        """What was computed."""
+        """The texts that were annotated."""
         return [text for batch in self.batches for text in batch]
 
 
 class Direct:
-    """A model in the thread that asks, where the server has a process."""
+    """An engine in the calling thread, instead of a process."""
 
     def __init__(self, annotate):
         self.annotate_all = annotate
@@ -134,12 +139,12 @@ class Direct:
     def begin(self):
         return Hello(ABOUT, 1e9)
 
-    def annotate(self, wish, documents, is_over):
+    def annotate(self, request, documents, is_over):
         try:
-            found = self.annotate_all(documents, wish.tasks, wish.cuts)
+            annotated = self.annotate_all(documents, request.tasks, request.with_tokens)
         except Exception as error:
-            raise Unable(told(error)) from error
-        return [wish.format(each) for each in found]
+            raise BatchFailed(error_location(error)) from error
+        return [request.format(document) for document in annotated]
 
     def end(self):
         pass
@@ -147,7 +152,7 @@ class Direct:
 
 @dataclass
 class Served:
-    """A server that runs, what it is made of, and a client of it for any number of threads."""
+    """A running server, its parts, and a client of it for any number of threads."""
 
     client: httpx.Client
     port: int
@@ -157,7 +162,7 @@ class Served:
     thread: threading.Thread
 
     def end(self):
-        """Have the server end as a signal would, without waiting for it."""
+        """End the server as a signal would, without waiting."""
         self.server.should_exit = True
 
 
@@ -169,34 +174,34 @@ def until(condition, seconds=30.0):
         time.sleep(0.005)
 
 
-def laned(annotate, room=QueueLimits()):
-    """Both lanes, which have one model."""
-    return Lanes(Direct(annotate), Direct(annotate), room)
+def laned(annotate, limits=QueueLimits()):
+    """Return both lanes, which share a model."""
+    return Lanes(Direct(annotate), Direct(annotate), limits)
 
 
 def client_of(url):
-    """A client that does not take the time to make ready for encryption."""
+    """Return a client without encryption, which starts faster."""
     return httpx.Client(base_url=url, verify=False, timeout=60, trust_env=False)
 
 
 @contextmanager
-def serving(limits=Limits(), ending=Ending(), annotate=None, **how):
+def serving(limits=Limits(), times=ShutdownTimes(), annotate=None, **how):
     """Run a real server on a free port of this machine, in a thread."""
     fake = Fake()
     with (
         laned(annotate or fake, queue_limits(limits)) as lanes,
-        listening("127.0.0.1", 0) as listener,
+        listen("127.0.0.1", 0) as listener,
     ):
-        made = server(application(lanes, ABOUT, limits, **how), limits, ending)
-        made.on_late = lanes.cut
+        server = create_server(application(lanes, ABOUT, limits, **how), limits, times)
+        server.on_late = lanes.abort
         port = listener.getsockname()[1]
-        thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            until(lambda: made.started and lanes.is_ready)
-            with client_of(address(listener)) as client:
-                yield Served(client, port, fake, lanes, made, thread)
+            until(lambda: server.started and lanes.is_ready)
+            with client_of(url_of(listener)) as client:
+                yield Served(client, port, fake, lanes, server, thread)
         finally:
             fake.door.set()
-            made.should_exit = True
+            server.should_exit = True
             thread.join()

@@ -27,7 +27,7 @@ TEXTS = [
 
 def documents(reply):
     assert reply.status_code == 200, reply.text
-    lines = (json.dumps(each) for each in reply.json()["documents"])
+    lines = (json.dumps(document) for document in reply.json()["documents"])
     return [next(jsonl.loads(line)) for line in lines]
 
 
@@ -35,8 +35,8 @@ def documents(reply):
 def test_offsets_slice_the_text_that_was_sent(asked, text):
     (found,) = documents(asked("/v1/annotate", {"text": text, "tasks": [NAMES]}))
     assert found.text == text
-    covers = [found.text_of(each) for each in found[NAMES].spans]
-    assert all(each[0].isupper() for each in covers)
+    covers = [found.text_of(span) for span in found[NAMES].spans]
+    assert all(cover[0].isupper() for cover in covers)
     assert len(covers) == sum(word[0].isupper() for word in text.split() if word)
 
 
@@ -48,8 +48,8 @@ def test_json_says_what_the_model_said(asked, text):
 
 def test_many_texts_come_back_in_order(asked):
     found = documents(asked("/v1/annotate", {"texts": TEXTS}))
-    assert [each.text for each in found] == TEXTS
-    assert [each.name for each in found] == [f"text-{n}" for n in range(len(TEXTS))]
+    assert [document.text for document in found] == TEXTS
+    assert [document.name for document in found] == [f"text-{n}" for n in range(len(TEXTS))]
 
 
 def test_only_the_tasks_that_are_asked_for(asked):
@@ -67,8 +67,8 @@ WHOLE = st.text(
 @given(WHOLE)
 def test_brat_reads_back_as_the_same(text):
     made = annotated(Document(text, name="text"), (NAMES, MOOD), False)
-    files = json.loads(replies.as_brat(made))
-    parts = {f".{suffix}": each for suffix, each in files.items() if suffix != "txt"}
+    files = json.loads(replies.ReplyFormat("brat")(made))
+    parts = {f".{suffix}": file for suffix, file in files.items() if suffix != "txt"}
     reading = brat.loads_parts(files["txt"], parts, name="text")
     assert files["txt"] == text
     assert not reading.problems
@@ -86,7 +86,7 @@ def on_lines(document):
         ]
         return replace(span, fragments=tuple(pieces) or span.fragments)
 
-    layers = (replace(each, spans=tuple(map(cut, each.spans))) for each in document.layers)
+    layers = (replace(layer, spans=tuple(map(cut, layer.spans))) for layer in document.layers)
     return replace(document, layers=tuple(layers))
 
 
@@ -107,7 +107,7 @@ def test_conllu_reads_back_as_the_same(asked, text):
     assert conllu.dumps(conllu.loads(made)) == made
     spelled = conllu.dumps([expected], options=conllu.Columns(complete=True))
     assert made == spelled
-    words = [expected.text_of(each) for each in expected["words"].spans]
+    words = [expected.text_of(span) for span in expected["words"].spans]
     assert [row.split("\t")[1] for row in made.splitlines() if "\t" in row] == words
 
 
@@ -115,7 +115,9 @@ def test_a_question_is_answered_from_the_text(asked):
     body = {"text": "Ada met Bob.", "questions": ["Who?", "Whom?"]}
     found = asked("/v1/ask", body).json()["answers"]
     answer = {"text": "Ada", "fragments": [[0, 3]], "score": 0.25}
-    assert found == [{"question": each, "answers": {WHO: answer}} for each in body["questions"]]
+    assert found == [
+        {"question": question, "answers": {WHO: answer}} for question in body["questions"]
+    ]
 
 
 def test_no_answer_is_null(asked):
@@ -125,7 +127,7 @@ def test_no_answer_is_null(asked):
 
 def test_texts_are_classified(asked):
     found = asked("/v1/classify", {"texts": ["Ada!", "Ada.", ""]}).json()["judgements"]
-    labels = [each[MOOD] and each[MOOD]["label"] for each in found]
+    labels = [result[MOOD] and result[MOOD]["label"] for result in found]
     assert labels == ["loud", "calm", None]
 
 

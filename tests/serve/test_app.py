@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from fake_model import ABOUT, MOOD, NAMES
 
+from spanloom import tasks as task_types
 from spanloom.errors import DataError
-from spanloom.serve.headers import SECURITY
 from spanloom.serve.limits import Limits
-from spanloom.serve.model_info import TaskInfo
+from spanloom.serve.middleware import SECURITY
+from spanloom.serve.model_info import ANSWERING_KINDS, CLASSIFYING_KINDS, TaskInfo
 
 BODY = {"text": "Ada!"}
 
@@ -57,7 +58,7 @@ def test_the_model_is_told(asked):
     assert told["licences"] == {"people": "cc-by-4.0"}
     assert told["scores"][0]["test"] == "f1 99.00"
     assert told["limits"]["texts"] == 256
-    doors = {each["name"]: each["served_at"] for each in told["tasks"]}
+    doors = {task["name"]: task["served_at"] for task in told["tasks"]}
     assert doors[NAMES] == ["/v1/annotate"]
     assert doors[MOOD] == ["/v1/annotate", "/v1/classify"]
 
@@ -71,18 +72,18 @@ def test_a_task_that_is_given_annotation_has_no_address(asked):
 
 
 def test_what_runs_on_request_is_told_and_waits_to_be_named(asked):
-    waiting = tuple(replace(each, on_request=each.name == NAMES) for each in ABOUT.tasks)
+    waiting = tuple(replace(task, on_request=task.name == NAMES) for task in ABOUT.tasks)
     about = replace(ABOUT, tasks=waiting)
     told = asked("/v1/model", about=about).json()["tasks"]
-    assert {each["name"]: each["on_request"] for each in told}[NAMES] is True
-    assert not any(each["on_request"] for each in told if each["name"] != NAMES)
+    assert {task["name"]: task["on_request"] for task in told}[NAMES] is True
+    assert not any(task["on_request"] for task in told if task["name"] != NAMES)
     for tasks, layers in (({}, ["moods"]), ({"tasks": [NAMES]}, [NAMES])):
         (found,) = asked("/v1/annotate", {**BODY, **tasks}, about=about).json()["documents"]
-        assert [each["name"] for each in found["layers"]] == layers
+        assert [layer["name"] for layer in found["layers"]] == layers
 
 
 def test_where_all_runs_on_request_somebody_has_to_name_it(asked):
-    about = replace(ABOUT, tasks=tuple(replace(each, on_request=True) for each in ABOUT.tasks))
+    about = replace(ABOUT, tasks=tuple(replace(task, on_request=True) for task in ABOUT.tasks))
     reply = asked("/v1/annotate", BODY, about=about)
     assert (reply.status_code, reply.json()["where"]) == (422, "tasks")
     assert NAMES in reply.json()["detail"]
@@ -108,3 +109,7 @@ def test_metrics_are_what_prometheus_reads(served):
 def test_limits_let_something_through():
     with pytest.raises(DataError, match="limits: texts: expected more than 0, got 0"):
         Limits(texts=0)
+
+
+def test_the_kinds_of_the_endpoints_exist():
+    assert ANSWERING_KINDS | CLASSIFYING_KINDS <= set(task_types.names())

@@ -10,7 +10,7 @@ from fake_model import DEADLY, MOOD, NAMES, POISON, Direct, until
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
 from spanloom.serve.batcher import AnnotationFailed, Batcher, QueueFull, QueueLimits, WorkerStopped
-from spanloom.serve.engine import Lost
+from spanloom.serve.engine import ProcessLost
 from spanloom.serve.jobs import AnnotateRequest
 
 dies = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -20,13 +20,13 @@ def spell(document):
     return document.text.upper()
 
 
-def wish(*texts, tasks=(NAMES,), cuts=False):
-    return AnnotateRequest(tuple(map(Document, texts)), tasks, spell, cuts)
+def request_for(*texts, tasks=(NAMES,), with_tokens=False):
+    return AnnotateRequest(tuple(map(Document, texts)), tasks, spell, with_tokens)
 
 
 @contextmanager
-def running(fake, room=QueueLimits()):
-    with Batcher(Direct(fake), room) as batcher:
+def running(fake, limits=QueueLimits()):
+    with Batcher(Direct(fake), limits) as batcher:
         until(lambda: batcher.is_ready)
         try:
             yield batcher
@@ -38,7 +38,7 @@ def running(fake, room=QueueLimits()):
 def held(fake, batcher):
     """While the model is busy with a text, so that whatever comes waits."""
     fake.door.clear()
-    first = batcher.submit(wish("busy"))
+    first = batcher.submit(request_for("busy"))
     until(lambda: fake.batches[-1:] == [["busy"]])
     yield
     fake.door.set()
@@ -48,15 +48,18 @@ def held(fake, batcher):
 def test_what_waits_goes_through_at_once(fake):
     with running(fake) as batcher:
         with held(fake, batcher):
-            futures = [batcher.submit(wish(each)) for each in "abc"]
-        assert [each.result(30) for each in futures] == [("A",), ("B",), ("C",)]
+            futures = [batcher.submit(request_for(character)) for character in "abc"]
+        assert [future.result(30) for future in futures] == [("A",), ("B",), ("C",)]
     assert fake.batches[1:] == [["a", "b", "c"]]
 
 
 def test_a_large_request_lets_small_ones_pass(fake):
     with running(fake, QueueLimits(texts=4)) as batcher:
         with held(fake, batcher):
-            large, small = batcher.submit(wish(*"abcdefgh")), batcher.submit(wish("z"))
+            large, small = (
+                batcher.submit(request_for(*"abcdefgh")),
+                batcher.submit(request_for("z")),
+            )
         assert small.result(30) == ("Z",)
         assert large.result(30) == tuple("ABCDEFGH")
     assert fake.batches[1:] == [["a", "z", "b", "c"], ["d", "e", "f", "g"], ["h"]]
@@ -65,7 +68,7 @@ def test_a_large_request_lets_small_ones_pass(fake):
 def test_a_batch_has_only_so_many_characters(fake):
     with running(fake, QueueLimits(characters=5)) as batcher:
         with held(fake, batcher):
-            done = batcher.submit(wish("aaa", "bb", "cccccccc", "d", "e"))
+            done = batcher.submit(request_for("aaa", "bb", "cccccccc", "d", "e"))
         done.result(30)
     assert fake.batches[1:] == [["aaa", "bb"], ["cccccccc"], ["d", "e"]]
 
@@ -73,17 +76,22 @@ def test_a_batch_has_only_so_many_characters(fake):
 def test_other_tasks_go_apart(fake):
     with running(fake) as batcher:
         with held(fake, batcher):
-            asked = [wish("a"), wish("b", tasks=(MOOD,)), wish("c"), wish("d", cuts=True)]
-            futures = [batcher.submit(each) for each in asked]
-        for each in futures:
-            each.result(30)
+            asked = [
+                request_for("a"),
+                request_for("b", tasks=(MOOD,)),
+                request_for("c"),
+                request_for("d", with_tokens=True),
+            ]
+            futures = [batcher.submit(request) for request in asked]
+        for future in futures:
+            future.result(30)
     assert fake.batches[1:] == [["a", "c"], ["b"], ["d"]]
 
 
 def test_what_is_cancelled_is_not_computed(fake):
     with running(fake) as batcher:
         with held(fake, batcher):
-            kept, dropped = batcher.submit(wish("a")), batcher.submit(wish("b", "c"))
+            kept, dropped = batcher.submit(request_for("a")), batcher.submit(request_for("b", "c"))
             assert dropped.cancel()
         assert kept.result(30) == ("A",)
         with pytest.raises(CancelledError):
@@ -94,11 +102,11 @@ def test_what_is_cancelled_is_not_computed(fake):
 def test_the_rest_of_a_request_is_dropped_with_it(fake):
     with running(fake, QueueLimits(texts=1)) as batcher:
         fake.door.clear()
-        large = batcher.submit(wish(*"abc"))
+        large = batcher.submit(request_for(*"abc"))
         until(lambda: fake.batches[-1:] == [["a"]])
         large.cancel()
         fake.door.set()
-        batcher.submit(wish("z")).result(30)
+        batcher.submit(request_for("z")).result(30)
     assert fake.texts == ["a", "z"]
 
 
@@ -106,13 +114,13 @@ def test_one_bad_text_fails_alone(fake, caplog):
     with running(fake) as batcher:
         with held(fake, batcher):
             asked = ["a", POISON + " secret", "b"]
-            futures = [batcher.submit(wish("c", each)) for each in asked]
+            futures = [batcher.submit(request_for("c", text)) for text in asked]
         with pytest.raises(AnnotationFailed) as failure:
             futures[1].result(30)
-        assert failure.value.row == 1
+        assert failure.value.index == 1
         assert [futures[n].result(30) for n in (0, 2)] == [("C", "A"), ("C", "B")]
         assert batcher.tally.failed == 1
-        assert batcher.submit(wish("d")).result(30) == ("D",)
+        assert batcher.submit(request_for("d")).result(30) == ("D",)
     assert "ValueError at fake_model.py" in caplog.text
     assert "secret" not in caplog.text
 
@@ -120,18 +128,18 @@ def test_one_bad_text_fails_alone(fake, caplog):
 def test_too_much_is_refused(fake):
     with running(fake, QueueLimits(requests=2, queued=24)) as batcher:
         with held(fake, batcher):
-            large = batcher.submit(wish("a" * 20))  # and 4 that are computed
+            large = batcher.submit(request_for("a" * 20))  # and 4 that are computed
             assert batcher.is_full
             with pytest.raises(QueueFull):
-                batcher.submit(wish("b"))
+                batcher.submit(request_for("b"))
             large.cancel()
             assert not batcher.is_full
-            batcher.submit(wish("b"))  # what was given up takes no room
+            batcher.submit(request_for("b"))  # what was given up takes no room
             assert not batcher.is_full
-            batcher.submit(wish("c"))
+            batcher.submit(request_for("c"))
             assert batcher.is_full
             with pytest.raises(QueueFull):
-                batcher.submit(wish("d"))
+                batcher.submit(request_for("d"))
             assert batcher.waiting == 2
 
 
@@ -139,24 +147,24 @@ def test_too_much_is_refused(fake):
 def test_nobody_waits_for_a_dead_model(fake):
     with running(fake) as batcher:
         with held(fake, batcher):
-            futures = [batcher.submit(wish(each)) for each in ("a", DEADLY, "b")]
-        for each in futures:
+            futures = [batcher.submit(request_for(text)) for text in ("a", DEADLY, "b")]
+        for future in futures:
             with pytest.raises(WorkerStopped):
-                each.result(30)
+                future.result(30)
         until(lambda: not batcher.is_ready)
         with pytest.raises(WorkerStopped):
-            batcher.submit(wish("c"))
+            batcher.submit(request_for("c"))
 
 
 def test_any_size_goes_where_nothing_is_computed(fake):
     with running(fake, QueueLimits(queued=10)) as batcher:
-        assert batcher.submit(wish("a" * 20)).result(30) == ("A" * 20,)
+        assert batcher.submit(request_for("a" * 20)).result(30) == ("A" * 20,)
 
 
 def test_a_model_that_cannot_be_begun_is_never_ready():
     class Broken(Direct):
         def begin(self):
-            raise Lost
+            raise ProcessLost
 
     died = threading.Event()
     with Batcher(Broken(None), on_death=died.set) as batcher:
@@ -164,17 +172,17 @@ def test_a_model_that_cannot_be_begun_is_never_ready():
         until(lambda: not batcher.is_live)
         assert not batcher.is_ready
         with pytest.raises(WorkerStopped):
-            batcher.submit(wish("a"))
+            batcher.submit(request_for("a"))
 
 
 def test_the_end_answers_what_was_taken(fake):
     with running(fake, QueueLimits(texts=2)) as batcher:
         fake.door.clear()
-        futures = [batcher.submit(wish(*"ab", str(n))) for n in range(10)]
+        futures = [batcher.submit(request_for(*"ab", str(n))) for n in range(10)]
         threading.Timer(0.05, fake.door.set).start()
-    assert [each.result(0) for each in futures] == [("A", "B", str(n)) for n in range(10)]
+    assert [future.result(0) for future in futures] == [("A", "B", str(n)) for n in range(10)]
     with pytest.raises(WorkerStopped):
-        batcher.submit(wish("late"))
+        batcher.submit(request_for("late"))
 
 
 class Stepping(Direct):
@@ -193,30 +201,30 @@ class Stepping(Direct):
         self.begun += 1
         return super().begin()
 
-    def annotate(self, wish, documents, is_over):
-        while any("x" in each.text for each in documents):
+    def annotate(self, request, documents, is_over):
+        while any("x" in document.text for document in documents):
             if is_over():
                 self.fake.batches.append(["stopped"])
                 raise Cancelled
             threading.Event().wait(0.001)
-        if any("k" in each.text for each in documents):
-            raise Lost
-        return super().annotate(wish, documents, is_over)
+        if any("k" in document.text for document in documents):
+            raise ProcessLost
+        return super().annotate(request, documents, is_over)
 
 
 @contextmanager
-def stepping(fake, room=QueueLimits()):
+def stepping(fake, limits=QueueLimits()):
     engine = Stepping(fake)
-    with Batcher(engine, room) as batcher:
+    with Batcher(engine, limits) as batcher:
         until(lambda: batcher.is_ready)
         yield engine, batcher
 
 
 def test_what_nobody_waits_for_is_stopped(fake):
     with stepping(fake) as (_, batcher):
-        endless = batcher.submit(wish("x"))
+        endless = batcher.submit(request_for("x"))
         until(lambda: not batcher.waiting)
-        waits = batcher.submit(wish("a"))
+        waits = batcher.submit(request_for("a"))
         assert endless.cancel()
         assert waits.result(30) == ("A",)
         assert (batcher.tally.stopped, batcher.tally.failed) == (1, 0)
@@ -226,7 +234,7 @@ def test_what_nobody_waits_for_is_stopped(fake):
 def test_a_slow_text_does_not_keep_its_batch(fake):
     with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
         with batcher._changed:  # so that all are in one batch
-            asked = [batcher.submit(wish(each)) for each in ("xxx", "b", "a", "xx")]
+            asked = [batcher.submit(request_for(text)) for text in ("xxx", "b", "a", "xx")]
         assert [asked[n].result(30) for n in (1, 2)] == [("B",), ("A",)]
         assert fake.batches == [["stopped"], ["b"], ["a"]]
         for n in (0, 3):  # each goes on by itself until nobody waits for it
@@ -236,7 +244,10 @@ def test_a_slow_text_does_not_keep_its_batch(fake):
 def test_answers_stand_in_the_order_of_the_texts_whatever_came_first(fake):
     with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
         with batcher._changed:
-            slow, several = batcher.submit(wish("xxxx")), batcher.submit(wish("ccc", "bb", "a"))
+            slow, several = (
+                batcher.submit(request_for("xxxx")),
+                batcher.submit(request_for("ccc", "bb", "a")),
+            )
         assert several.result(30) == ("CCC", "BB", "A")
         slow.cancel()
     assert fake.texts[:4] == ["stopped", "a", "bb", "ccc"]
@@ -245,7 +256,7 @@ def test_answers_stand_in_the_order_of_the_texts_whatever_came_first(fake):
 def test_a_text_that_ends_the_model_fails_alone(fake, caplog):
     with stepping(fake) as (engine, batcher):
         with batcher._changed:
-            asked = [batcher.submit(wish(each)) for each in ("a", "k secret", "b")]
+            asked = [batcher.submit(request_for(text)) for text in ("a", "k secret", "b")]
         assert [asked[n].result(30) for n in (0, 2)] == [("A",), ("B",)]
         with pytest.raises(AnnotationFailed):
             asked[1].result(30)
@@ -258,10 +269,10 @@ def test_while_a_model_is_replaced_it_is_neither_ready_nor_live(fake):
     with stepping(fake) as (engine, batcher):
         assert batcher.is_live
         engine.door.clear()
-        failed = batcher.submit(wish("k"))
+        failed = batcher.submit(request_for("k"))
         until(lambda: not batcher.is_live)
         assert not batcher.is_ready
-        waits = batcher.submit(wish("a"))
+        waits = batcher.submit(request_for("a"))
         engine.door.set()
         assert waits.result(30) == ("A",)
         assert batcher.is_ready
@@ -273,7 +284,7 @@ def test_a_model_that_goes_on_with_what_is_over_is_not_ready(fake):
     now = [0.0]
     with Batcher(Stuck(fake), clock=lambda: now[0]) as batcher:
         until(lambda: batcher.is_ready)
-        stuck = batcher.submit(wish("a"))
+        stuck = batcher.submit(request_for("a"))
         until(lambda: fake.batches)
         try:
             now[0] = 20.0
@@ -296,7 +307,7 @@ class Stuck(Direct):
         fake.door.clear()
         self.door, self.batches = fake.door, fake.batches
 
-    def annotate(self, wish, documents, is_over):
+    def annotate(self, request, documents, is_over):
         self.batches.append("stuck")
         while not self.door.wait(0.001):
             is_over()
@@ -305,11 +316,11 @@ class Stuck(Direct):
 
 def test_at_a_cut_nobody_waits_any_more(fake):
     with stepping(fake) as (_, batcher):
-        computed = batcher.submit(wish("x"))
+        computed = batcher.submit(request_for("x"))
         until(lambda: not batcher.waiting)
-        waits = batcher.submit(wish("a"))
-        batcher.cut()
-        for each in (computed, waits):
+        waits = batcher.submit(request_for("a"))
+        batcher.abort()
+        for future in (computed, waits):
             with pytest.raises(WorkerStopped):
-                each.result(0)
+                future.result(0)
     assert fake.batches == [["stopped"]]

@@ -9,11 +9,11 @@ import pytest
 from fake_model import serving, until
 from test_request_body import HEAD, answer, connected
 
-from spanloom.serve.server import Ending
+from spanloom.serve.server import ShutdownTimes
 
 BODY = b'{"text": "Ada"}'
 ASK = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
-QUICK = Ending(idle=0.3, answers=0.6, replies=1.2, all=10)
+QUICK = ShutdownTimes(idle=0.3, compute=0.6, replies=1.2, kill=10)
 
 
 def first(connection):
@@ -42,7 +42,7 @@ def test_the_last_reply_of_a_kept_connection_says_so():
 
 
 def test_a_request_that_was_on_its_way_is_answered():
-    with serving(ending=Ending(idle=1)) as served, connected(served) as connection:
+    with serving(times=ShutdownTimes(idle=1)) as served, connected(served) as connection:
         connection.sendall(ASK)
         first(connection)
         served.end()
@@ -65,7 +65,7 @@ def refused_nothing(port):
 
 
 def test_what_takes_too_long_is_told_so():
-    with serving(ending=QUICK) as served, connected(served) as connection:
+    with serving(times=QUICK) as served, connected(served) as connection:
         served.fake.door.clear()
         connection.sendall(ASK)
         until(lambda: served.fake.texts)
@@ -80,7 +80,7 @@ def test_what_takes_too_long_is_told_so():
 
 
 def test_nobody_holds_up_the_end_by_a_slow_body():
-    with serving(ending=QUICK) as served, connected(served) as connection:
+    with serving(times=QUICK) as served, connected(served) as connection:
         connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
         time.sleep(0.1)
         began = time.monotonic()
@@ -91,7 +91,7 @@ def test_nobody_holds_up_the_end_by_a_slow_body():
 
 
 def test_an_end_that_hangs_is_cut_off():
-    with serving(ending=Ending(idle=0.1, answers=0.2, replies=60, all=0.5)) as served:
+    with serving(times=ShutdownTimes(idle=0.1, compute=0.2, replies=60, kill=0.5)) as served:
         cut = threading.Event()
         served.server.on_stuck = cut.set
         with connected(served) as connection:
@@ -104,4 +104,4 @@ def test_an_end_that_hangs_is_cut_off():
 @pytest.fixture(autouse=True)
 def _no_thread_is_left():
     yield
-    assert not [each for each in threading.enumerate() if each.name == "batcher"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "batcher"]

@@ -12,11 +12,12 @@ from spanloom.annotation.text_pairs import join_texts
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document, Query
 from spanloom.errors import ModelError
-from spanloom.serve.engine import Lost, Process, Unable
+from spanloom.serve.engine import BatchFailed, Process, ProcessLost
 from spanloom.serve.jobs import AnnotateRequest
-from spanloom.serve.messages import format_batch, wished
-from spanloom.serve.replies import FORMS, Answers, Judgements, as_json
+from spanloom.serve.messages import format_batch, parse_batch
+from spanloom.serve.replies import FORMATS, ReplyFormat
 
+JSON = ReplyFormat("json")
 HERE = Path(__file__).parent
 ASKING = Document("Ada met\nBob.\u2028 😀", name="a", queries=(Query("Q1", "Who met Bob?"),))
 
@@ -45,30 +46,37 @@ def process(warm):
     return warm
 
 
-def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), spell=as_json):
-    documents = [Document(each) for each in texts]
-    return process.annotate(AnnotateRequest(tuple(documents), tasks, spell), documents, is_over)
+def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), reply_format=JSON):
+    documents = [Document(text) for text in texts]
+    return process.annotate(
+        AnnotateRequest(tuple(documents), tasks, reply_format), documents, is_over
+    )
 
 
 @pytest.mark.parametrize(
-    "spell", [*FORMS.values(), Answers(((WHO, "answers"),)), Judgements(((MOOD, "moods"),))]
+    "reply_format",
+    [
+        *map(ReplyFormat, FORMATS),
+        ReplyFormat("answers", ((WHO, "answers"),)),
+        ReplyFormat("judgements", ((MOOD, "moods"),)),
+    ],
 )
-def test_a_wish_comes_through_as_it_is(spell):
+def test_a_wish_comes_through_as_it_is(reply_format):
     for document in (ASKING, join_texts("pair", "Ada met Bob.", "She did.")):
-        wish = AnnotateRequest((document,), (NAMES, MOOD), spell, True)
-        assert wished(format_batch(1, wish, wish.documents)) == wish
+        wish = AnnotateRequest((document,), (NAMES, MOOD), reply_format, True)
+        assert parse_batch(format_batch(1, wish, wish.documents)) == wish
 
 
 @pytest.mark.slow
 def test_it_tells_the_model_and_its_speed(process):
     hello = process.begin()
-    assert hello.about == ABOUT
+    assert hello.model == ABOUT
     assert hello.speed > 100
 
 
 @pytest.mark.slow
 def test_what_is_annotated_is_as_without_a_process(process):
-    expected = [as_json(annotated(Document(each), (NAMES,), False)) for each in ("Ada", "Bob 😀")]
+    expected = [JSON(annotated(Document(text), (NAMES,), False)) for text in ("Ada", "Bob 😀")]
     assert asked(process, "Ada", "Bob 😀") == expected
 
 
@@ -82,7 +90,7 @@ def test_long_texts_go_through_pipes(process):
 @pytest.mark.parametrize("what", [POISON, "panic"])
 def test_it_survives_what_a_model_raises(process, what):
     before = process._child
-    with pytest.raises(Unable, match=r"^(ValueError|Panic) at child_worker.py:\d+$"):
+    with pytest.raises(BatchFailed, match=r"^(ValueError|Panic) at child_worker.py:\d+$"):
         asked(process, f"{what} secret")
     assert asked(process, "Ada")
     assert process._child is before
@@ -100,9 +108,9 @@ def test_it_stops_at_a_checkpoint_when_it_is_over(process):
 
 @pytest.mark.slow
 def test_a_process_that_is_stuck_is_ended_and_replaced(process):
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessLost):
         asked(process, "stuck", is_over=lambda: True)
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessLost):
         asked(process, "Ada")
     process.begin()
     assert asked(process, "Ada")
@@ -110,7 +118,7 @@ def test_a_process_that_is_stuck_is_ended_and_replaced(process):
 
 @pytest.mark.slow
 def test_a_process_that_crashes_is_replaced(process):
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessLost):
         asked(process, "crash")
     process.begin()
     assert asked(process, "Ada")
@@ -128,7 +136,7 @@ def test_why_there_is_no_model_is_told(command):
 def test_what_never_begins_is_given_up(monkeypatch):
     monkeypatch.setattr("spanloom.serve.engine._PAUSES", (0.0, 0.01, 0.01))
     made = Process([sys.executable, "-c", "raise SystemExit(3)"])
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessLost):
         made.begin()
 
 
@@ -140,5 +148,5 @@ def test_it_does_not_outlive_the_server(command):
     child.stdin.close()  # as the end of the server does
     until(lambda: child.poll() is not None)
     made.end()
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessLost):
         made.begin()

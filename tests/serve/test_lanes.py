@@ -10,18 +10,17 @@ from fake_model import ABOUT, NAMES, Direct, Fake, client_of, laned, serving, un
 
 from spanloom.document import Document
 from spanloom.errors import ModelError
-from spanloom.serve.engine import Lost
+from spanloom.serve.batcher import MAX_SHORT, Lanes
+from spanloom.serve.engine import ProcessLost
 from spanloom.serve.jobs import AnnotateRequest
-from spanloom.serve.lanes import SHORT, Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
-from spanloom.serve.server import Ending, address, listening
-from spanloom.serve.start import queue_limits, start
+from spanloom.serve.server import ShutdownTimes, listen, queue_limits, start, url_of
 
-LONG = "a" * (SHORT + 1)
+LONG = "a" * (MAX_SHORT + 1)
 
 
-def wish(*texts):
+def request_for(*texts):
     return AnnotateRequest(tuple(map(Document, texts)), (NAMES,), str)
 
 
@@ -30,26 +29,26 @@ def test_what_is_long_does_not_keep_the_short(many):
     slow, quick = Fake(), Fake()
     slow.door.clear()
     with Lanes(Direct(quick), Direct(slow), queue_limits(Limits())) as lanes:
-        late = lanes.submit(wish(*many))
+        late = lanes.submit(request_for(*many))
         until(lambda: slow.batches)
-        assert len(lanes.submit(wish("a" * SHORT)).result(30)) == 1
+        assert len(lanes.submit(request_for("a" * MAX_SHORT)).result(30)) == 1
         assert lanes.is_ready
         assert not late.done()
         slow.door.set()
         assert len(late.result(30)) == len(many)
         assert (lanes.tally.texts, lanes.waiting) == (len(many) + 1, 0)
-    assert quick.texts == ["a" * SHORT]
+    assert quick.texts == ["a" * MAX_SHORT]
 
 
 def test_a_server_answers_short_texts_while_a_long_one_is_computed():
-    def annotate(documents, tasks, cuts):
-        if len(documents[0].text) > SHORT:
+    def annotate(documents, tasks, with_tokens):
+        if len(documents[0].text) > MAX_SHORT:
             door.wait()
-        return fake(documents, tasks, cuts)
+        return fake(documents, tasks, with_tokens)
 
     fake, door = Fake(), threading.Event()
     with serving(Limits(compute=0.5), annotate=annotate) as served:
-        late = served.lanes.submit(wish(LONG))
+        late = served.lanes.submit(request_for(LONG))
         reply = served.client.post("/v1/annotate", json={"text": LONG})
         assert (reply.status_code, reply.json()["title"]) == (504, "Gateway Timeout")
         for _ in range(3):
@@ -87,12 +86,12 @@ class Mortal(Direct):
 
     def begin(self):
         if self.is_dead:
-            raise Lost
+            raise ProcessLost
         return super().begin()
 
-    def annotate(self, wish, documents, is_over):
+    def annotate(self, request, documents, is_over):
         self.is_dead = True
-        raise Lost
+        raise ProcessLost
 
 
 def test_a_server_whose_model_is_gone_for_good_ends_with_an_error():
@@ -103,12 +102,12 @@ def test_a_server_whose_model_is_gone_for_good_ends_with_an_error():
             until(lambda: client.get("/health/ready").status_code == 200)
             statuses.append(client.post("/v1/annotate", json={"text": "a"}).status_code)
 
-    with listening("127.0.0.1", 0) as listener:
-        thread = threading.Thread(target=ask, args=(address(listener),))
+    with listen("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=ask, args=(url_of(listener),))
         thread.start()
         engines = (Mortal(None), Direct(None))
         with pytest.raises(ModelError, match="cannot be begun anew"):
-            start(engines, Hello(ABOUT, 1e9), listener, ending=Ending(idle=0.2))
+            start(engines, Hello(ABOUT, 1e9), listener, times=ShutdownTimes(idle=0.2))
         thread.join()
     assert statuses == [503]
 
@@ -123,7 +122,7 @@ def test_lanes_are_ready_when_their_models_are(fake):
 
 @pytest.mark.slow
 def test_the_process_that_listens_holds_no_model():
-    code = "import spanloom.serve.start, sys; print({'torch', 'spacy'} & set(sys.modules))"
+    code = "import spanloom.serve.server, sys; print({'torch', 'spacy'} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

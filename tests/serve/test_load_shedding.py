@@ -38,7 +38,7 @@ def test_a_full_queue_refuses_before_it_parses(path):
 def test_who_is_refused_together_does_not_come_back_together():
     with full() as (served, _):
         replies = [served.client.post("/v1/annotate", content=b"", headers=HEADS) for _ in "abc"]
-    assert {each.headers["retry-after"] for each in replies} == {"1", "2", "3"}
+    assert {reply.headers["retry-after"] for reply in replies} == {"1", "2", "3"}
 
 
 def test_the_connection_of_the_refused_stays():

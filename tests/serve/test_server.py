@@ -25,7 +25,7 @@ def annotated(served, *texts):
 def together(served, texts):
     """Ask for each text by a client of its own; the futures of the replies."""
     pool = ThreadPoolExecutor(len(texts))
-    futures = [pool.submit(annotated, served, each) for each in texts]
+    futures = [pool.submit(annotated, served, text) for text in texts]
     pool.shutdown(wait=False)
     return futures
 
@@ -45,7 +45,7 @@ def test_a_full_queue_says_when_to_come_again():
         assert refused.headers.get("connection") != "close"
         assert served.client.get("/health/ready").status_code == 200
         served.fake.door.set()
-        assert [each.result().status_code for each in first + waiting] == [200] * 4
+        assert [future.result().status_code for future in first + waiting] == [200] * 4
         assert annotated(served, "d").status_code == 200
 
 
@@ -71,8 +71,8 @@ def test_only_the_guilty_text_fails(served, caplog):
     futures = together(served, texts)
     until(lambda: served.lanes.waiting == 3)
     served.fake.door.set()
-    replies = [each.result() for each in futures]
-    assert [each.status_code for each in replies] == [200, 500, 200]
+    replies = [future.result() for future in futures]
+    assert [reply.status_code for reply in replies] == [200, 500, 200]
     said = replies[1].json()
     assert said["where"] == "texts[0]"
     assert said["detail"] == "texts[0]: the model failed on this text"
@@ -103,7 +103,7 @@ def test_the_end_waits_for_what_was_taken(served):
     time.sleep(0.2)
     assert served.thread.is_alive()
     served.fake.door.set()
-    assert [each.result().status_code for each in futures] == [200] * 4
+    assert [future.result().status_code for future in futures] == [200] * 4
     served.thread.join(20)
     assert not served.thread.is_alive()
     with pytest.raises(httpx.ConnectError):
@@ -141,7 +141,7 @@ def test_a_signal_under_load_loses_nothing(child, which):
         statuses = [pool.submit(ask, number) for number in range(40)]
         until(lambda: waiting(client) > 20)
         child.send_signal(which)
-        found = [each.result() for each in statuses]
+        found = [statuse.result() for statuse in statuses]
         assert child.wait(20) == 0
     taken = int(child.stdout.read())
     assert taken > 20
@@ -151,7 +151,7 @@ def test_a_signal_under_load_loses_nothing(child, which):
 
 def waiting(client):
     rows = client.get("/metrics").text.splitlines()
-    return int(next(each.split()[1] for each in rows if each.startswith("spanloom_waiting")))
+    return int(next(row.split()[1] for row in rows if row.startswith("spanloom_waiting")))
 
 
 def test_a_reply_is_json_in_utf_8(served):

@@ -15,7 +15,7 @@ import pytest
 from fake_model import MOOD, NAMES, annotated
 
 from spanloom.document import WORDS, Document
-from spanloom.serve.browser import ENTRY
+from spanloom.serve.app import PAGE_SCRIPT
 from spanloom.viewer.data import drawing
 from spanloom.viewer.script import modules, script
 
@@ -70,7 +70,7 @@ def test_nothing_is_handled_or_styled_in_the_markup_and_labels_have_their_elemen
 
 
 def test_nothing_comes_from_elsewhere_and_no_text_becomes_markup():
-    code = script(ENTRY).replace("http://www.w3.org/2000/svg", "")
+    code = script(PAGE_SCRIPT).replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?://", code)
     assert not re.search(
         r"innerHTML|insertAdjacentHTML|document\.write|\beval\b|localStorage", code
@@ -81,8 +81,8 @@ def test_nothing_comes_from_elsewhere_and_no_text_becomes_markup():
 
 
 def test_all_modules_are_used():
-    there = {each.name for each in SITE.iterdir() if each.name.endswith(".js")}
-    used = {f"{name.rpartition('/')[2]}.js" for name in modules(ENTRY) if "/site/" in name}
+    there = {path.name for path in SITE.iterdir() if path.name.endswith(".js")}
+    used = {f"{name.rpartition('/')[2]}.js" for name in modules(PAGE_SCRIPT) if "/site/" in name}
     assert used == there
 
 
@@ -106,7 +106,7 @@ def test_what_is_drawn_has_the_ids_of_what_is_saved(asked):
     (shown,) = asked("/v1/annotate", {**body, "format": "page"}).json()["documents"]
     (saved,) = asked("/v1/annotate", {**body, "format": "json"}).json()["documents"]
     drawn = shown["documents"][0]["sides"][0]["spans"]
-    assert [each["id"] for each in drawn] == [each["id"] for each in saved["layers"][0]["spans"]]
+    assert [box["id"] for box in drawn] == [span["id"] for span in saved["layers"][0]["spans"]]
 
 
 def test_modules_that_need_no_page(node):

@@ -34,9 +34,9 @@ def hostile():
         patch.syspath_prepend(SAMPLES)
         from drawn_samples import HOSTILE
     return [
-        each
-        for each in HOSTILE
-        if "\x00" not in each and not any("\ud800" <= letter <= "\udfff" for letter in each)
+        text
+        for text in HOSTILE
+        if "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
     ]
 
 
@@ -56,7 +56,7 @@ def seen(browser, saved, hostile):
         serving(token="secret") as locked,
         serving(Limits(characters=20)) as short,
     ):
-        urls = [f"http://127.0.0.1:{each.port}/" for each in (usual, locked, short)]
+        urls = [f"http://127.0.0.1:{server.port}/" for server in (usual, locked, short)]
         found = browser(DRIVER, *urls, saved, strings, *shots)
     return found | {"urls": urls}
 
@@ -94,7 +94,7 @@ def test_saved_json_is_what_the_model_said(seen, saved):
 def test_saved_conllu_has_the_words(seen, saved):
     told = (saved / seen["files"]["CoNLL-U"]).read_text(encoding="utf-8")
     (found,) = conllu.loads(told)
-    assert [found.text_of(each) for each in found["words"].spans][:3] == ["Ada", "met", "Bob"]
+    assert [found.text_of(span) for span in found["words"].spans][:3] == ["Ada", "met", "Bob"]
 
 
 def test_saved_brat_reads_back(seen, saved):
@@ -105,7 +105,7 @@ def test_saved_brat_reads_back(seen, saved):
     assert parts.pop(".txt") == TEXT
     reading = brat.loads_parts(TEXT, parts, name="text")
     assert not reading.problems
-    labels = {each[:2] for each in comparable(reading.document)}
+    labels = {item[:2] for item in comparable(reading.document)}
     assert labels
     spans = {
         (s.label, reading.document.text_of(s)) for y in reading.document.layers for s in y.spans
@@ -115,10 +115,12 @@ def test_saved_brat_reads_back(seen, saved):
 
 def test_saved_pictures_show_the_words(seen, saved):
     tree = etree.parse(saved / seen["files"]["SVG"]).getroot()
-    texts = ["".join(each.itertext()) for each in tree.iter(f"{SVG}text")]
+    texts = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
     assert {"Ada", "Dora", "😀"} <= set(texts)
     assert tree.iter(f"{SVG}rect").__next__().get("fill").startswith("rgb(")
-    assert not [each for each in tree.iter() if {"class", "style", "data-key"} & set(each.attrib)]
+    assert not [
+        element for element in tree.iter() if {"class", "style", "data-key"} & set(element.attrib)
+    ]
     png = (saved / seen["files"]["PNG"]).read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", png[16:24])

@@ -49,13 +49,25 @@ _PAIRS = ("".join(pair) for pair in combinations(_HOSTILE, 2))
 HOSTILE = (*_HOSTILE, *islice(_PAIRS, 100 - len(_HOSTILE)))
 
 
-def spans(text: str, *found: tuple[str, str], prefix: str = "T") -> tuple[Span, ...]:
-    """Return a span for each label and piece of text, looked for from left to right."""
-    made, at = [], 0
-    for number, (label, piece) in enumerate(found, 1):
-        at = text.index(piece, at)
-        made.append(Span(f"{prefix}{number}", label, ((at, at + len(piece)),)))
-    return tuple(made)
+def spans(text: str, *labelled: tuple[str, str], prefix: str = "T") -> tuple[Span, ...]:
+    """Return a span for every label and piece of the text; pieces are searched left to right."""
+    result, start = [], 0
+    for number, (label, piece) in enumerate(labelled, 1):
+        start = text.index(piece, start)
+        result.append(Span(f"{prefix}{number}", label, ((start, start + len(piece)),)))
+    return tuple(result)
+
+
+def relations(prefix: str, table: str, first: int) -> tuple[Relation, ...]:
+    """Return relations of a table, such as ``in T1 T2 | when T1 T3``, numbered from ``first``."""
+    rows = (row.split() for row in table.split("|"))
+    return tuple(Relation(f"{prefix}{number}", *row) for number, row in enumerate(rows, first))
+
+
+def labelled(table: str) -> list[tuple[str, str]]:
+    """Return labels and pieces of a table, such as ``Person Ada | Place New York``."""
+    label_and_piece = (row.strip().partition(" ") for row in table.split("|"))
+    return [(label, piece) for label, _, piece in label_and_piece]
 
 
 def nested() -> Document:
@@ -88,59 +100,35 @@ def discontinuous() -> Document:
 
 def right_to_left() -> Document:
     text = "قابلت ليلى صديقها في القاهرة عام 2011 .\nדני פגש את Bob Smith בתל אביב אתמול ."
-    found = spans(
-        text,
-        ("Person", "ليلى"),
-        ("Place", "القاهرة"),
-        ("Date", "2011"),
-        ("Person", "דני"),
-        ("Person", "Bob Smith"),
-        ("Place", "תל אביב"),
+    table = (
+        "Person ليلى | Place القاهرة | Date 2011 | Person דני | Person Bob Smith | Place תל אביב"
     )
-    links = (
-        Relation("R1", "in", "T1", "T2"),
-        Relation("R2", "when", "T1", "T3"),
-        Relation("R3", "met", "T4", "T5"),
-        Relation("R4", "same", "T1", "T4"),
-    )
-    return Document(text, (Layer("main", found, links),), "right to left")
+    links = relations("R", "in T1 T2 | when T1 T3 | met T4 T5 | same T1 T4", 1)
+    return Document(text, (Layer("main", spans(text, *labelled(table)), links),), "right to left")
 
 
 def letters() -> Document:
     text = "👩‍🔬 met 👨‍👩‍👧‍👦 in Zu\u0308rich 🇨🇭 with cafe\u0301 👍🏽 and नमस्ते 한국어 漢字カナ ."
-    found = spans(
-        text,
-        ("Emoji", "👩‍🔬"),
-        ("Emoji", "👨‍👩‍👧‍👦"),
-        ("Place", "Zu\u0308rich"),
-        ("Flag", "🇨🇭"),
-        ("Noun", "cafe\u0301"),
-        ("Emoji", "👍🏽"),
-        ("Word", "नमस्ते"),
-        ("Language", "한국어"),
-        ("Script", "漢字"),
-        ("Script", "カナ"),
+    table = (
+        "Emoji 👩‍🔬 | Emoji 👨‍👩‍👧‍👦 | Place Zu\u0308rich | Flag 🇨🇭 | Noun cafe\u0301 |"
+        "Emoji 👍🏽 | Word नमस्ते | Language 한국어 | Script 漢字 | Script カナ"
     )
-    return Document(text, (Layer("main", found, (Relation("R1", "met", "T1", "T2"),)),), "letters")
+    links = relations("R", "met T1 T2", 1)
+    return Document(text, (Layer("main", spans(text, *labelled(table)), links),), "letters")
 
 
 def long() -> Document:
     text = "word " * 60 + "x" * 10_000 + " end\n\n" + "a short line"
     end = text.index(" end")
-    found = (
+    words = (
         Span("T1", "Far", ((0, 4),)),
         Span("T2", "Long", ((end - 10_000, end),)),
         Span("T3", "Near", ((250, 254),)),
         Span("T4", "Late", ((len(text) - 4, len(text)),)),
         Span("T5", "Mid", ((100, 104),)),
     )
-    links = tuple(
-        Relation(f"R{at}", label, head, tail)
-        for at, (label, head, tail) in enumerate(
-            [("next", "T1", "T5"), ("over", "T1", "T3"), ("to", "T3", "T2"), ("line", "T1", "T4")]
-        )
-    )
-    return Document(text, (Layer("main", found, links),), "long")
+    links = relations("R", "next T1 T5 | over T1 T3 | to T3 T2 | line T1 T4", 0)
+    return Document(text, (Layer("main", words, links),), "long")
 
 
 SENTENCE = "John works for Orbis in the old town of Rome and Mary has a red cat ."
@@ -152,50 +140,36 @@ DEPRELS = (
 
 
 def word_spans(text: str, prefix: str) -> list[Span]:
-    """Return a span for each word."""
-    made, at = [], 0
+    """Return a span per word."""
+    words, start = [], 0
     for number, word in enumerate(text.split(), 1):
-        at = text.index(word, at)
-        made.append(Span(f"{prefix}{number}", "word", ((at, at + len(word)),)))
-        at += len(word)
-    return made
+        start = text.index(word, start)
+        words.append(Span(f"{prefix}{number}", "word", ((start, start + len(word)),)))
+        start += len(word)
+    return words
 
 
 def dependency(heads=HEADS, labels=DEPRELS) -> Layer:
-    found = word_spans(SENTENCE, "d")
+    words = word_spans(SENTENCE, "d")
     links = [
         Relation(f"D{at}", label, f"d{head or at}", f"d{at}")
         for at, (head, label) in enumerate(zip(heads, labels, strict=True), 1)
     ]
-    return Layer("dependency", tuple(found), tuple(links))
+    return Layer("dependency", tuple(words), tuple(links))
 
 
 def constituents() -> Layer:
-    whole = (
-        ("S", 0, 17),
-        ("S", 0, 11),
-        ("NP", 0, 1),
-        ("VP", 1, 11),
-        ("PP", 2, 4),
-        ("NP", 3, 4),
-        ("PP", 4, 10),
-        ("NP", 5, 10),
-        ("NP", 5, 8),
-        ("PP", 8, 10),
-        ("NP", 9, 10),
-        ("S", 11, 16),
-        ("NP", 11, 12),
-        ("VP", 12, 16),
-        ("NP", 13, 16),
+    table = (
+        "S 0 17 | S 0 11 | NP 0 1 | VP 1 11 | PP 2 4 | NP 3 4 | PP 4 10 | NP 5 10 | NP 5 8 |"
+        "PP 8 10 | NP 9 10 | S 11 16 | NP 11 12 | VP 12 16 | NP 13 16"
     )
     words = word_spans(SENTENCE, "w")
-    return Layer(
-        "constituency",
-        tuple(
-            Span(f"c{at}", label, ((words[first].start, words[last - 1].end),))
-            for at, (label, first, last) in enumerate(whole)
-        ),
-    )
+    brackets = []
+    for number, row in enumerate(table.split("|")):
+        label, first, last = row.split()
+        bounds = words[int(first)].start, words[int(last) - 1].end
+        brackets.append(Span(f"c{number}", label, (bounds,)))
+    return Layer("constituency", tuple(brackets))
 
 
 def parsed() -> Document:
@@ -203,63 +177,38 @@ def parsed() -> Document:
 
 
 def crowded(heads=HEADS) -> Document:
-    """Return a sentence with five layers; three of them leave hardly a word bare."""
+    """Return a sentence with five layers; three of them mark nearly every word."""
     text = SENTENCE
     tags = Layer("tags", tuple(word_spans(text, "t")))
     names = Layer("names", spans(text, ("Person", "John"), ("Place", "Rome"), prefix="n"))
     things = spans(text, ("Group", "Orbis"), ("Animal", "a red cat"), prefix="o")
-    relations = Layer("relations", things, (Relation("R1", "has", "o1", "o2"),))
-    return Document(text, (tags, dependency(heads), constituents(), names, relations), "crowded")
+    related = Layer("relations", things, relations("R", "has o1 o2", 1))
+    return Document(text, (tags, dependency(heads), constituents(), names, related), "crowded")
 
 
 def coreference() -> Document:
     text = "Ada met Bob and his sister .\nShe saw him with her .\nBob slept ."
-    found = spans(
-        text,
-        ("mention", "Ada"),
-        ("mention", "Bob"),
-        ("mention", "his"),
-        ("mention", "She"),
-        ("mention", "him"),
-        ("mention", "her"),
-        ("mention", "Bob"),
-        prefix="m",
-    )
-    sister = Span("m8", "mention", ((16, 26),))
-    pairs = (("m4", "m1"), ("m3", "m2"), ("m5", "m3"), ("m7", "m5"), ("m6", "m8"))
-    links = tuple(Relation(f"C{at}", "coref", *pair) for at, pair in enumerate(pairs))
-    return Document(text, (Layer("coreference", (*found, sister), links),), "coreference")
+    pieces = [("mention", word) for word in "Ada Bob his She him her Bob".split()]
+    mentions = (*spans(text, *pieces, prefix="m"), Span("m8", "mention", ((16, 26),)))
+    table = "coref m4 m1 | coref m3 m2 | coref m5 m3 | coref m7 m5 | coref m6 m8"
+    layer = Layer("coreference", mentions, relations("C", table, 0))
+    return Document(text, (layer,), "coreference")
 
 
 def tuples() -> Document:
     text = "Ada sold the old house to Bob in May , and he painted it ."
-    found = spans(
-        text,
-        ("argument", "Ada"),
-        ("sell.01", "sold"),
-        ("argument", "the old house"),
-        ("argument", "to Bob"),
-        ("argument", "in May"),
-        ("argument", "he"),
-        ("paint.01", "painted"),
-        ("argument", "it"),
-        prefix="s",
+    table = (
+        "argument Ada | sell.01 sold | argument the old house | argument to Bob | argument in May |"
+        "argument he | paint.01 painted | argument it"
     )
-    roles = (
-        ("ARG0", "s2", "s1"),
-        ("ARG1", "s2", "s3"),
-        ("ARG2", "s2", "s4"),
-        ("ARGM-TMP", "s2", "s5"),
-        ("ARG0", "s7", "s6"),
-        ("ARG1", "s7", "s8"),
-    )
-    links = tuple(Relation(f"S{at}", *role) for at, role in enumerate(roles))
-    return Document(text, (Layer("srl", found, links),), "roles")
+    roles = "ARG0 s2 s1 | ARG1 s2 s3 | ARG2 s2 s4 | ARGM-TMP s2 s5 | ARG0 s7 s6 | ARG1 s7 s8"
+    arguments = spans(text, *labelled(table), prefix="s")
+    return Document(text, (Layer("srl", arguments, relations("S", roles, 0)),), "roles")
 
 
 def hostile() -> list[Document]:
     """Return documents whose texts, labels, notes, ids, names and layers are hostile."""
-    made = []
+    documents = []
     for at, nasty in enumerate(HOSTILE):
         layer = Layer(
             f"layer {at} {nasty}",
@@ -268,8 +217,8 @@ def hostile() -> list[Document]:
             attributes=(Attribute("A1", nasty, "T2", nasty), Attribute("A2", nasty, "T9")),
             notes=(Note(f"#{nasty}", nasty, "T2", nasty),),
         )
-        made.append(Document(nasty, (layer,), f"{nasty} {at}"))
-    return made
+        documents.append(Document(nasty, (layer,), f"{nasty} {at}"))
+    return documents
 
 
 def empty() -> Document:

@@ -99,7 +99,7 @@ def test_states_are_put_on_both_pictures():
 
 _SPANS = st.lists(
     st.tuples(st.sampled_from("ABC"), st.integers(0, 8), st.integers(1, 4)).map(
-        lambda each: (each[0], each[1], each[1] + each[2])
+        lambda item: (item[0], item[1], item[1] + item[2])
     ),
     max_size=8,
 )

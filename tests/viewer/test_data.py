@@ -41,7 +41,7 @@ def test_attributes_stand_in_captions_and_events_are_links():
         None,
     ]
     assert side["spans"][0]["fragments"] == [[0, 17], [28, 31]]
-    assert [(each["label"], each["source"], each["target"]) for each in side["links"]] == [
+    assert [(link["label"], link["source"], link["target"]) for link in side["links"]] == [
         ("Theme", 2, 3)
     ]
 
@@ -104,7 +104,10 @@ def test_differences_are_listed_with_their_places_on_both_sides():
     gold, predicted = drawn.compared()
     shown = comparison(gold, predicted, title="t")
     assert shown["sides"] == ["gold", "predicted"]
-    found = [(each["kind"], each["what"], each["items"]) for each in shown["differences"]]
+    found = [
+        (difference["kind"], difference["what"], difference["items"])
+        for difference in shown["differences"]
+    ]
     assert found == [
         ("label", "spans", [1, 1]),
         ("boundary", "spans", [2, 2]),
@@ -137,7 +140,7 @@ def test_layers_on_one_side_are_named_and_not_compared():
 def test_documents_belong_together_by_name():
     one, other = document("a"), document("b")
     shown = comparison([one, other], [other, one], title="t")
-    assert [each["name"] for each in shown["documents"]] == ["a", "b"]
+    assert [item["name"] for item in shown["documents"]] == ["a", "b"]
     with pytest.raises(DataError, match="predicted: no document named 'b'"):
         comparison([one, other], [one], title="")
     with pytest.raises(DataError, match="gold: no document named 'b'"):

@@ -32,7 +32,7 @@ def aside(*layers, named=None):
     document = Document(drawn.SENTENCE, layers, "d")
     alone = drawing([document], title="t", layers=named)["layers"]
     assert alone == comparison([document], [document], title="t", layers=named)["layers"]
-    return [each["name"] for each in alone if each.get("aside")]
+    return [layer["name"] for layer in alone if layer.get("aside")]
 
 
 FEW = (tags("few", 0.5), phrases("phrases"), arcs("some", 0.5))
@@ -51,7 +51,7 @@ def test_trees_are_set_aside():
 
 def test_spans_that_another_layer_links_are_set_aside():
     spans = phrases("p").spans
-    again = Layer("again", tuple(Span(f"a{each.id}", each.label, each.fragments) for each in spans))
+    again = Layer("again", tuple(Span(f"a{span.id}", span.label, span.fragments) for span in spans))
     linked = Layer("linked", spans, (Relation("R1", "r", "p1", "p2"),))
     assert aside(again, linked, arcs("some", 0.5), tags("few", 0.5)) == ["again"]
     assert aside(again, phrases("p"), arcs("some", 0.5), tags("few", 0.5)) == []
@@ -64,7 +64,7 @@ def test_few_layers_are_all_shown():
 
 def test_few_layers_of_each_text_are_all_shown():
     texts = [Document(drawn.SENTENCE, layers, str(layers)) for layers in [(tags("upos"),), FEW]]
-    assert not any(each.get("aside") for each in drawing(texts, title="t")["layers"])
+    assert not any(layer.get("aside") for layer in drawing(texts, title="t")["layers"])
 
 
 def test_something_is_always_shown():
@@ -75,11 +75,11 @@ def test_something_is_always_shown():
 
 def test_what_is_asked_for_by_name_is_shown():
     layers = (tags("upos"), *FEW)
-    assert aside(*layers, named=[each.name for each in layers]) == []
+    assert aside(*layers, named=[layer.name for layer in layers]) == []
 
 
 def test_documents_without_the_layer_do_not_count():
     full = Document(drawn.SENTENCE, (tags("upos"), *FEW), "full")
     others = [Document("no layer"), Document(drawn.SENTENCE * 9, (Layer("upos"),), "bare")]
     found = drawing([*others, full], title="t")["layers"]
-    assert [each["name"] for each in found if each.get("aside")] == ["upos"]
+    assert [layer["name"] for layer in found if layer.get("aside")] == ["upos"]

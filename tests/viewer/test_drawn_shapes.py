@@ -91,10 +91,10 @@ def test_nesting_finds_the_smallest_span_around_each(bounds):
         inner = spans[at]
         # The oracle: all spans around it, and those before it on the same words.
         around = [
-            (each.end - each.start, -place)
-            for place, each in enumerate(spans)
-            if each.start <= inner.start
-            and inner.end <= each.end
-            and ((each.start, each.end) != (inner.start, inner.end) or place < at)
+            (span.end - span.start, -place)
+            for place, span in enumerate(spans)
+            if span.start <= inner.start
+            and inner.end <= span.end
+            and ((span.start, span.end) != (inner.start, inner.end) or place < at)
         ]
         assert parent == (-min(around)[1] if around else None)

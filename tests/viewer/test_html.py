@@ -66,7 +66,7 @@ def read(page: str) -> tuple[dict, Reader]:
     data, code = found.scripts
     assert code.startswith(script(DRAWING))
     other = lxml.document_fromstring(page).xpath("//script")
-    assert [each.text for each in other] == [data, code]
+    assert [element.text for element in other] == [data, code]
     return json.loads(data), found
 
 
@@ -89,7 +89,7 @@ def test_hostile_strings_come_back_as_they_were_and_nothing_becomes_markup():
 def test_hostile_strings_beside_one_another():
     page = render_pair(drawn.hostile(), drawn.hostile(), title="</title>")
     data, _ = read(page)
-    assert [each["text"] for each in data["documents"]] == list(drawn.HOSTILE)
+    assert [document["text"] for document in data["documents"]] == list(drawn.HOSTILE)
 
 
 @settings(max_examples=100, deadline=None)
@@ -99,7 +99,9 @@ def test_hostile_strings_beside_one_another():
 )
 def test_any_strings_come_back_as_they_were(text, label):
     # Two halves of a pair, one behind the other, are one character to JSON.
-    text, label = (re.sub("[\ud800-\udbff](?=[\udc00-\udfff])", "", each) for each in (text, label))
+    text, label = (
+        re.sub("[\ud800-\udbff](?=[\udc00-\udfff])", "", value) for value in (text, label)
+    )
     layer = Layer(
         "main", (Span("T1", label, ((0, len(text)),)),), notes=(Note("#1", "n", "T1", text),)
     )

@@ -101,7 +101,7 @@ def test_layers_of_the_same_words_stand_side_by_side():
 
     def spans(letter, *labels):
         pairs = enumerate(zip(labels, bounds, strict=True))
-        return tuple(Span(f"{letter}{row}", label, (each,)) for row, (label, each) in pairs)
+        return tuple(Span(f"{letter}{row}", label, (fragment,)) for row, (label, fragment) in pairs)
 
     tree = [("nsubj", 1, 0), ("root", 1, 1), ("obj", 1, 2)]
     layers = (
@@ -127,8 +127,8 @@ def test_layers_of_the_same_words_stand_side_by_side():
 
 def test_spans_side_by_side_keep_their_labels_where_relations_lead_to_some():
     bounds = ((0, 3), (8, 11), (16, 18))
-    names = tuple(Span(f"n{at}", "person", (each,)) for at, each in enumerate(bounds))
-    mentions = tuple(Span(f"m{at}", "person", (each,)) for at, each in enumerate(bounds))
+    names = tuple(Span(f"n{at}", "person", (bound,)) for at, bound in enumerate(bounds))
+    mentions = tuple(Span(f"m{at}", "person", (bound,)) for at, bound in enumerate(bounds))
     chain = (Relation("R1", "coref", "m0", "m2"),)
     layers = Layer("ner", names), Layer("coref", mentions, chain)
     assert table(Document("Ada met Bob and he", layers)).splitlines() == [

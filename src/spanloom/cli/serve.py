@@ -36,8 +36,7 @@ def serve(
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise WrongUse("--token: expected printable ASCII without blanks")
     from spanloom.serve.engine import Process
-    from spanloom.serve.server import address, listening
-    from spanloom.serve.start import start
+    from spanloom.serve.server import listen, start, url_of
     from spanloom.serve.worker import Options
 
     short, long = (
@@ -48,8 +47,8 @@ def serve(
         stack.callback(short.end)
         stack.callback(long.end)
         hello = short.begin()
-        with listening(host, port) as listener:
-            tasks = join_names(each.name for each in hello.about.tasks if each.endpoints)
-            log(f"model {hello.about.name} on {hello.about.compute}; tasks: {tasks}")
-            log(f"serving at {address(listener)}; Ctrl-C ends it")
+        with listen(host, port) as listener:
+            tasks = join_names(each.name for each in hello.model.tasks if each.endpoints)
+            log(f"model {hello.model.name} on {hello.model.compute}; tasks: {tasks}")
+            log(f"serving at {url_of(listener)}; Ctrl-C ends it")
             start((short, long), hello, listener, token=token)

@@ -1,4 +1,4 @@
-"""Units to batches: the one place where text becomes tensors."""
+"""Collate instances into batches: here, text becomes tensors."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,192 +15,197 @@ from spanloom.data.windows import Window, strided_windows
 from spanloom.tensors import Batch, PromptLayout
 from spanloom.tokenization import Bounds
 
-Owners = npt.NDArray[np.int64]  # the word that each piece of a run belongs to
-_NO_WORD = -1  # owns special pieces, and those that are read beside a unit
+WordIndices = npt.NDArray[np.int64]  # the word of each piece of a run
+_NO_WORD = -1  # of special pieces, and of context outside an instance
 
 
-def collate(units: Sequence[Instance], pieces: SubwordTokenizer, limit: int) -> Batch:
-    """Lay the units' words flat, one after another, and their pieces in windows of one size.
+def collate(instances: Sequence[Instance], tokenizer: SubwordTokenizer, limit: int) -> Batch:
+    """Concatenate the words of instances, and pad their windows of pieces to one size.
 
-    ``limit`` is pieces a window without the special ones; a longer sentence is read in overlapping
-    windows. A unit's prompt is read before its text, in each of its windows.
+    ``limit`` is pieces per window without special ones; a longer sentence gets overlapping windows.
+    An instance's prompt precedes its text in each of its windows.
     """
-    windows = _Windows(pieces, limit)
-    for unit in units:
-        windows.add(unit)
+    windows = _Windows(tokenizer, limit)
+    for instance in instances:
+        windows.add(instance)
     ids, mask = windows.padded()
-    starts = list(accumulate((len(unit.tokens) for unit in units), initial=0))
-    rows, words = windows.places(ids.shape[1])
+    starts = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
+    piece_index, piece_to_word = windows.pieces(ids.shape[1])
     return Batch(
-        words=tuple(chain.from_iterable(_read(unit) for unit in units)),
-        sentences=_bounds(_shifted(starts, [unit.sentences for unit in units])),
-        windows=_bounds(_shifted(starts, [unit.windows for unit in units])),
+        words=tuple(chain.from_iterable(_words(instance) for instance in instances)),
+        sentences=_bounds(_shift(starts, [instance.sentences for instance in instances])),
+        windows=_bounds(_shift(starts, [instance.windows for instance in instances])),
         instances=_bounds(list(zip(starts, starts[1:], strict=False))),
         input_ids=ids,
         attention_mask=mask,
-        piece_index=rows,
-        piece_to_word=words,
-        position_to_word=windows.words_read(ids.shape[1]),
-        token_type_ids=windows.segments(ids.shape[1]),
-        prompt_layout=_prompt_layout(units),
-        task_tokens=_tokens(units),
+        piece_index=piece_index,
+        piece_to_word=piece_to_word,
+        position_to_word=windows.words_at(ids.shape[1]),
+        token_type_ids=windows.token_types(ids.shape[1]),
+        prompt_layout=_prompt_layout(instances),
+        task_tokens=_task_tokens(instances),
     )
 
 
 @dataclass(slots=True)
 class _Windows:
-    """Windows under way, and where the pieces of each word read stand in them.
+    """Windows under construction, and the positions of words in them.
 
-    ``runs`` are pieces side by side: their window, the first one's place in it, the words they
-    belong to; those ``beside`` are read for context alone. ``ahead`` counts what stands before a
-    text that has a prompt.
+    ``runs`` are adjacent pieces: their window, the position of the first, their words; those of
+    ``context`` are only context. ``prompt_sizes`` are the pieces before the text, 0 without prompt.
     """
 
-    special: SubwordTokenizer
+    tokenizer: SubwordTokenizer
     limit: int
     ids: list[list[int]] = field(default_factory=list)
-    ahead: list[int] = field(default_factory=list)
-    runs: list[tuple[int, int, Owners]] = field(default_factory=list)
-    beside: list[tuple[int, int, Owners]] = field(default_factory=list)
-    words: int = 0
+    prompt_sizes: list[int] = field(default_factory=list)
+    runs: list[tuple[int, int, WordIndices]] = field(default_factory=list)
+    context: list[tuple[int, int, WordIndices]] = field(default_factory=list)
+    num_words: int = 0
 
-    def add(self, unit: Instance) -> None:
-        """Make the windows of a unit: its prompt, if any, before each stretch of its text."""
-        opening = np.full(int(unit.wants_cls), self.words)
-        asked = _owners(self.words + unit.wants_cls, unit.prompt.pieces)
-        prompt = list(chain.from_iterable(unit.prompt.pieces))
-        head = [*self.special.prefix, *prompt, *(self.special.suffix if prompt else ())]
-        text = self.words + unit.wants_cls + len(unit.prompt.pieces)
-        room = max(1, self.limit - len(head) + len(self.special.prefix))
-        contexts = unit.windows or ((0, 0),)
+    def add(self, instance: Instance) -> None:
+        """Add the windows of an instance, each with the prompt, if any, before the text."""
+        cls = np.full(int(instance.wants_cls), self.num_words)
+        prompt_words = _word_indices(self.num_words + instance.wants_cls, instance.prompt.pieces)
+        prompt = list(chain.from_iterable(instance.prompt.pieces))
+        prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
+        head = [*prefix, *prompt, *(suffix if prompt else ())]
+        text = self.num_words + instance.wants_cls + len(instance.prompt.pieces)
+        room = max(1, self.limit - len(head) + len(prefix))
+        bounds = instance.windows or ((0, 0),)
         for (a, b), (left, right) in zip(
-            contexts, unit.window_context or repeat(((), ())), strict=False
+            bounds, instance.window_context or repeat(((), ())), strict=False
         ):
-            own = _owners(text + a, unit.pieces[a:b])
-            owners = _between(len(left), own, len(right))
-            ids = [*left, *chain.from_iterable(unit.pieces[a:b]), *right]
-            for part in _kept(strided_windows(len(ids), room), len(left), len(left) + len(own)):
+            inner = _word_indices(text + a, instance.pieces[a:b])
+            words = _pad_context(len(left), inner, len(right))
+            ids = [*left, *chain.from_iterable(instance.pieces[a:b]), *right]
+            for part in _clip(strided_windows(len(ids), room), len(left), len(left) + len(inner)):
                 window = len(self.ids)
-                before = part.keep_start - part.start + len(head)
+                keep_start = part.keep_start - part.start + len(head)
+                keep_end = part.keep_end - part.start + len(head)
                 self.runs += [
-                    (window, 0, opening),
-                    (window, len(self.special.prefix), asked),
-                    (window, before, owners[part.keep_start : part.keep_end]),
+                    (window, 0, cls),
+                    (window, len(prefix), prompt_words),
+                    (window, keep_start, words[part.keep_start : part.keep_end]),
                 ]
-                self.beside += [
-                    (window, len(head), owners[part.start : part.keep_start]),
-                    (
-                        window,
-                        part.keep_end - part.start + len(head),
-                        owners[part.keep_end : part.end],
-                    ),
+                self.context += [
+                    (window, len(head), words[part.start : part.keep_start]),
+                    (window, keep_end, words[part.keep_end : part.end]),
                 ]
-                self.ids.append([*head, *ids[part.start : part.end], *self.special.suffix])
-                self.ahead.append(len(head) if prompt else 0)
-        self.words = text + len(unit.pieces)
+                self.ids.append([*head, *ids[part.start : part.end], *suffix])
+                self.prompt_sizes.append(len(head) if prompt else 0)
+        self.num_words = text + len(instance.pieces)
 
     def padded(self) -> tuple[Tensor, Tensor]:
-        """Return ids and mask, ``window seq``."""
+        """Return input ids and attention mask, both (window, seq)."""
         width = max(map(len, self.ids), default=1)
-        rows = [window + [self.special.padding] * (width - len(window)) for window in self.ids]
+        padding = self.tokenizer.padding
+        rows = [window + [padding] * (width - len(window)) for window in self.ids]
         lengths = torch.tensor([len(window) for window in self.ids])
         return torch.tensor(rows), torch.arange(width)[None] < lengths[:, None]
 
-    def places(self, width: int) -> tuple[Tensor, Tensor]:
-        """Return each piece's place in the flat ids, and its word; words ascend."""
-        runs = [(window * width + place, owners) for window, place, owners in self.runs]
-        rows = np.concatenate([np.arange(at, at + len(owners)) for at, owners in runs])
-        words = np.concatenate([owners for _, owners in runs])
+    def pieces(self, width: int) -> tuple[Tensor, Tensor]:
+        """Return the index of each piece in the flat ids, and its word; words ascend."""
+        runs = [(window * width + position, words) for window, position, words in self.runs]
+        indices = np.concatenate([np.arange(first, first + len(words)) for first, words in runs])
+        words = np.concatenate([words for _, words in runs])
         order = np.argsort(words, kind="stable")
-        return torch.from_numpy(rows[order]), torch.from_numpy(words[order])
+        return torch.from_numpy(indices[order]), torch.from_numpy(words[order])
 
-    def words_read(self, width: int) -> Tensor:
-        """Return the word of the piece at each place, ``window seq``; -1 for special pieces."""
-        found = np.full((max(1, len(self.ids)), width), _NO_WORD)
-        for window, place, owners in (*self.runs, *self.beside):
-            found[window, place : place + len(owners)] = owners
-        return torch.from_numpy(found)
+    def words_at(self, width: int) -> Tensor:
+        """Return the word at each position, (window, seq); -1 for special pieces."""
+        words_at = np.full((max(1, len(self.ids)), width), _NO_WORD)
+        for window, position, words in (*self.runs, *self.context):
+            words_at[window, position : position + len(words)] = words
+        return torch.from_numpy(words_at)
 
-    def segments(self, width: int) -> Tensor | None:
-        """Return 1 for what follows a prompt, ``window seq``; None where there is no prompt."""
-        if not any(self.ahead):
+    def token_types(self, width: int) -> Tensor | None:
+        """Return 1 for what follows a prompt, (window, seq); None without any prompt."""
+        if not any(self.prompt_sizes):
             return None
-        ahead = torch.tensor(self.ahead)[:, None]
-        return ((torch.arange(width)[None] >= ahead) & (ahead > 0)).long()
+        sizes = torch.tensor(self.prompt_sizes)[:, None]
+        return ((torch.arange(width)[None] >= sizes) & (sizes > 0)).long()
 
 
-def _kept(parts: Sequence[Window], first: int, end: int) -> Iterator[Window]:
-    """Yield the slices that keep pieces of ``[first, end)``, and keep no others."""
-    for part in parts:
-        keep, stop = max(part.keep_start, first), min(part.keep_end, end)
-        if keep < stop or first == end:
-            yield Window(part.start, part.end, min(keep, stop), stop)
+def _clip(windows: Sequence[Window], first: int, end: int) -> Iterator[Window]:
+    """Yield the windows that keep pieces of ``[first, end)``, without keeping others."""
+    for window in windows:
+        keep_start, keep_end = max(window.keep_start, first), min(window.keep_end, end)
+        if keep_start < keep_end or first == end:
+            yield Window(window.start, window.end, min(keep_start, keep_end), keep_end)
 
 
-def _between(left: int, own: Owners, right: int) -> Owners:
-    """The owners of some pieces with those that are read beside them."""
+def _pad_context(left: int, words: WordIndices, right: int) -> WordIndices:
+    """Return the words of pieces with the numbers of context pieces around them."""
     if not left and not right:
-        return own
-    return np.pad(own, (left, right), constant_values=_NO_WORD)
+        return words
+    return np.pad(words, (left, right), constant_values=_NO_WORD)
 
 
-def _owners(first: int, pieces: Ids) -> Owners:
-    """The word of each piece; words count on from ``first``."""
+def _word_indices(first: int, pieces: Ids) -> WordIndices:
+    """Return the word of each piece; words are numbered from ``first``."""
     counts = [len(word) for word in pieces]
     return np.repeat(np.arange(first, first + len(counts)), counts)
 
 
-def _read(unit: Instance) -> tuple[str, ...]:
-    """All words that are read; an opening has no form."""
-    return (*([""] * unit.wants_cls), *unit.prompt.tokens, *unit.tokens)
+def _words(instance: Instance) -> tuple[str, ...]:
+    """Return all words of an instance; that of ``[CLS]`` is empty."""
+    return (*([""] * instance.wants_cls), *instance.prompt.tokens, *instance.tokens)
 
 
-def _tokens(units: Sequence[Instance]) -> Tensor | None:
-    """Say for each word that is read whose token it is, -1 for those that are none."""
-    if all(unit.prompt.task_number is None for unit in units):
+def _task_tokens(instances: Sequence[Instance]) -> Tensor | None:
+    """Return the task number of each word that is a task token, -1 for others."""
+    if all(instance.prompt.task_number is None for instance in instances):
         return None
-    found: list[int] = []
-    for unit in units:
-        rest = len(unit.prompt.tokens) + len(unit.tokens)
-        found += [-1] * (unit.wants_cls + rest)
-        if unit.prompt.task_number is not None:
-            found[-rest] = unit.prompt.task_number
-    return torch.tensor(found)
+    numbers: list[int] = []
+    for instance in instances:
+        num_words = len(instance.prompt.tokens) + len(instance.tokens)
+        numbers += [-1] * (instance.wants_cls + num_words)
+        if instance.prompt.task_number is not None:
+            numbers[-num_words] = instance.prompt.task_number
+    return torch.tensor(numbers)
 
 
-def _prompt_layout(units: Sequence[Instance]) -> PromptLayout | None:
-    """Say which words are text, where others are read too."""
-    ahead = [unit.wants_cls + len(unit.prompt.tokens) for unit in units]
-    if not any(ahead):
+def _prompt_layout(instances: Sequence[Instance]) -> PromptLayout | None:
+    """Return the layout of instances with prompts or ``[CLS]``, None for plain text."""
+    prompt_sizes = [instance.wants_cls + len(instance.prompt.tokens) for instance in instances]
+    if not any(prompt_sizes):
         return None
-    sizes = [extra + len(unit.tokens) for extra, unit in zip(ahead, units, strict=True)]
+    sizes = [
+        extra + len(instance.tokens)
+        for extra, instance in zip(prompt_sizes, instances, strict=True)
+    ]
     starts = list(accumulate(sizes, initial=0))
     text = [
         torch.arange(start + extra, start + size)
-        for start, extra, size in zip(starts, ahead, sizes, strict=False)
+        for start, extra, size in zip(starts, prompt_sizes, sizes, strict=False)
     ]
-    opened = all(unit.wants_cls for unit in units)
+    all_want_cls = all(instance.wants_cls for instance in instances)
     return PromptLayout(
         text_rows=torch.cat(text),
-        cls_rows=torch.tensor(starts[:-1]) if opened else None,
-        sentences=_bounds(_runs(starts, ahead, [unit.sentences for unit in units])),
-        windows=_bounds(_runs(starts, ahead, [unit.windows for unit in units])),
+        cls_rows=torch.tensor(starts[:-1]) if all_want_cls else None,
+        sentences=_bounds(
+            _level_runs(starts, prompt_sizes, [instance.sentences for instance in instances])
+        ),
+        windows=_bounds(
+            _level_runs(starts, prompt_sizes, [instance.windows for instance in instances])
+        ),
     )
 
 
-def _runs(
-    starts: Sequence[int], ahead: Sequence[int], inner: Sequence[tuple[Bounds, ...]]
+def _level_runs(
+    starts: Sequence[int], prompt_sizes: Sequence[int], inner: Sequence[tuple[Bounds, ...]]
 ) -> list[Bounds]:
-    """Runs of words read: what stands before a text runs with the first stretch of it."""
-    found: list[Bounds] = []
-    for start, extra, bounds in zip(starts, ahead, inner, strict=False):
-        first, *rest = bounds or ((0, 0),)
-        found.append((start, start + extra + first[1]))
-        found += [(start + extra + a, start + extra + b) for a, b in rest]
-    return found
+    """Return runs of words; the first run of an instance includes its prompt."""
+    runs: list[Bounds] = []
+    for start, extra, bounds in zip(starts, prompt_sizes, inner, strict=False):
+        first, *others = bounds or ((0, 0),)
+        runs.append((start, start + extra + first[1]))
+        runs += [(start + extra + a, start + extra + b) for a, b in others]
+    return runs
 
 
-def _shifted(starts: Sequence[int], inner: Sequence[tuple[Bounds, ...]]) -> list[Bounds]:
+def _shift(starts: Sequence[int], inner: Sequence[tuple[Bounds, ...]]) -> list[Bounds]:
     pairs = zip(starts, inner, strict=False)
     return [(start + a, start + b) for start, bounds in pairs for a, b in bounds]
 
@@ -210,58 +215,60 @@ def _bounds(pairs: Sequence[Bounds]) -> Tensor:
 
 
 def split_instances(batch: Batch) -> Iterator[Batch]:
-    """Yield the batch of each unit by itself, its windows as wide as before; no prompt may stand.
+    """Yield a batch per instance, with windows of the same width.
 
-    Each unit has a word at least.
+    The batch must have no prompts, and each instance at least one word.
     """
-    assert batch.prompt_layout is None, "a batch that reads more than its text cannot be parted"
+    assert batch.prompt_layout is None, "a batch with prompts cannot be split"
     width = batch.input_ids.shape[1]
     for start, end in batch.instances.tolist():
         first, last = torch.searchsorted(batch.piece_to_word, torch.tensor([start, end])).tolist()
-        row, word = batch.piece_index[first:last], batch.piece_to_word[first:last]
-        top, bottom = int(row[0]) // width, int(row[-1]) // width + 1
-        all_of_it = torch.tensor([[0, end - start]])
+        index, word = batch.piece_index[first:last], batch.piece_to_word[first:last]
+        top, bottom = int(index[0]) // width, int(index[-1]) // width + 1
+        bounds = torch.tensor([[0, end - start]])
         yield Batch(
             batch.words[start:end],
-            all_of_it,
-            all_of_it,
-            all_of_it,
+            bounds,
+            bounds,
+            bounds,
             batch.input_ids[top:bottom],
             batch.attention_mask[top:bottom],
-            row - top * width,
+            index - top * width,
             word - start,
             (batch.position_to_word[top:bottom] - start).clamp(min=-1),
         )
 
 
 def bucket_by_length(
-    units: Iterable[Instance], words: int, *, window: int
+    instances: Iterable[Instance], words: int, *, window: int
 ) -> Iterator[list[Instance]]:
-    """Group units of like length into batches of at most ``words`` words and half of it padding.
+    """Yield groups of instances of similar length, of at most ``words`` words and half padding.
 
-    Sorting happens inside the iterable given, so a stream is cut into stretches by its caller. A
-    sentence read in overlapping windows counts twice, words of a prompt as others do; a unit over
-    the budget makes a batch by itself.
+    All instances are sorted, so callers split a stream into parts. A sentence in overlapping
+    windows counts twice, and the words of a prompt count; an instance over the budget is a group of
+    its own.
     """
     group: list[Instance] = []
-    cost = real = rows = widest = 0
-    for unit in sorted(units, key=_order):
-        contexts = max(1, len(unit.windows))
-        overlap = 2 if unit.window_context or (contexts == 1 and unit.num_pieces > window) else 1
-        share = len(unit.tokens) * overlap + len(unit.prompt.tokens) * contexts
-        length = min(unit.num_pieces, window * contexts)
-        sparse = (rows + contexts) * widest > 2 * (real + length)
-        if group and (cost + share > words or sparse):
+    cost = num_pieces = num_windows = widest = 0
+    for instance in sorted(instances, key=_order):
+        windows = max(1, len(instance.windows))
+        overlap = (
+            2 if instance.window_context or (windows == 1 and instance.num_pieces > window) else 1
+        )
+        instance_cost = len(instance.tokens) * overlap + len(instance.prompt.tokens) * windows
+        length = min(instance.num_pieces, window * windows)
+        is_sparse = (num_windows + windows) * widest > 2 * (num_pieces + length)
+        if group and (cost + instance_cost > words or is_sparse):
             yield group
-            group, cost, real, rows = [], 0, 0, 0
+            group, cost, num_pieces, num_windows = [], 0, 0, 0
         widest = widest if group else min(length, window)
-        group.append(unit)
-        cost += share
-        real += length
-        rows += contexts
+        group.append(instance)
+        cost += instance_cost
+        num_pieces += length
+        num_windows += windows
     if group:
         yield group
 
 
-def _order(unit: Instance) -> tuple[int, int, int, int]:
-    return (-unit.num_pieces, unit.document, unit.first_word, unit.query)
+def _order(instance: Instance) -> tuple[int, int, int, int]:
+    return (-instance.num_pieces, instance.document, instance.first_word, instance.query)

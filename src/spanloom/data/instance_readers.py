@@ -1,6 +1,6 @@
-"""What a task reads of a document: its sentences, the whole of it, a query and it, choices and it.
+"""Build the instances of a document: its sentences, or all of it, with a query or choices.
 
-Tasks of equal readings are served by one pass of the encoder (DESIGN: one pass a key).
+Tasks with equal readers share one pass of the encoder.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,30 +21,34 @@ from spanloom.data.instances import (
 from spanloom.data.windows import pack
 from spanloom.tokenization import Bounds
 
-PromptTokenizer = Callable[[str], Prompt]  # words and pieces of a text that stands in no document
-_BETWEEN = 1  # special pieces between a prompt and a text
+PromptTokenizer = Callable[[str], Prompt]  # tokenizes a text that is in no document
+_SEPARATORS = 1  # special pieces between a prompt and a text
 
 
 @runtime_checkable
 class DocumentReader(Protocol):
-    """How a document becomes units; equal shapes make equal units."""
+    """Builds the instances of a document; equal readers build equal ones."""
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield the units of a document; ``document`` is its row."""
+        """Yield the instances of a document; ``document`` is its index."""
 
-    def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
-        """Count the texts of which the first words alone are read, as others are read with them."""
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return the number of prompts that are truncated to leave room for a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceReader:
     """What a task reads.
 
-    The token of the task of number ``token`` stands before each sentence, which is then read alone
-    (TE⊕Enc): a word with learnt vectors of its own.
-    ``pages`` is how many windows make a unit in training; in use a unit is what memory allows.
+    If ``task_number`` is given, a task token, a word with learnt vectors, precedes each sentence,
+    which is an instance of its own (TE⊕Enc). ``max_windows`` is the number of windows per instance
+    in training; otherwise memory decides.
     """
 
     reader: DocumentReader
@@ -53,147 +57,171 @@ class InstanceReader:
 
     @property
     def key(self) -> tuple[DocumentReader, int | None]:
-        """What decides the vectors: one encoder pass for each different key."""
+        """What determines the vectors: tasks with equal keys share an encoder pass."""
         return self.reader, self.task_number
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield the units of a document; ``document`` is its row."""
+        """Yield the instances of a document; ``document`` is its index."""
         if self.task_number is None:
-            yield from self.reader.instances(document, cut, sizes, cutter)
+            yield from self.reader.instances(document, tokens, limits, tokenize_prompt)
             return
         token = task_token(self.task_number)
-        left = max(1, sizes.window - sum(map(len, token.pieces)) - _BETWEEN)
-        alone = replace(sizes, window=left, instance=left, isolate_sentences=True)
-        for each in self.reader.instances(document, cut, alone, cutter):
-            yield replace(each, prompt=_joined(token, each.prompt))
+        room = max(1, limits.window - sum(map(len, token.pieces)) - _SEPARATORS)
+        single = replace(limits, window=room, instance=room, isolate_sentences=True)
+        for instance in self.reader.instances(document, tokens, single, tokenize_prompt):
+            yield replace(instance, prompt=_concatenate(token, instance.prompt))
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceReader:
-    """Whole sentences, as many as a window holds: what most tasks read."""
+    """Instances of whole sentences, as many as fit into a window; for most tasks."""
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield units of whole sentences."""
-        return build_instances(document, cut, sizes)
+        """Yield instances of whole sentences."""
+        return build_instances(document, tokens, limits)
 
-    def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
-        """All of a text is read."""
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return 0."""
         return 0
 
 
 @dataclass(frozen=True, slots=True)
 class TextReader:
-    """A document with a vector of what opens it; of two parts the first is read as a prompt."""
+    """One instance of a document, with a ``[CLS]`` vector; the first of two texts is the prompt."""
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield one unit."""
-        (a, b), (c, d) = cut.text_pair or ((0, 0), (0, len(cut.words)))
-        text = _part(cut, c, d)
-        ahead = Prompt(cut.tokens[a:b], cut.pieces[a:b])
-        whole = _whole(document, text, ahead, sizes)
-        yield replace(whole, first_word=c, wants_cls=True, first_sentence=cut.sentence_at(c))
+        """Yield one instance."""
+        (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
+        text = _part(tokens, c, d)
+        prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b])
+        whole, sentence = _whole(document, text, prompt, limits), tokens.sentence_at(c)
+        yield replace(whole, first_word=c, wants_cls=True, first_sentence=sentence)
 
-    def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
-        """Of two parts the first may be too long."""
-        a, b = cut.text_pair[0] if cut.text_pair else (0, 0)
-        return int(not _fits(cut.pieces[a:b], window))
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return 1 if the first of two texts is too long."""
+        a, b = tokens.text_pair[0] if tokens.text_pair else (0, 0)
+        return int(not _fits(tokens.pieces[a:b], window))
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReader:
-    """Each query of a document with the whole of it, and a vector of what opens both."""
+    """One instance per query of a document, with a ``[CLS]`` vector; the query is the prompt."""
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield one unit a query."""
-        for row, query in enumerate(cut.queries):
-            yield replace(_whole(document, cut, query, sizes), wants_cls=True, query=row)
+        """Yield one instance per query."""
+        for index, query in enumerate(tokens.queries):
+            yield replace(_whole(document, tokens, query, limits), wants_cls=True, query=index)
 
-    def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
-        """Queries may be too long."""
-        return sum(not _fits(query.pieces, window) for query in cut.queries)
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return the number of queries that are too long."""
+        return sum(not _fits(query.pieces, window) for query in tokens.queries)
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReader:
-    """All choices as the text from which one is extracted (SpEx, section 3.1).
+    """Instances whose text is all choices, from which one is extracted (SpEx, section 3.1).
 
-    A document is read as the prompt; of two parts the first stands before the choices, and the
-    second is the prompt. One that is too long for a window makes several units.
+    The document is the prompt; of two texts, the first precedes the choices and the second is the
+    prompt. A prompt that is too long for a window is split into several instances.
     """
 
     choices: tuple[str, ...]
 
     def instances(
-        self, document: int, cut: TokenizedDocument, sizes: InstanceLimits, cutter: PromptTokenizer
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
-        """Yield a unit for each stretch of the prompt."""
-        (a, b), (c, d) = cut.text_pair or ((0, 0), (0, len(cut.words)))
-        said = [cutter(choice) for choice in self.choices]
-        ends = accumulate((len(each.tokens) for each in said), initial=b - a)
+        """Yield an instance for each part of the prompt."""
+        (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
+        choices = [tokenize_prompt(choice) for choice in self.choices]
+        ends = accumulate((len(choice.tokens) for choice in choices), initial=b - a)
         bounds = tuple(pairwise(ends))
-        text = (*cut.tokens[a:b], *chain.from_iterable(each.tokens for each in said))
-        pieces = (*cut.pieces[a:b], *chain.from_iterable(each.pieces for each in said))
-        room = max(1, sizes.window // 2, sizes.window - sum(map(len, pieces)) - _BETWEEN)
-        for first, last in pack(list(map(len, cut.pieces[c:d])), room) or [(0, 0)]:
-            read = slice(c + first, c + last)
-            # one word may have more pieces than there is room for: its first ones are read
-            ahead = Prompt(cut.tokens[read], tuple(ids[:room] for ids in cut.pieces[read]))
-            every = ((0, len(text)),)
-            made = Instance(document, a, cut.words[a:b], text, pieces, every, every, ahead)
-            sentence = cut.sentence_at(a)
-            yield replace(made, wants_cls=True, choices=bounds, first_sentence=sentence)
+        text = (*tokens.tokens[a:b], *chain.from_iterable(choice.tokens for choice in choices))
+        pieces = (*tokens.pieces[a:b], *chain.from_iterable(choice.pieces for choice in choices))
+        room = max(1, limits.window // 2, limits.window - sum(map(len, pieces)) - _SEPARATORS)
+        for first, last in pack(list(map(len, tokens.pieces[c:d])), room) or [(0, 0)]:
+            part = slice(c + first, c + last)
+            # a single word may have more pieces than fit: the first ones are kept
+            prompt = Prompt(tokens.tokens[part], tuple(ids[:room] for ids in tokens.pieces[part]))
+            whole = ((0, len(text)),)
+            instance = Instance(document, a, tokens.words[a:b], text, pieces, whole, whole, prompt)
+            sentence = tokens.sentence_at(a)
+            yield replace(instance, wants_cls=True, choices=bounds, first_sentence=sentence)
 
-    def count_shortened(self, cut: TokenizedDocument, window: int) -> int:
-        """A text too long for a window makes several units."""
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return 0: a prompt that is too long makes several instances."""
         return 0
 
 
 def _whole(
-    document: int, cut: TokenizedDocument, prompt: Prompt, sizes: InstanceLimits
+    document: int, tokens: TokenizedDocument, prompt: Prompt, limits: InstanceLimits
 ) -> Instance:
-    """One unit of all sentences, packed into windows that have room for the prompt too."""
-    kept = _shortened(prompt, sizes.window)
-    lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
-    ahead = sum(map(len, kept.pieces)) + _BETWEEN if kept.pieces else 0
-    windows = pack(lengths, 1 if sizes.isolate_sentences else sizes.window - ahead)
+    """Return one instance of all sentences, in windows with room for the prompt."""
+    kept = _truncate(prompt, limits.window)
+    lengths = [sum(map(len, tokens.pieces[a:b])) for a, b in tokens.sentences]
+    prompt_size = sum(map(len, kept.pieces)) + _SEPARATORS if kept.pieces else 0
+    windows = pack(lengths, 1 if limits.isolate_sentences else limits.window - prompt_size)
     if not windows:
         return Instance(document, 0, (), (), (), (), (), kept)
-    return replace(build_instance(document, cut, windows, sizes), prompt=kept)
+    return replace(build_instance(document, tokens, windows, limits), prompt=kept)
 
 
-def _part(cut: TokenizedDocument, first: int, last: int) -> TokenizedDocument:
-    """The words of a part, with the sentences they make."""
-    inside: list[Bounds] = []
-    for start, end in cut.sentences:
+def _part(tokens: TokenizedDocument, first: int, last: int) -> TokenizedDocument:
+    """Return a range of words, with its sentences."""
+    sentences: list[Bounds] = []
+    for start, end in tokens.sentences:
         a, b = max(start, first), min(end, last)
         if a < b:
-            inside.append((a - first, b - first))
-    words, forms, pieces = cut.words[first:last], cut.tokens[first:last], cut.pieces[first:last]
-    inner = frozenset(word - first for word in cut.sentence_splits if first < word < last)
-    return TokenizedDocument(words, forms, pieces, tuple(inside), sentence_splits=inner)
+            sentences.append((a - first, b - first))
+    words, texts, pieces = (
+        tokens.words[first:last],
+        tokens.tokens[first:last],
+        tokens.pieces[first:last],
+    )
+    splits = frozenset(word - first for word in tokens.sentence_splits if first < word < last)
+    return TokenizedDocument(words, texts, pieces, tuple(sentences), sentence_splits=splits)
 
 
-def _shortened(prompt: Prompt, window: int) -> Prompt:
-    """The words of a prompt that have room before a text."""
+def _truncate(prompt: Prompt, window: int) -> Prompt:
+    """Return the first words of a prompt that fit before a text."""
     if _fits(prompt.pieces, window):
         return prompt
     ends = accumulate(map(len, prompt.pieces))
-    kept = sum(end <= window // 2 for end in ends)
-    return Prompt(prompt.tokens[:kept], prompt.pieces[:kept])
+    num_words = sum(end <= window // 2 for end in ends)
+    return Prompt(prompt.tokens[:num_words], prompt.pieces[:num_words])
 
 
 def _fits(pieces: Ids, window: int) -> bool:
-    """Whether all words of a prompt have room before a text."""
+    """Whether a prompt fits before a text."""
     return sum(map(len, pieces)) <= window // 2
 
 
-def _joined(first: Prompt, second: Prompt) -> Prompt:
+def _concatenate(first: Prompt, second: Prompt) -> Prompt:
     return Prompt(first.tokens + second.tokens, first.pieces + second.pieces, first.task_number)

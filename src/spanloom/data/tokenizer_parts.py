@@ -1,4 +1,4 @@
-"""Parts that published tokenizers are made of, the fields of each, and what a field may say."""
+"""The parts of published tokenizers, their fields, and the checks of the fields' values."""
 
 import base64
 import binascii
@@ -7,13 +7,13 @@ from typing import Any
 
 Check = Callable[[Any], bool]
 
-PIECES, ADDED = 2_000_000, 20_000  # of a vocabulary, and beside it
-PIECE = 1_024  # characters of one
-PARTS, DEEPEST, _SPECIAL = 24, 4, 32  # parts in sequence, one in another, pieces of a template
-TEXT = 64  # characters of a text that a part puts in, looks for, or is called
-GROWTH = 8.0  # times that a text may become longer
-_MAP, _REPLACED = 2_000_000, 128  # bytes of a table of characters, and of what stands for one
-_LONGEST_WORD = 1_000  # characters that WordPiece may be told to look at: quadratic time
+PIECES, ADDED = 2_000_000, 20_000  # size of a vocabulary, number of added tokens
+PIECE = 1_024  # characters per piece
+PARTS, DEEPEST, _SPECIAL = 24, 4, 32  # parts per sequence, nesting, pieces of a template
+TEXT = 64  # characters of a name, a pattern or an inserted text
+GROWTH = 8.0  # factor by which a text may become longer
+_MAP, _REPLACED = 2_000_000, 128  # bytes of a character table, and of one replacement
+_LONGEST_WORD = 1_000  # characters of words for WordPiece, which takes quadratic time
 
 _CONTRACTED = "'s|'t|'re|'ve|'m|'ll|'d"
 _REST = r"\s+(?!\S)|\s+"
@@ -36,7 +36,7 @@ PATTERNS = frozenset(
 
 
 def flag(value: Any) -> bool:
-    """Whether it is true or false."""
+    """Whether a value is a boolean."""
     return type(value) is bool
 
 
@@ -45,7 +45,7 @@ def _maybe_bool(value: Any) -> bool:
 
 
 def short(value: Any) -> bool:
-    """Whether it is a text of at most ``TEXT`` characters."""
+    """Whether a value is a string of at most ``TEXT`` characters."""
     return type(value) is str and len(value) <= TEXT
 
 
@@ -58,7 +58,7 @@ def _character(value: Any) -> bool:
 
 
 def index(value: Any) -> bool:
-    """Whether it can be the number of a piece."""
+    """Whether a value can be the id of a piece."""
     return type(value) is int and 0 <= value < 2 * PIECES
 
 
@@ -67,17 +67,17 @@ def _few(value: Any) -> bool:
 
 
 def _pattern(value: Any) -> bool:
-    """A text to look for, or one of the patterns that are known."""
+    """Whether a value is a string to search, or one of ``PATTERNS``."""
     if not isinstance(value, dict) or len(value) != 1:
         return False
-    ((kind, said),) = value.items()
-    return (kind == "String" and short(said) and said != "") or (
-        kind == "Regex" and said in PATTERNS
+    ((kind, pattern),) = value.items()
+    return (kind == "String" and short(pattern) and pattern != "") or (
+        kind == "Regex" and pattern in PATTERNS
     )
 
 
 def _characters(value: Any) -> bool:
-    """A table of SentencePiece: a trie by its size in bytes, then what replaces, parted by NUL."""
+    """Whether a value is a table of SentencePiece: size of a trie, trie, replacements with NUL."""
     if value is None:
         return True
     if type(value) is not str or len(value) > _MAP:
@@ -89,20 +89,20 @@ def _characters(value: Any) -> bool:
     size = int.from_bytes(raw[:4], "little")
     if len(raw) < 4 or size % 4 or not 0 < size <= len(raw) - 4:
         return False
-    replacing = raw[4 + size :]
+    replacements = raw[4 + size :]
     try:
-        replacing.decode("utf-8")
+        replacements.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return max(map(len, replacing.split(b"\0"))) <= _REPLACED
+    return max(map(len, replacements.split(b"\0"))) <= _REPLACED
 
 
-def _one_of(*known: object) -> Check:
-    return lambda value: type(value) is not dict and type(value) is not list and value in known
+def _one_of(*choices: object) -> Check:
+    return lambda value: type(value) is not dict and type(value) is not list and value in choices
 
 
 def _pair(value: Any) -> bool:
-    """A piece and its number."""
+    """Whether a value is a piece and its id."""
     return isinstance(value, list) and len(value) == 2 and short(value[0]) and index(value[1])
 
 
@@ -111,20 +111,20 @@ def _template(value: Any) -> bool:
 
 
 def _slot(value: Any) -> bool:
-    """A place of a template: a special piece, or the first or second text."""
+    """Whether a value is an item of a template: a special piece, or the first or second text."""
     if not isinstance(value, dict) or len(value) != 1:
         return False
-    ((kind, said),) = value.items()
-    if kind not in ("SpecialToken", "Sequence") or not isinstance(said, dict):
+    ((kind, item),) = value.items()
+    if kind not in ("SpecialToken", "Sequence") or not isinstance(item, dict):
         return False
-    return said.keys() == {"id", "type_id"} and short(said["id"]) and index(said["type_id"])
+    return item.keys() == {"id", "type_id"} and short(item["id"]) and index(item["type_id"])
 
 
 def _specials(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and len(value) <= _SPECIAL
-        and all(short(name) and _special(each, name) for name, each in value.items())
+        and all(short(name) and _special(item, name) for name, item in value.items())
     )
 
 
@@ -132,11 +132,11 @@ def _special(value: Any, name: str) -> bool:
     if not isinstance(value, dict) or value.keys() != {"id", "ids", "tokens"}:
         return False
     ids, tokens = value["ids"], value["tokens"]
-    lists = isinstance(ids, list) and isinstance(tokens, list) and len(ids) == len(tokens)
-    return lists and value["id"] == name and 0 < len(ids) <= 4 and all(map(index, ids))
+    are_lists = isinstance(ids, list) and isinstance(tokens, list) and len(ids) == len(tokens)
+    return are_lists and value["id"] == name and 0 < len(ids) <= 4 and all(map(index, ids))
 
 
-# Fields by kind; what a file leaves out has its usual value.
+# Fields by type; a missing field has its default.
 _SPLITS = _one_of("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _METASPACE: Mapping[str, Check] = {
     "replacement": _character,
@@ -203,7 +203,7 @@ MODELS: Mapping[str, Mapping[str, Check]] = {
     "WordPiece": _WORDPIECE,
     "WordLevel": {"unk_token": short},
     "BPE": {
-        "dropout": _one_of(None, 0.0),  # else a text has other pieces each time
+        "dropout": _one_of(None, 0.0),  # otherwise pieces of a text are random
         "unk_token": _maybe_short,
         "continuing_subword_prefix": _maybe_short,
         "end_of_word_suffix": _maybe_short,

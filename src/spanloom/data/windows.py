@@ -1,8 +1,8 @@
-"""Which stretches of text an encoder reads at once. Plain integers in, plain integers out.
+"""Divide sentences into the windows of an encoder.
 
-Windows are for encoding only: no annotation is cut at their ends. Whole sentences are packed up to
-a number of pieces; a sentence longer than that is read in overlapping windows, and each of its
-pieces takes its vector from the window in which it stands farthest from an edge.
+Windows are for encoding only; annotation may cross their ends. Whole sentences are packed up to a
+number of pieces. A longer sentence is encoded in overlapping windows, and each of its pieces takes
+its vector from the window in which it is farthest from an edge.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pieces ``[start, end)`` go through the encoder together; of those, ``[keep, stop)`` count."""
+    """Pieces ``[start, end)`` are encoded together; ``[keep_start, keep_end)`` are kept."""
 
     start: int
     end: int
@@ -20,9 +20,9 @@ class Window:
 
 
 def pack(lengths: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Group consecutive sentences so that each group has at most ``limit`` pieces.
+    """Return groups ``[first, last)`` of consecutive sentences with at most ``limit`` pieces.
 
-    ``lengths`` are pieces a sentence. A sentence over the limit stands alone.
+    ``lengths`` are pieces per sentence. A sentence over the limit is a group of its own.
     """
     groups: list[tuple[int, int]] = []
     first, total = 0, 0
@@ -37,17 +37,17 @@ def pack(lengths: Sequence[int], limit: int) -> list[tuple[int, int]]:
 
 
 def strided_windows(length: int, limit: int) -> list[Window]:
-    """Cover ``length`` pieces with windows of at most ``limit`` that overlap by half.
+    """Return windows of at most ``limit`` pieces, half overlapping, that cover ``length`` pieces.
 
-    Every piece is kept exactly once, in the window whose nearer edge is farthest from it.
+    Each piece is kept once, in the window whose nearest edge is farthest from it.
     """
     if length <= limit:
         return [Window(0, length, 0, length)]
     stride = max(1, limit // 2)
     starts = [*range(0, length - limit, stride), length - limit]
-    cuts = [(b + a + limit) // 2 for a, b in zip(starts, starts[1:], strict=False)]
-    keeps, stops = [0, *cuts], [*cuts, length]
+    borders = [(b + a + limit) // 2 for a, b in zip(starts, starts[1:], strict=False)]
+    keep_starts, keep_ends = [0, *borders], [*borders, length]
     return [
-        Window(start, start + limit, keep, stop)
-        for start, keep, stop in zip(starts, keeps, stops, strict=True)
+        Window(start, start + limit, keep_start, keep_end)
+        for start, keep_start, keep_end in zip(starts, keep_starts, keep_ends, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Embedders: words in, one vector a word out. The file's name is the embedder's name in recipes.
+"""Embedders: one vector per word. A module's name is the embedder's name in recipes.
 
 The names below are those that embedders of other packages build on (docs/extending.md).
 """

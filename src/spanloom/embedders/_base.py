@@ -1,4 +1,4 @@
-"""What every embedder offers; each file in this folder is one kind of them and ends in ``KIND``."""
+"""The interface of embedders; each public module of this folder ends in its ``KIND``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,26 +15,22 @@ from spanloom.tensors import Batch
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A module that makes vectors of words."""
+    """A module that computes word vectors."""
 
     dim: int
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector for each of ``batch.words``."""
+        """Return one vector per word of ``batch.words``."""
         ...
 
     def extra_files(self) -> dict[str, str]:
-        """Return what weights cannot hold, as texts by file name; ``saved`` reads it again."""
+        """Return texts by file name that are saved beside the weights, for ``restore``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """What an embedder may look at when it is made for training.
-
-    ``near`` is the folder of the recipe, where relative paths start; ``words`` are all word forms
-    of the training data.
-    """
+    """What an embedder is built from: the recipe's folder, the word forms of the training data."""
 
     recipe_dir: Path
     train_vocab: frozenset[str]
@@ -42,12 +38,11 @@ class BuildContext:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderType:
-    """How embedders of one kind are made; the name of its file is its name in a recipe.
+    """How embedders of one kind are built; the name of its module is its name in recipes.
 
-    ``fresh`` makes one at the start of training, from the options, and tells what is wrong with
-    them by ``where.error``. ``saved`` makes one of the same shapes from the options and what
-    ``files`` returned, on any device, "meta" too, so that weights can be compared and loaded
-    afterwards; it raises ``ModelError`` for texts that ``files`` cannot have written.
+    ``build`` creates one for training and reports wrong options by ``SourceLocation.error``.
+    ``restore`` creates one of equal shapes from the options and the saved ``extra_files``, on any
+    device, also "meta"; it raises ``ModelError`` for invalid files.
     """
 
     options: type[Options]

@@ -1,7 +1,7 @@
-"""BERT (Devlin et al. 2019), with the names of weights that files of it have.
+"""BERT (Devlin et al. 2019); its weights have the names of published files.
 
-transformers has it, too, and tests compare the two; but to import that package takes longer than to
-start Python, import torch, load ``spanloom-en`` and annotate a sentence.
+transformers has it, too, and tests compare the two. But importing that package takes longer than
+starting Python, importing torch, loading ``spanloom-en`` and annotating a sentence.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,13 +16,13 @@ from torch.nn import functional as F
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 
-KIND = "bert"
-_HIDES = torch.finfo(torch.bfloat16).min  # a number in fp32 and in bf16
+MODEL_TYPE = "bert"
+_MASKED = torch.finfo(torch.bfloat16).min  # finite in fp32 and in bf16
 _ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "relu": F.relu,
 }
-_UNREAD = frozenset(  # what files of this kind may say besides, which changes nothing here
+_IGNORED = frozenset(  # keys of published files that change nothing here
     (
         *("_name_or_path", "add_cross_attention", "architectures", "bos_token_id"),
         *("chunk_size_feed_forward", "classifier_dropout", "dtype", "eos_token_id", "id2label"),
@@ -43,7 +43,7 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The shape of an encoder, in the names that files of it have."""
+    """The configuration of an encoder, with the keys of published files."""
 
     vocab_size: int = 30_522
     hidden_size: int = 768
@@ -58,26 +58,26 @@ class Config:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
-    model_type: str = KIND
+    model_type: str = MODEL_TYPE
 
     def plain(self) -> dict[str, Any]:
-        """Return what a file of it says."""
+        """Return the values for a file."""
         return asdict(self)
 
 
-KNOWN = frozenset(each.name for each in fields(Config)) | _UNREAD
+KEYS = frozenset(field.name for field in fields(Config)) | _IGNORED
 
 
-def fits(said: Mapping[str, Any]) -> bool:
-    """Say whether this module computes what a configuration says."""
-    reads = said.get("hidden_act", "gelu") in _ACTIVATIONS and not said.get("is_decoder")
-    return reads and said.get("model_type") == KIND
+def supports(values: Mapping[str, Any]) -> bool:
+    """Whether this module implements a configuration."""
+    is_encoder = values.get("hidden_act", "gelu") in _ACTIVATIONS and not values.get("is_decoder")
+    return is_encoder and values.get("model_type") == MODEL_TYPE
 
 
-def config(said: Mapping[str, Any]) -> Config:
-    """Make the shape that a configuration says; raises ``ModelError`` for one that is none."""
-    known = {each.name: each.default for each in fields(Config)}
-    shape = {**known, **{name: said[name] for name in known if name in said}}
+def parse_config(values: Mapping[str, Any]) -> Config:
+    """Return a configuration; raises ``ModelError`` for invalid values."""
+    defaults = {field.name: field.default for field in fields(Config)}
+    shape = {**defaults, **{name: values[name] for name in defaults if name in values}}
     for name in _SIZES:
         _check(name, shape[name], int, 1)
     for name in _RATES:
@@ -91,24 +91,24 @@ def config(said: Mapping[str, Any]) -> Config:
 
 
 class States(NamedTuple):
-    """What the encoder returns: the vectors of pieces above each layer, the lowest first."""
+    """The encoder's output: vectors of pieces after the embeddings and after each layer."""
 
     hidden_states: tuple[Float[Tensor, "window piece dim"], ...]
 
 
 class Bert(nn.Module):
-    """Pieces in, the vectors of all layers out; without the pooler, which nobody reads."""
+    """Encodes windows of pieces; returns the vectors of all layers, and has no pooler."""
 
     def __init__(self, config: Config) -> None:
-        """Weights are random."""
+        """Initialise random weights."""
         super().__init__()
         self.config = config
         self.embeddings = _Embeddings(config)
         self.encoder = _Layers(config)
-        self.apply(self._start)
+        self.apply(self._initialise)
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Return the table of pieces."""
+        """Return the piece embeddings."""
         return self.embeddings.word_embeddings
 
     def forward(
@@ -120,23 +120,23 @@ class Bert(nn.Module):
         *,
         output_hidden_states: bool = True,
     ) -> States:
-        """Encode windows, given as pieces or as their vectors; 0 in the mask hides a place.
+        """Encode windows, given as ids or as vectors; positions with mask 0 are ignored.
 
-        Without ``output_hidden_states`` only the topmost are returned.
+        Without ``output_hidden_states`` only the last layer is returned.
         """
         if inputs_embeds is None:
-            assert input_ids is not None, "pieces or their vectors are given"
+            assert input_ids is not None, "expected ids or vectors"
             inputs_embeds = self.embeddings.word_embeddings(input_ids)
         x = self.embeddings(inputs_embeds, token_type_ids)
-        hidden = (1 - attention_mask[:, None, None, :].to(x.dtype)) * _HIDES
+        mask = (1 - attention_mask[:, None, None, :].to(x.dtype)) * _MASKED
         states = [x]
         for layer in self.encoder.layer:
-            x = layer(x, hidden)
+            x = layer(x, mask)
             states.append(x)
         return States(tuple(states if output_hidden_states else states[-1:]))
 
-    def _start(self, module: nn.Module) -> None:
-        """Draw the weights of one part as BERT does (its section A.2 and published code)."""
+    def _initialise(self, module: nn.Module) -> None:
+        """Initialise the weights of one module as in BERT (section A.2 and published code)."""
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=self.config.initializer_range)
         if isinstance(module, nn.Linear):
@@ -146,7 +146,7 @@ class Bert(nn.Module):
 
 
 class _Embeddings(nn.Module):
-    """Vectors of pieces, of their places and of their segments, summed."""
+    """Sum of the embeddings of pieces, positions and token types."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -162,15 +162,15 @@ class _Embeddings(nn.Module):
         pieces: Float[Tensor, "window piece dim"],
         segments: Int[Tensor, "window piece"] | None,
     ) -> Float[Tensor, "window piece dim"]:
-        places = self.position_embeddings.weight[: pieces.shape[1]]
-        table = self.token_type_embeddings
-        kinds = table.weight[0] if segments is None else table(segments)
-        summed: Tensor = self.dropout(self.LayerNorm(pieces + kinds + places))
+        positions = self.position_embeddings.weight[: pieces.shape[1]]
+        embed_type = self.token_type_embeddings
+        types = embed_type.weight[0] if segments is None else embed_type(segments)
+        summed: Tensor = self.dropout(self.LayerNorm(pieces + types + positions))
         return summed
 
 
 class _Layers(nn.Module):
-    """All layers; a module of its own because its name is part of the weights' names."""
+    """All layers; its name is part of the weights' names."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -178,43 +178,43 @@ class _Layers(nn.Module):
 
 
 class _Layer(nn.Module):
-    """Attention, then two linear layers, each added to what they read and normed."""
+    """Attention and feed-forward layers, each with a residual connection and layer norm."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.attention = _Attention(config)
-        self.intermediate = _Widened(config)
-        self.output = _Added(config.intermediate_size, config)
+        self.intermediate = _Intermediate(config)
+        self.output = _Output(config.intermediate_size, config)
 
     def forward(
         self,
         x: Float[Tensor, "window piece dim"],
-        hidden: Float[Tensor, "window 1 1 piece"],
+        mask: Float[Tensor, "window 1 1 piece"],
     ) -> Float[Tensor, "window piece dim"]:
-        x = self.attention(x, hidden)
+        x = self.attention(x, mask)
         out: Tensor = self.output(self.intermediate(x), x)
         return out
 
 
 class _Attention(nn.Module):
-    """Each piece reads all others of its window."""
+    """Self-attention within each window."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.self = _Heads(config)
-        self.output = _Added(config.hidden_size, config)
+        self.self = _SelfAttention(config)
+        self.output = _Output(config.hidden_size, config)
 
     def forward(
         self,
         x: Float[Tensor, "window piece dim"],
-        hidden: Float[Tensor, "window 1 1 piece"],
+        mask: Float[Tensor, "window 1 1 piece"],
     ) -> Float[Tensor, "window piece dim"]:
-        out: Tensor = self.output(self.self(x, hidden), x)
+        out: Tensor = self.output(self.self(x, mask), x)
         return out
 
 
-class _Heads(nn.Module):
-    """Scaled dot products (Vaswani et al. 2017, equation 1), the weights dropped in training."""
+class _SelfAttention(nn.Module):
+    """Scaled dot-product attention (Vaswani et al. 2017, equation 1), with dropout."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -226,58 +226,58 @@ class _Heads(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "window piece dim"],
-        hidden: Float[Tensor, "window 1 1 piece"],
+        mask: Float[Tensor, "window 1 1 piece"],
     ) -> Float[Tensor, "window piece dim"]:
         query, key, value = (
-            made(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for made in (self.query, self.key, self.value)
+            linear(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for linear in (self.query, self.key, self.value)
         )
-        return self._read(query, key, value, hidden).transpose(1, 2).flatten(2)
+        return self._attend(query, key, value, mask).transpose(1, 2).flatten(2)
 
-    def _read(
+    def _attend(
         self,
-        query: Float[Tensor, "window head piece part"],
-        key: Float[Tensor, "window head piece part"],
-        value: Float[Tensor, "window head piece part"],
-        hidden: Float[Tensor, "window 1 1 piece"],
-    ) -> Float[Tensor, "window head piece part"]:
-        """What each piece reads; in use on a CPU, bf16 sums are quicker than torch's fused ones."""
+        query: Float[Tensor, "window head piece head_dim"],
+        key: Float[Tensor, "window head piece head_dim"],
+        value: Float[Tensor, "window head piece head_dim"],
+        mask: Float[Tensor, "window 1 1 piece"],
+    ) -> Float[Tensor, "window head piece head_dim"]:
+        """Return attention outputs; without gradients on a CPU, plain bf16 beats the fused op."""
         if not torch.is_grad_enabled():
-            hidden = hidden.to(query.dtype)
+            mask = mask.to(query.dtype)
             if query.is_cuda or query.dtype == torch.float32:
-                return F.scaled_dot_product_attention(query, key, value, hidden)
-        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + hidden
-        read: Tensor = self.dropout(scores.softmax(-1)) @ value
-        return read
+                return F.scaled_dot_product_attention(query, key, value, mask)
+        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + mask
+        output: Tensor = self.dropout(scores.softmax(-1)) @ value
+        return output
 
 
-class _Widened(nn.Module):
+class _Intermediate(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
         self.activation = _ACTIVATIONS[config.hidden_act]
 
-    def forward(self, x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows wide"]:
+    def forward(self, x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows inner"]:
         return self.activation(self.dense(x))
 
 
-class _Added(nn.Module):
-    def __init__(self, read: int, config: Config) -> None:
+class _Output(nn.Module):
+    def __init__(self, input_size: int, config: Config) -> None:
         super().__init__()
-        self.dense = nn.Linear(read, config.hidden_size)
+        self.dense = nn.Linear(input_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, x: Float[Tensor, "*rows read"], before: Float[Tensor, "*rows dim"]
+        self, x: Float[Tensor, "*rows input_size"], residual: Float[Tensor, "*rows dim"]
     ) -> Float[Tensor, "*rows dim"]:
-        out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + before)
+        out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + residual)
         return out
 
 
-def _check(name: str, value: object, kind: type, least: int) -> None:
-    """Raise ``ModelError`` for what is no number of this kind, or too small."""
-    good = type(value) is int or (kind is float and type(value) is float)
-    if not good or not value >= least:  # type: ignore[operator]  # a number by then
-        wanted = "a whole number" if kind is int else "a number"
-        raise ModelError(f"{name}: expected {wanted} from {least}, got {value!r:.60}")
+def _check(name: str, value: object, number_type: type, least: int) -> None:
+    """Raise ``ModelError`` unless the value is a number of this type and not too small."""
+    is_number = type(value) is int or (number_type is float and type(value) is float)
+    if not is_number or not value >= least:  # type: ignore[operator]  # a number by then
+        expected = "a whole number" if number_type is int else "a number"
+        raise ModelError(f"{name}: expected {expected} from {least}, got {value!r:.60}")

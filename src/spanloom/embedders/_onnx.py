@@ -1,8 +1,8 @@
-"""An encoder and the mix of its layers in onnxruntime, some of its products in whole numbers.
+"""Run an encoder and the mix of its layers in onnxruntime, some matrix products in integers.
 
-The graph is traced from the loaded encoder in about a second and stays in memory: no model folder
-holds one, so none has to be trusted, and a packed model has it as any other. It is traced by the
-exporter of TorchScript, which needs a tenth of the time of that of ``torch.export``.
+The graph is traced from the loaded encoder in about a second and stays in memory. No model folder
+holds one, so none has to be trusted, and quantized models work, too. The TorchScript exporter needs
+a tenth of the time of ``torch.export``.
 """
 
 import io
@@ -14,115 +14,116 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from spanloom.embedders._config_check import Encoder
+from spanloom.embedders._encoder_check import Encoder
 from spanloom.errors import ModelError, PackageMissing
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
     from onnxruntime import InferenceSession
 
-Read = Mapping[str, Tensor]
+Inputs = Mapping[str, Tensor]
 
-_MASK, _SEGMENTS, _VECTORS = "attention_mask", "token_type_ids", "inputs_embeds"
+_MASK, _TOKEN_TYPES, _VECTORS = "attention_mask", "token_type_ids", "inputs_embeds"
 _OPSET = 17  # the first with LayerNormalization
-_LARGEST = 2**31 - 1  # bytes of a graph, as protobuf counts them
-_TOP = 63  # 7 bits: sums of two products of 8 bits by 7 fit the 16 bits that AVX2 adds them in
-_NEAR = 1e-3  # between torch and a graph that is traced right, beside vectors of about 1
+MAX_BYTES = 2**31 - 1  # of a graph, in protobuf
+_MAX_WEIGHT = 63  # 7 bits: AVX2 adds two products of 8 by 7 bits in 16 bits
+_TOLERANCE = 1e-3  # between torch and a correct graph, relative to vectors of about 1
 
 
 class Runtime:
-    """Windows in, one vector a piece out, as ``Transformer`` asks for it; not for training."""
+    """The runtime of a ``Transformer``: returns one vector per piece; not for training."""
 
     def __init__(self, graph: "ModelProto", pieces: nn.Embedding) -> None:
-        """``pieces`` makes the vectors of pieces, which a graph is given; it is on the CPU."""
+        """``pieces`` are the piece embeddings, on the CPU; their vectors are the graph's input."""
         self._session = _session(graph)
-        self._names = [each.name for each in self._session.get_inputs()]
+        self._names = [get_input.name for get_input in self._session.get_inputs()]
         self._pieces = pieces
 
-    def __call__(self, read: Read) -> Float[Tensor, "some longest dim"]:
-        """Return the mixed layers of windows, given as an encoder is given them."""
-        given = _given(read, self._pieces)
-        feed = {name: given[name].detach().numpy() for name in self._names}
+    def __call__(self, inputs: Inputs) -> Float[Tensor, "some longest dim"]:
+        """Return the mixed layers for an encoder's inputs."""
+        values = _graph_inputs(inputs, self._pieces)
+        feed = {name: values[name].detach().numpy() for name in self._names}
         return torch.from_numpy(self._session.run(None, feed)[0])
 
 
-class _Mixed(nn.Module):
-    """The positional form of an encoder, which a graph has inputs by."""
+class _MixedEncoder(nn.Module):
+    """An encoder and the mix of its layers, with positional inputs."""
 
     def __init__(self, encoder: Encoder, layers: nn.Module, names: Sequence[str]) -> None:
         super().__init__()
         self.encoder, self.layers, self.names = encoder, layers, names
 
-    def forward(self, *given: Tensor) -> Tensor:
-        read = dict(zip(self.names, given, strict=True))
-        mixed: Tensor = self.layers(self.encoder(output_hidden_states=True, **read).hidden_states)
+    def forward(self, *values: Tensor) -> Tensor:
+        inputs = dict(zip(self.names, values, strict=True))
+        output = self.encoder(output_hidden_states=True, **inputs)
+        mixed: Tensor = self.layers(output.hidden_states)
         return mixed
 
 
-def runtime(encoder: Encoder, layers: nn.Module, rounded: tuple[str, ...]) -> Runtime:
-    """Trace an encoder in use, on the CPU, and the mix of its layers.
+def runtime(encoder: Encoder, layers: nn.Module, quantized: tuple[str, ...]) -> Runtime:
+    """Trace an encoder in evaluation mode on the CPU, and the mix of its layers.
 
-    Linear layers whose names end in one of ``rounded`` multiply whole numbers: weights have 7 bits
-    and a scale a column, what they multiply 8 bits and one scale a call. Tables of pieces are left
-    out of the graph. Raises ``PackageMissing``, and ``ModelError`` for an encoder that is too large
-    or cannot be traced: a graph is compared with it on windows of another shape.
+    Linear layers whose names end in one of ``quantized`` multiply integers: weights have 7 bits and
+    a scale per column, activations 8 bits and a scale per call. Piece embeddings are left out of
+    the graph. The graph is compared with the encoder on windows of another shape. Raises
+    ``PackageMissing``, and ``ModelError`` for an encoder that is too large or cannot be traced.
     """
     PackageMissing.check("precision onnx", "onnx", "onnx", "onnxruntime")
-    names = (_VECTORS, _MASK, *((_SEGMENTS,) if _has_segments(encoder) else ()))
+    names = (_VECTORS, _MASK, *((_TOKEN_TYPES,) if _has_token_types(encoder) else ()))
     pieces = _pieces(encoder)
-    mixed = _Mixed(encoder, layers, names).eval()
-    graph = _traced(mixed, pieces)
+    mixed = _MixedEncoder(encoder, layers, names).eval()
+    graph = _trace(mixed, pieces)
     _check(Runtime(graph, pieces), mixed, pieces)
-    _round(graph, rounded)
+    _quantize(graph, quantized)
     return Runtime(graph, pieces)
 
 
-def _has_segments(encoder: Encoder) -> bool:
+def _has_token_types(encoder: Encoder) -> bool:
     return int(getattr(encoder.config, "type_vocab_size", 0)) > 1
 
 
 def _pieces(encoder: Encoder) -> nn.Embedding:
-    """The table of its pieces' vectors."""
+    """Return the piece embeddings."""
     pieces = encoder.get_input_embeddings()
     assert isinstance(pieces, nn.Embedding), "an encoder of text has a table of its pieces"
     return pieces
 
 
 def _windows(encoder: Encoder, count: int, longest: int) -> dict[str, Tensor]:
-    """Some windows of any pieces, the last of them shorter."""
+    """Return example windows; the last is half as long."""
     mask = torch.ones(count, longest, dtype=torch.long)
     mask[-1, longest // 2 :] = 0
     ids = torch.arange(1, count * longest + 1).view(count, longest)
     return {_MASK: mask, "input_ids": ids % len(_pieces(encoder).weight)}
 
 
-def _given(read: Read, pieces: nn.Embedding) -> dict[str, Tensor]:
-    """What a graph may ask for: vectors of pieces, mask, segments (0 where nobody told any)."""
-    vectors = read.get(_VECTORS)
+def _graph_inputs(inputs: Inputs, pieces: nn.Embedding) -> dict[str, Tensor]:
+    """Return all possible inputs of a graph: vectors, mask, token types (default 0)."""
+    vectors = inputs.get(_VECTORS)
     return {
-        _VECTORS: pieces(read["input_ids"]) if vectors is None else vectors,
-        _MASK: read[_MASK],
-        _SEGMENTS: read.get(_SEGMENTS, torch.zeros_like(read[_MASK])),
+        _VECTORS: pieces(inputs["input_ids"]) if vectors is None else vectors,
+        _MASK: inputs[_MASK],
+        _TOKEN_TYPES: inputs.get(_TOKEN_TYPES, torch.zeros_like(inputs[_MASK])),
     }
 
 
-def _traced(mixed: _Mixed, pieces: nn.Embedding) -> "ModelProto":
-    """The graph of any number of windows of any length; raises ``ModelError``."""
+def _trace(mixed: _MixedEncoder, pieces: nn.Embedding) -> "ModelProto":
+    """Return a graph for any number and length of windows; raises ``ModelError``."""
     import onnx
 
-    size = sum(each.nbytes for each in mixed.parameters()) - pieces.weight.nbytes
-    if size > _LARGEST:
+    size = sum(parameter.nbytes for parameter in mixed.parameters()) - pieces.weight.nbytes
+    if size > MAX_BYTES:
         raise ModelError(f"onnx: expected an encoder of under 2 GB, got {size} bytes; use fp32")
-    given = _given(_windows(mixed.encoder, 2, 7), pieces)
-    said = io.BytesIO()
+    inputs = _graph_inputs(_windows(mixed.encoder, 2, 7), pieces)
+    buffer = io.BytesIO()
     with warnings.catch_warnings(), torch.enable_grad():
-        # old, and it warns of each number that it takes for granted: the caller compares
+        # it is deprecated, and warns of every constant; the caller compares results
         warnings.simplefilter("ignore")
         try:
             torch.onnx.export(
                 mixed,
-                tuple(given[name].detach() for name in mixed.names),
-                said,  # type: ignore[arg-type]  # it takes streams, too
+                tuple(inputs[name].detach() for name in mixed.names),
+                buffer,  # type: ignore[arg-type]  # streams work, too
                 input_names=list(mixed.names),
                 output_names=["mixed"],
                 dynamic_axes={name: {0: "window", 1: "piece"} for name in (*mixed.names, "mixed")},
@@ -132,35 +133,35 @@ def _traced(mixed: _Mixed, pieces: nn.Embedding) -> "ModelProto":
         except RuntimeError as error:  # an operator that ONNX does not have
             first = str(error).strip().splitlines()[0]
             raise ModelError(f"onnx: this encoder cannot be traced: {first}; use fp32") from error
-    return onnx.load_from_string(said.getvalue())
+    return onnx.load_from_string(buffer.getvalue())
 
 
-def _check(run: Runtime, mixed: _Mixed, pieces: nn.Embedding) -> None:
-    """Raise ``ModelError`` where tracing has taken something for granted that changes."""
-    read = _windows(mixed.encoder, 3, 5)
-    given = _given(read, pieces)
+def _check(run: Runtime, mixed: _MixedEncoder, pieces: nn.Embedding) -> None:
+    """Raise ``ModelError`` if tracing has made something constant that varies."""
+    inputs = _windows(mixed.encoder, 3, 5)
+    values = _graph_inputs(inputs, pieces)
     with torch.no_grad():
-        expected = mixed(*(given[name] for name in mixed.names))
-    found = run(read)
-    near = _NEAR * max(1.0, float(expected.abs().max()))
-    if found.shape != expected.shape or not torch.allclose(found, expected, rtol=0, atol=near):
+        expected = mixed(*(values[name] for name in mixed.names))
+    actual = run(inputs)
+    atol = _TOLERANCE * max(1.0, float(expected.abs().max()))
+    if actual.shape != expected.shape or not torch.allclose(actual, expected, rtol=0, atol=atol):
         raise ModelError("onnx: this encoder computes otherwise when traced; use fp32")
 
 
-def _round(model: "ModelProto", rounded: tuple[str, ...]) -> None:
-    """Put whole numbers in place of the weights of some products."""
+def _quantize(model: "ModelProto", names: tuple[str, ...]) -> None:
+    """Replace some matrix products by products of integers."""
     from onnx.helper import make_opsetid
 
     graph = model.graph
-    weights = {each.name: each for each in graph.initializer}
-    chosen = list(_products(graph.node, weights, rounded))
-    biases = {each.input[1]: each for each in graph.node if each.op_type == "Add"}
-    for name in dict.fromkeys(node.input[1] for node in chosen):  # ALBERT's layers share theirs
-        graph.initializer.extend(_whole(weights[name]))
-    for node in chosen:
+    weights = {weight.name: weight for weight in graph.initializer}
+    products = list(_products(graph.node, weights, names))
+    biases = {node.input[1]: node for node in graph.node if node.op_type == "Add"}
+    for name in dict.fromkeys(node.input[1] for node in products):  # ALBERT's layers share weights
+        graph.initializer.extend(quantize_weight(weights[name]))
+    for node in products:
         node.op_type, node.domain = "DynamicQuantizeMatMul", "com.microsoft"
         node.input.extend([f"{node.input[1]}.scale", ""])
-        node.input[1] += ".whole"
+        node.input[1] += ".quantized"
         bias = biases.get(node.output[0])
         if bias is not None and bias.input[0] in weights:
             node.input.append(bias.input[0])
@@ -173,34 +174,34 @@ def _round(model: "ModelProto", rounded: tuple[str, ...]) -> None:
 
 
 def _products(
-    nodes: Sequence["NodeProto"], weights: Mapping[str, object], rounded: tuple[str, ...]
+    nodes: Sequence["NodeProto"], weights: Mapping[str, object], names: tuple[str, ...]
 ) -> Iterator["NodeProto"]:
-    """Yield the products of layers whose names end so; a node's says where its module stands."""
+    """Yield the matrix products of layers by the ends of their names; nodes have module paths."""
     for node in nodes:
         module = node.name.removesuffix("/MatMul").replace("/", ".")
-        if node.op_type == "MatMul" and node.input[1] in weights and module.endswith(rounded):
+        if node.op_type == "MatMul" and node.input[1] in weights and module.endswith(names):
             yield node
 
 
-def _whole(weight: "TensorProto") -> list["TensorProto"]:
-    """A matrix [in, out] as whole numbers, and the scale of each column."""
+def quantize_weight(weight: "TensorProto") -> list["TensorProto"]:
+    """Return a matrix (in, out) as integers, and the scale of each column."""
     import numpy as np
     from onnx.numpy_helper import from_array, to_array
 
     numbers = to_array(weight)
-    scale = np.abs(numbers).max(0) / np.float32(_TOP)
+    scale = np.abs(numbers).max(0) / np.float32(_MAX_WEIGHT)
     steps = np.rint(numbers / np.maximum(scale, np.finfo(np.float32).tiny))
-    whole = from_array(steps.astype(np.int8), f"{weight.name}.whole")
-    return [whole, from_array(scale, f"{weight.name}.scale")]
+    integers = from_array(steps.astype(np.int8), f"{weight.name}.quantized")
+    return [integers, from_array(scale, f"{weight.name}.scale")]
 
 
 def _session(graph: "ModelProto") -> "InferenceSession":
-    """Make a session of as many threads as torch has."""
+    """Return a session with as many threads as torch."""
     from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors alone
-    said = graph.SerializeToString()
-    return InferenceSession(said, options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = 3  # errors only
+    serialized = graph.SerializeToString()
+    return InferenceSession(serialized, options, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""What an uncased encoder loses: how a word is spelled in capitals, digits and other characters."""
+"""Casing embeddings for uncased encoders: capitals, digits and other characters of a word."""
 
 import re
 from collections.abc import Mapping
@@ -15,49 +15,49 @@ from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.tensors import Batch
 
 _SHAPES = ("", "d", "x", "X", "Xx", "xX", "XxX", "o")
-_ROW = {shape: row for row, shape in enumerate(_SHAPES)}
-_LONG = len(_SHAPES)  # capitals only and more than one of them: an abbreviation
-_MIXED = len(_SHAPES) + 1  # any other change of case
+_INDEX = {shape: index for index, shape in enumerate(_SHAPES)}
+_ABBREVIATION = len(_SHAPES)  # several capitals and nothing else
+_MIXED = len(_SHAPES) + 1  # all others
 SHAPES = len(_SHAPES) + 2
 
 
 class Options(_Options):
-    """``casing: 16`` is the vector's size."""
+    """``casing: 16``: the size of the vectors."""
 
     casing: int = Field(16, ge=1, le=1024, description="size of a word's casing vector")
 
 
 class Casing(nn.Module):
-    """One learnt vector for each kind of spelling."""
+    """One learnt vector per casing class."""
 
     def __init__(self, dim: int) -> None:
-        """``dim`` is the vector's size."""
+        """``dim`` is the size of the vectors."""
         super().__init__()
         self.dim = dim
         self.table = nn.Embedding(SHAPES, dim)
 
     def extra_files(self) -> dict[str, str]:
-        """Nothing beside its weights."""
+        """Return nothing: weights suffice."""
         return {}
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word."""
-        rows = torch.tensor([shape(word) for word in batch.words], device=batch.input_ids.device)
-        vectors: Tensor = self.table(rows)
+        """Return one vector per word."""
+        classes = torch.tensor([shape(word) for word in batch.words], device=batch.input_ids.device)
+        vectors: Tensor = self.table(classes)
         return vectors
 
 
 @lru_cache(maxsize=100_000)
 def shape(word: str) -> int:
-    """Return the kind of spelling, of ``SHAPES``: ``50``, ``ml``, ``Ca`` and ``DNA`` all differ."""
-    kinds = "".join(_kind(character) for character in word)
-    runs = re.sub(r"(.)\1+", r"\1", kinds)
+    """Return the casing class of a word, below ``SHAPES``: ``50 ml Ca DNA`` all differ."""
+    types = "".join(_character_type(character) for character in word)
+    runs = re.sub(r"(.)\1+", r"\1", types)
     if runs == "X" and len(word) > 1:
-        return _LONG
-    return _ROW.get(runs, _MIXED)
+        return _ABBREVIATION
+    return _INDEX.get(runs, _MIXED)
 
 
-def _kind(character: str) -> str:
+def _character_type(character: str) -> str:
     if character.isdigit():
         return "d"
     if character.isupper():
@@ -65,7 +65,7 @@ def _kind(character: str) -> str:
     return "x" if character.isalpha() else "o"
 
 
-def _build(options: Options, sources: BuildContext, where: SourceLocation) -> Casing:
+def _build(options: Options, context: BuildContext, where: SourceLocation) -> Casing:
     return Casing(options.casing)
 
 

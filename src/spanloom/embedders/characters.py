@@ -1,4 +1,4 @@
-"""Words read by their characters: a convolution or a recurrent layer, one vector a word.
+"""Character embeddings: a convolution or a recurrent layer, one vector per word.
 
 The sizes are those of two papers: HMTL (Sanh et al. 2019) for ``cnn``, Changpinyo et al. (2018,
 section 3.3) for ``gru``.
@@ -26,15 +26,15 @@ from spanloom.nn.padding import pack
 from spanloom.tensors import Batch
 
 INVENTORY = "characters.json"
-MAX_CHARACTERS = 4000  # a Chinese newspaper's fit
-MAX_WORD_CHARACTERS = 64  # characters of a word that are read
-_UNKNOWN, _BEGIN, _END, _FIRST = range(4)  # rows of the character table
+MAX_CHARACTERS = 4000  # enough for a Chinese newspaper
+MAX_WORD_CHARACTERS = 64  # of longer words, the middle is left out
+_UNKNOWN, _BEGIN, _END, _FIRST = range(4)  # indices of character embeddings
 _NO_CHARACTER = 2**32 - 1
 
 T = TypeVar("T")
 Width = Annotated[int, Field(ge=1, le=16)]
 
-_UNREAD = {"cnn": ("num_layers", "hidden_size"), "gru": ("ngram_sizes", "num_filters")}
+_UNUSED = {"cnn": ("num_layers", "hidden_size"), "gru": ("ngram_sizes", "num_filters")}
 
 
 class Options(_Options):
@@ -58,55 +58,55 @@ class Options(_Options):
 
 
 class Alphabet:
-    """The characters of an inventory as rows of a table; all others share one row."""
+    """Maps characters to indices; all unknown ones share an index."""
 
     def __init__(self, characters: Iterable[str]) -> None:
-        """``characters`` are single and differ; their order is that of their code points."""
+        """``characters`` are distinct; they are sorted by code point."""
         self.characters = tuple(sorted(characters))
-        codes = [*map(ord, self.characters), _NO_CHARACTER]  # so that a search ends in a row
+        codes = [*map(ord, self.characters), _NO_CHARACTER]  # so that every search ends inside
         self.codes = np.array(codes, dtype=np.uint32)
 
     def __len__(self) -> int:
-        """Rows of the table: the characters, unknown ones, and a word's begin and end."""
+        """The number of indices: the characters, unknown, begin and end of a word."""
         return _FIRST + len(self.characters)
 
     def encode(
         self, words: Sequence[str]
     ) -> tuple[Int[Tensor, " character"], Int[Tensor, " word"]]:
-        """Return rows of characters, word after word, and how many of them each word has.
+        """Return the character indices of all words, and the length of each word.
 
-        Marks of begin and end stand around each word, so none is without characters. Of a word over
-        ``LONGEST`` characters the first and last half as many are read.
+        Each word begins and ends with a special index, so no word is empty. The middle of a word of
+        more than ``MAX_WORD_CHARACTERS`` is left out.
         """
         half = MAX_WORD_CHARACTERS // 2
-        cut = [
+        shortened = [
             word if len(word) <= MAX_WORD_CHARACTERS else word[:half] + word[-half:]
             for word in words
         ]
-        lengths = np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)) + 2
+        lengths = np.fromiter(map(len, shortened), dtype=np.int64, count=len(shortened)) + 2
         last = lengths.cumsum() - 1
-        rows = np.full(lengths.sum(), _BEGIN)
-        rows[last] = _END
-        inner = np.ones(len(rows), dtype=bool)
+        indices = np.full(lengths.sum(), _BEGIN)
+        indices[last] = _END
+        inner = np.ones(len(indices), dtype=bool)
         inner[last] = inner[last - lengths + 1] = False
-        rows[inner] = self._rows("".join(cut))
-        return torch.from_numpy(rows), torch.from_numpy(lengths)
+        indices[inner] = self._indices("".join(shortened))
+        return torch.from_numpy(indices), torch.from_numpy(lengths)
 
-    def _rows(self, text: str) -> Int[np.ndarray, " character"]:
-        # all words in one search: Python would look up one character at a time
+    def _indices(self, text: str) -> Int[np.ndarray, " character"]:
+        # one search for all words is faster than one look-up per character
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        found = np.searchsorted(self.codes, points)
-        return np.where(self.codes[found] == points, found + _FIRST, _UNKNOWN)
+        positions = np.searchsorted(self.codes, points)
+        return np.where(self.codes[positions] == points, positions + _FIRST, _UNKNOWN)
 
 
 class CharCNN(nn.Module):
-    """Filters over runs of characters, and of each filter the best run (HMTL, "Words embeddings").
+    """Convolution over character n-grams with max pooling (HMTL, "Words embeddings").
 
-    Words lie flat, without padding: a batch has few long words, and most of a table would be empty.
+    Words are concatenated without padding, because few words of a batch are long.
     """
 
     def __init__(self, dim: int, *, size: int, widths: Sequence[int], dropout: float) -> None:
-        """``size`` filters for each of ``widths``, so ``size * len(widths)`` numbers come out."""
+        """``size`` filters per width; the output size is ``size * len(widths)``."""
         super().__init__()
         self.filters = nn.ModuleList(nn.Linear(width * dim, size) for width in widths)
         self.widths = tuple(widths)
@@ -116,34 +116,34 @@ class CharCNN(nn.Module):
     def forward(
         self, characters: Float[Tensor, "character dim"], lengths: Int[Tensor, " word"]
     ) -> Float[Tensor, "word out"]:
-        """Read words of ``lengths`` (on the CPU, at least one) characters."""
-        best = [
-            self._best(filters, width, characters, lengths)
+        """Return word vectors; ``lengths`` are at least 1 and on the CPU."""
+        pooled = [
+            self._pool(filters, width, characters, lengths)
             for filters, width in zip(self.filters, self.widths, strict=True)
         ]
-        words: Tensor = self.dropout(torch.cat(best, dim=1).relu())
+        words: Tensor = self.dropout(torch.cat(pooled, dim=1).relu())
         return words
 
-    def _best(
+    def _pool(
         self,
         filters: nn.Module,
         width: int,
         characters: Float[Tensor, "character dim"],
         lengths: Int[Tensor, " word"],
     ) -> Float[Tensor, "word size"]:
-        """The highest score of each filter among the runs of each word."""
-        counts, places = runs(lengths, width)
+        """Return the maximum of each filter over the n-grams of each word."""
+        counts, indices = ngram_indices(lengths, width)
         device = characters.device
-        seen = [gather_rows(characters, place) for place in places.to(device)]
-        scores: Tensor = filters(torch.cat(seen, dim=1))
+        ngrams = [gather_rows(characters, index) for index in indices.to(device)]
+        scores: Tensor = filters(torch.cat(ngrams, dim=1))
         return torch.segment_reduce(scores, "max", lengths=counts.to(device))
 
 
 class CharGRU(nn.Module):
-    """The last state of a GRU that reads forwards, and of one that reads backwards."""
+    """The last states of a forward and a backward GRU."""
 
     def __init__(self, dim: int, *, size: int, layers: int, dropout: float) -> None:
-        """``size`` units a direction, so ``2 * size`` numbers come out."""
+        """``size`` units per direction; the output size is ``2 * size``."""
         super().__init__()
         inner = dropout if layers > 1 else 0.0
         self.rnn = nn.GRU(dim, size, layers, batch_first=True, dropout=inner, bidirectional=True)
@@ -152,32 +152,32 @@ class CharGRU(nn.Module):
     def forward(
         self, characters: Float[Tensor, "character dim"], lengths: Int[Tensor, " word"]
     ) -> Float[Tensor, "word out"]:
-        """Read words of ``lengths`` (on the CPU, at least one) characters."""
+        """Return word vectors; ``lengths`` are at least 1 and on the CPU."""
         packed = pack(characters, lengths)
         with torch.autocast(characters.device.type, enabled=False):
             _, states = self.rnn(packed._replace(data=packed.data.float()))
         return torch.cat((states[-2], states[-1]), dim=1)
 
 
-def runs(
+def ngram_indices(
     lengths: Int[Tensor, " word"], width: int
-) -> tuple[Int[Tensor, " word"], Int[Tensor, "width run"]]:
-    """Return how many runs of ``width`` each word has, and the rows of all runs' characters.
+) -> tuple[Int[Tensor, " word"], Int[Tensor, "width ngram"]]:
+    """Return the number of n-grams of ``width`` per word, and their character indices.
 
-    A word shorter than that has one run, in which its last character is repeated.
+    A shorter word has one n-gram, which repeats its last character.
     """
     counts = (lengths - width + 1).clamp(min=1)
     last = (lengths.cumsum(0) - 1).repeat_interleave(counts)
-    skipped = (lengths - counts).cumsum(0) - lengths + counts  # characters no run started at
+    skipped = (lengths - counts).cumsum(0) - lengths + counts  # characters that start no n-gram
     first = torch.arange(len(last)) + skipped.repeat_interleave(counts)
     return counts, torch.minimum(first + torch.arange(width)[:, None], last)
 
 
 class Characters(nn.Module):
-    """A table of characters and a reader over it, run once for each different word of a batch."""
+    """Character embeddings and a reader, run once per distinct word of a batch."""
 
     def __init__(self, alphabet: Alphabet, dim: int, reader: CharCNN | CharGRU) -> None:
-        """``dim`` is the size of a character's vector; ``reader`` makes words of them."""
+        """``dim`` is the size of character vectors; ``reader`` computes word vectors."""
         super().__init__()
         self.alphabet = alphabet
         self.table = nn.Embedding(len(alphabet), dim)
@@ -187,14 +187,13 @@ class Characters(nn.Module):
         nn.init.uniform_(self.table.weight, -bound, bound)
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word."""
-        row = {word: row for row, word in enumerate(dict.fromkeys(batch.words))}
-        ids, lengths = self.alphabet.encode(list(row))
+        """Return one vector per word."""
+        word_index = {word: index for index, word in enumerate(dict.fromkeys(batch.words))}
+        ids, lengths = self.alphabet.encode(list(word_index))
         vectors = self.reader(self.table(ids.to(batch.input_ids.device)), lengths)
-        rows = [row[word] for word in batch.words]
-        return gather_rows(
-            vectors, torch.tensor(rows, dtype=torch.long, device=batch.input_ids.device)
-        )
+        indices = [word_index[word] for word in batch.words]
+        device = batch.input_ids.device
+        return gather_rows(vectors, torch.tensor(indices, dtype=torch.long, device=device))
 
     def extra_files(self) -> dict[str, str]:
         """Return the inventory as a JSON list."""
@@ -202,61 +201,61 @@ class Characters(nn.Module):
 
 
 def character_inventory(words: Iterable[str]) -> list[str]:
-    """Return the ``MAX_CHARACTERS`` characters that most words have, of those two or more have.
+    """Return up to ``MAX_CHARACTERS`` characters, those in most words, each in at least two.
 
-    What a single word has is left out: with it the row of unknown characters is trained.
+    Characters of a single word train the vector of unknown ones.
     """
     counts = Counter(chain.from_iterable(map(set, words)))
     ranked = sorted((-words, character) for character, words in counts.items() if words > 1)
     return sorted(character for _, character in ranked[:MAX_CHARACTERS])
 
 
-def build(options: Options, sources: BuildContext, where: SourceLocation) -> Characters:
-    """Make one for the characters of the training data; ``RecipeError`` for a key not read."""
-    for key in _UNREAD[options.characters]:
+def build(options: Options, context: BuildContext, where: SourceLocation) -> Characters:
+    """Build from the characters of the training data; raises ``RecipeError`` for an unused key."""
+    for key in _UNUSED[options.characters]:
         if getattr(options, key) is not None:
             raise where.location_of(key).error(f"{options.characters} does not read this key")
-    return _build(options, character_inventory(sources.train_vocab))
+    return _build(options, character_inventory(context.train_vocab))
 
 
 def restore(options: Options, files: Mapping[str, str]) -> Characters:
-    """Make one for a saved inventory; raises ``ModelError`` for a broken one."""
+    """Build from a saved inventory; raises ``ModelError`` for an invalid one."""
     text = files.get(INVENTORY, "")
-    try:  # a character takes 16 bytes at most: two escapes, quotes, comma, blank
-        found: Any = json.loads(text) if len(text) <= 16 * MAX_CHARACTERS else None
+    try:  # at most 16 bytes per character: two escapes, quotes, comma, blank
+        inventory: Any = json.loads(text) if len(text) <= 16 * MAX_CHARACTERS else None
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{INVENTORY}: expected JSON: {error}") from error
-    if not _is_inventory(found):
+    if not _is_inventory(inventory):
         raise ModelError(
             f"{INVENTORY}: expected a list of at most {MAX_CHARACTERS} different characters"
         )
-    return _build(options, found)
+    return _build(options, inventory)
 
 
 def _is_inventory(value: object) -> bool:
     if not isinstance(value, list) or len(value) > MAX_CHARACTERS:
         return False
-    return all(isinstance(each, str) and len(each) == 1 for each in value) and (
+    return all(isinstance(item, str) and len(item) == 1 for item in value) and (
         len(set(value)) == len(value)
     )
 
 
 def _cnn(options: Options) -> tuple[int, CharCNN]:
-    """The size of a character's vector, and a reader as HMTL has it where nothing else is said."""
-    dim, size = _or(options.embedding_dim, 16), _or(options.num_filters, 64)
-    widths, dropout = _or(options.ngram_sizes, (3,)), _or(options.dropout, 0.1)
+    """Return the size of character vectors and a reader; defaults are those of HMTL."""
+    dim, size = _default(options.embedding_dim, 16), _default(options.num_filters, 64)
+    widths, dropout = _default(options.ngram_sizes, (3,)), _default(options.dropout, 0.1)
     return dim, CharCNN(dim, size=size, widths=widths, dropout=dropout)
 
 
 def _gru(options: Options) -> tuple[int, CharGRU]:
-    """The size of a character's vector, and a reader as Changpinyo et al. have it."""
-    dim, size = _or(options.embedding_dim, 25), _or(options.hidden_size, 25)
-    layers, dropout = _or(options.num_layers, 2), _or(options.dropout, 0.25)
+    """Return the size of character vectors and a reader; defaults are Changpinyo et al.'s."""
+    dim, size = _default(options.embedding_dim, 25), _default(options.hidden_size, 25)
+    layers, dropout = _default(options.num_layers, 2), _default(options.dropout, 0.25)
     return dim, CharGRU(dim, size=size, layers=layers, dropout=dropout)
 
 
-def _or(chosen: T | None, usual: T) -> T:
-    return usual if chosen is None else chosen
+def _default(value: T | None, default: T) -> T:
+    return default if value is None else value
 
 
 _READERS: dict[str, Callable[[Options], tuple[int, CharCNN | CharGRU]]] = {

@@ -1,7 +1,7 @@
-"""Static word vectors from a text file: GloVe, word2vec or fastText, frozen or tuned.
+"""Static word vectors from a text file: GloVe, word2vec or fastText, frozen or trained.
 
-All three write a word and its numbers a line, parted by single blanks; the latter two begin with a
-line that says how many rows and columns follow. Files may be compressed (``.gz``).
+Each line has a word and its numbers, separated by single spaces; word2vec and fastText begin with a
+line of the numbers of rows and columns. Files may be compressed (``.gz``).
 """
 
 import gzip
@@ -29,8 +29,8 @@ from spanloom.tensors import Batch
 
 VOCABULARY = "vocabulary.txt"
 MAX_ROWS, MAX_DIM = 10_000_000, 4096
-_LONGEST_LINE = 256_000  # bytes: more than any word and MAX_DIM numbers take
-_BLOCK = 1 << 22  # numbers by which a table grows while it is read
+_LONGEST_LINE = 256_000  # bytes; enough for a word and MAX_DIM numbers
+_BLOCK = 1 << 22  # numbers by which the table grows
 _LARGEST = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12}) ([0-9]{1,6})")
 _ENDS_IN_NUMBER = re.compile(rb".* [-+]?[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]+)?", re.DOTALL)
@@ -50,57 +50,57 @@ class Options(_Options):
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Different words and a row of numbers for each."""
+    """Distinct words and their vectors."""
 
     words: tuple[str, ...]
     rows: Float[np.ndarray, "row dim"]
 
 
 class Static(nn.Module):
-    """One vector for each word of a vocabulary, and a learnt one for all other words.
+    """One vector per word of a vocabulary, and a learnt one for all other words.
 
-    A word is looked up as it stands, then in lower case.
+    A word is looked up unchanged, then in lower case.
     """
 
     def __init__(
-        self, words: Iterable[str], vectors: Float[Tensor, "row dim"], *, tuned: bool
+        self, words: Iterable[str], vectors: Float[Tensor, "row dim"], *, trainable: bool
     ) -> None:
-        """``words`` differ; the vector of unknown words starts as the mean and is always tuned."""
+        """``words`` are distinct; the vector of unknown words starts as the mean and is trained."""
         super().__init__()
         self.dim = vectors.shape[1]
         self.rows = {word: row for row, word in enumerate(words)}
-        self.table = nn.Parameter(vectors, requires_grad=tuned)
+        self.table = nn.Parameter(vectors, requires_grad=trainable)
         self.unknown = nn.Parameter(vectors.mean(0))
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
-        """Return one vector a word."""
-        row = {word: self._row(word) for word in set(batch.words)}
-        rows = [row[word] for word in batch.words]
-        index = torch.tensor(rows, dtype=torch.long, device=batch.input_ids.device)
+        """Return one vector per word."""
+        index_of = {word: self._index(word) for word in set(batch.words)}
+        indices = [index_of[word] for word in batch.words]
+        index = torch.tensor(indices, dtype=torch.long, device=batch.input_ids.device)
         vectors = gather_rows(self.table, index.clamp(min=0))
         return torch.where(index[:, None] < 0, self.unknown, vectors)
 
     def extra_files(self) -> dict[str, str]:
-        """Return the vocabulary: a line with rows and columns, then one word a line."""
+        """Return the vocabulary: a line with rows and columns, then one word per line."""
         return {VOCABULARY: "\n".join((f"{len(self.rows)} {self.dim}", *self.rows))}
 
-    def _row(self, word: str) -> int:
-        """A word's row, -1 where it has none."""
-        found = self.rows.get(word)
-        return self.rows.get(word.lower(), -1) if found is None else found
+    def _index(self, word: str) -> int:
+        """Return the index of a word, -1 for none."""
+        index = self.rows.get(word)
+        return self.rows.get(word.lower(), -1) if index is None else index
 
 
 def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None = None) -> Vectors:
     """Read the first ``max_vectors`` rows of a file and keep those ``wanted`` (None: all).
 
-    Words may hold blanks: a line's last fields are its numbers. Of rows for the same word the first
-    counts. Memory is that of the rows kept. Raises ``FormatError``, with the line, for columns that
-    are too few or too many, numbers that are none or not finite, a file that is cut off, or a
-    header that does not fit the rows.
+    Words may contain spaces: the last fields of a line are its numbers. The first row of a word
+    counts. Memory is that of the kept rows. Raises ``FormatError`` with the line for a wrong number
+    of columns, invalid or infinite numbers, an incomplete file, or a header that contradicts the
+    rows.
     """
     name = str(path)
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             return _parse(_lines(stream, name), name, max_vectors, wanted)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(name, None, f"not a whole gzip file: {error}") from error
@@ -108,27 +108,24 @@ def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None 
         raise FormatError(name, None, f"cannot be read: {error.strerror}") from error
 
 
-def build(options: Options, sources: BuildContext, where: SourceLocation) -> Static:
-    """Read the file that a recipe names; raises ``RecipeError`` where that cannot be done."""
-    path, where = sources.recipe_dir / options.static, where.location_of("static")
-    wanted = (
-        sources.train_vocab | {word.lower() for word in sources.train_vocab}
-        if options.train_words_only
-        else None
-    )
+def build(options: Options, context: BuildContext, where: SourceLocation) -> Static:
+    """Read the file of a recipe; raises ``RecipeError`` if that fails."""
+    path, where = context.recipe_dir / options.static, where.location_of("static")
+    lower = {word.lower() for word in context.train_vocab}
+    wanted = context.train_vocab | lower if options.train_words_only else None
     try:
-        found = read_vectors(path, max_vectors=options.max_vectors, wanted=wanted)
+        vectors = read_vectors(path, max_vectors=options.max_vectors, wanted=wanted)
     except FormatError as error:
         raise where.error(str(error)) from error
-    if not found.words:
+    if not vectors.words:
         raise where.error(
             f"{path}: no word of the training data among its first {options.max_vectors}"
         )
-    return Static(found.words, torch.from_numpy(found.rows), tuned=options.trainable)
+    return Static(vectors.words, torch.from_numpy(vectors.rows), trainable=options.trainable)
 
 
 def restore(options: Options, files: Mapping[str, str]) -> Static:
-    """Make the table for a saved vocabulary, all zero; raises ``ModelError`` for a broken one."""
+    """Build from a saved vocabulary, all zero; raises ``ModelError`` for an invalid one."""
     text = files.get(VOCABULARY)
     if text is None or text.count("\n") > MAX_ROWS:
         raise ModelError(f"{VOCABULARY}: expected a text of at most {MAX_ROWS} words")
@@ -142,11 +139,11 @@ def restore(options: Options, files: Mapping[str, str]) -> Static:
         )
     if len(set(words)) < rows:
         raise ModelError(f"{VOCABULARY}: a word stands twice")
-    return Static(words, torch.zeros(rows, dim), tuned=options.trainable)
+    return Static(words, torch.zeros(rows, dim), trainable=options.trainable)
 
 
-class _Growing:
-    """A table whose memory grows with its rows."""
+class _GrowingTable:
+    """A table that grows with its rows."""
 
     def __init__(self, dim: int) -> None:
         self.step = -(-_BLOCK // dim)
@@ -160,55 +157,55 @@ class _Growing:
         self.table[self.used] = row
         self.used += 1
 
-    def whole(self) -> Float[np.ndarray, "row dim"]:
-        """Return the rows; nothing can be added afterwards."""
+    def finish(self) -> Float[np.ndarray, "row dim"]:
+        """Return the rows; none can be added afterwards."""
         self._resize(self.used)
         return self.table
 
     def _resize(self, rows: int) -> None:
-        # in place, where a list of blocks would be held twice at the end; there are no views
+        # in place: joining a list of blocks would need twice the memory; there are no views
         self.table.resize((rows, self.table.shape[1]), refcheck=False)
 
 
-def _opened(path: Path) -> BufferedIOBase:
+def _open(path: Path) -> BufferedIOBase:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _lines(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
-    """Lines without their ends; no more of the file is held than one."""
+    """Yield lines without their ends, one in memory at a time."""
     number = 0
     while line := stream.readline(_LONGEST_LINE):
         number += 1
         if len(line) == _LONGEST_LINE:
             raise FormatError(name, number, f"over {_LONGEST_LINE} bytes in a line: is it text?")
-        yield line.rstrip(b" \r\n")  # word2vec and fastText end lines in a blank
+        yield line.rstrip(b" \r\n")  # word2vec and fastText end lines with a space
 
 
 def _parse(
     lines: Iterator[bytes], name: str, max_vectors: int, wanted: Container[str] | None
 ) -> Vectors:
-    """The rows of a file's lines."""
+    """Return the vectors of a file's lines."""
     first = next(lines, b"").removeprefix(BOM_UTF8)
-    promised, dim = _head(first, name)
-    body = chain([first], lines) if promised is None else lines
-    before = 0 if promised is None else 1
-    table, words = _Growing(dim), dict[str, None]()
+    num_rows, dim = _header(first, name)
+    body = chain([first], lines) if num_rows is None else lines
+    header_lines = 0 if num_rows is None else 1
+    table, words = _GrowingTable(dim), dict[str, None]()
     count = 0
     for count, line in enumerate(islice(body, max_vectors), 1):
         try:
-            word, fields = _cut(line, dim)
+            word, fields = _split(line, dim)
             if word not in words and (wanted is None or word in wanted):
                 table.add(_numbers(fields))
                 words[word] = None
         except ValueError as error:
-            raise FormatError(name, before + count, str(error)) from error
-    if promised is not None and count != min(promised, max_vectors):
-        raise FormatError(name, 1, f"a header that promises {promised} rows, but {count} came")
-    return Vectors(tuple(words), table.whole())
+            raise FormatError(name, header_lines + count, str(error)) from error
+    if num_rows is not None and count != min(num_rows, max_vectors):
+        raise FormatError(name, 1, f"a header that promises {num_rows} rows, but {count} came")
+    return Vectors(tuple(words), table.finish())
 
 
-def _head(first: bytes, name: str) -> tuple[int | None, int]:
-    """Rows (None: not told) and columns, from a file's first line."""
+def _header(first: bytes, name: str) -> tuple[int | None, int]:
+    """Return the numbers of rows (None: no header) and columns, from the first line."""
     header = _HEADER.fullmatch(first)
     rows, dim = map(int, header.groups()) if header else (None, first.count(b" "))
     if rows == 0 or not 0 < dim <= MAX_DIM:
@@ -217,8 +214,8 @@ def _head(first: bytes, name: str) -> tuple[int | None, int]:
     return rows, dim
 
 
-def _cut(line: bytes, dim: int) -> tuple[str, list[bytes]]:
-    """A line's word and its numbers as texts; raises ``ValueError``."""
+def _split(line: bytes, dim: int) -> tuple[str, list[bytes]]:
+    """Return the word and the number fields of a line; raises ``ValueError``."""
     word, *fields = line.rsplit(b" ", dim)
     if len(fields) < dim:
         raise ValueError(f"expected a word and {dim} numbers, got {len(fields)} numbers at most")
@@ -230,9 +227,9 @@ def _cut(line: bytes, dim: int) -> tuple[str, list[bytes]]:
 
 
 def _numbers(fields: list[bytes]) -> Float[np.ndarray, " dim"]:
-    """Numbers that 32 bits can hold; raises ``ValueError`` for any other."""
+    """Return the numbers; raises ``ValueError`` unless 32 bits can hold them."""
     row = np.array([float(field) for field in fields])
-    if not np.abs(row).max() <= _LARGEST:  # true for nan, too
+    if not np.abs(row).max() <= _LARGEST:  # also true for nan
         raise ValueError("expected finite numbers of 32 bits")
     return row
 

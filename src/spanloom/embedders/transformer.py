@@ -1,4 +1,4 @@
-"""A Hugging Face transformer as an embedder: pieces in, one vector a word out."""
+"""A Hugging Face transformer as an embedder: one vector per word, pooled from its pieces."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +15,9 @@ from torch.nn import functional as F
 from spanloom.cancellation import checkpoint
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import SourceLocation
-from spanloom.embedders import _bert, _config_check, _minilm, _probe, casing
+from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
-from spanloom.embedders._config_check import Encoder, Shape
+from spanloom.embedders._encoder_check import Config, Encoder
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
@@ -26,10 +26,10 @@ from spanloom.tensors import Batch
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
-_CACHED = 1_280  # pieces an encoder reads at once on a CPU, in use
-_FULL = 0.8  # of the windows that are read at once this much is text, or they are read apart
-_AT_ONCE = 16_384  # pieces read at once where no gradient is kept, padding counted
-_RECIPE = "recipe.yaml"  # a folder with this is a model of ours
+_CPU_PIECES = 1_280  # pieces encoded at once on a CPU without gradients
+_MIN_FILLED = 0.8  # lengths of windows encoded at once, relative to the longest
+_GPU_PIECES = 16_384  # pieces encoded at once on a GPU without gradients, padding included
+_RECIPE = "recipe.yaml"  # marks a model folder of ours
 
 
 class Options(_Options):
@@ -65,7 +65,7 @@ class ScalarMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: tuple[Float[Tensor, "*rows dim"], ...]) -> Float[Tensor, "*rows dim"]:
-        """Mix one tensor a layer; in place where no gradient is kept, twenty times as fast."""
+        """Mix one tensor per layer; without gradients in place, which is twenty times as fast."""
         weights = self.weights.softmax(0) * self.scale
         mixed = layers[0].float() * weights[0]
         if not torch.is_grad_enabled():
@@ -78,24 +78,24 @@ class ScalarMix(nn.Module):
 
 
 class LastLayer(nn.Module):
-    """The top layer alone."""
+    """Selects the last layer."""
 
     def forward(self, layers: tuple[Float[Tensor, "*rows dim"], ...]) -> Float[Tensor, "*rows dim"]:
-        """Return the last of them."""
+        """Return the last layer."""
         return layers[-1].float()
 
 
 class Transformer(nn.Module):
-    """Encode windows, take each piece from its best window, pool pieces to words."""
+    """Encodes windows, takes each piece from its best window, pools pieces to words."""
 
     def __init__(
         self, encoder: Encoder, layers: nn.Module, *, first: bool, spelling: bool = False
     ) -> None:
-        """``layers`` makes one tensor of all layers; ``first`` takes a word's first piece alone.
+        """``layers`` combines all layers; ``first`` takes a word's first piece instead of the mean.
 
-        ``spelling`` adds a learnt vector, at first 0, to each piece for how its word is spelled
-        (``casing.shape``), so that all layers see the capitals around a word, too.
-        In use a ``runtime`` may stand for ``encoder`` and ``layers``.
+        ``spelling`` adds a learnt vector, initially 0, to each piece for its word's casing class
+        (``casing.shape``), so that all layers see the casing of neighbouring words, too. Without
+        gradients, a ``runtime`` can replace ``encoder`` and ``layers``.
         """
         super().__init__()
         self.encoder = encoder
@@ -103,7 +103,7 @@ class Transformer(nn.Module):
         self.first = first
         self.dim = int(encoder.config.hidden_size)
         self.runtime: Callable[[Mapping[str, Tensor]], Tensor] | None = None
-        self._alone: bool | None = False if isinstance(encoder, _bert.Bert) else None
+        self._equal_lengths: bool | None = False if isinstance(encoder, _bert.Bert) else None
         self.spelling: nn.Embedding | None = None
         if spelling:
             self.spelling = nn.Embedding(
@@ -113,7 +113,7 @@ class Transformer(nn.Module):
 
     @property
     def piece_embeddings(self) -> Float[Tensor, "vocabulary width"]:
-        """The vectors of pieces, before any layer."""
+        """The embeddings of pieces, before any layer."""
         table = self.encoder.get_input_embeddings()
         assert isinstance(table, nn.Embedding), "an encoder of text has a table of its pieces"
         return table.weight
@@ -121,104 +121,108 @@ class Transformer(nn.Module):
     def forward(
         self, batch: Batch, tokens: Float[Tensor, "task width"] | None = None
     ) -> Float[Tensor, "word dim"]:
-        """Return one vector a word; windows of like length go through the encoder together.
+        """Return one vector per word; windows of similar length are encoded together.
 
-        ``tokens`` are vectors that stand below all layers where a piece of a task's token stands.
+        ``tokens`` are the input vectors of task tokens.
         """
         width = batch.input_ids.shape[1]
-        base = torch.zeros(len(batch.input_ids), dtype=torch.long, device=batch.input_ids.device)
-        added = self._added(batch, tokens)
-        parts, done = [], 0
-        for windows, longest in _alike(batch.attention_mask.sum(1), equal=self._reads_padding()):
+        offsets = torch.zeros(len(batch.input_ids), dtype=torch.long, device=batch.input_ids.device)
+        change = self._input_change(batch, tokens)
+        parts, num_pieces = [], 0
+        lengths = batch.attention_mask.sum(1)
+        for windows, longest in group_by_length(lengths, equal=self._needs_equal_lengths()):
             checkpoint()
-            mixed = self.mix_layers(self._read(batch, added, windows, longest)).flatten(0, 1)
-            base[windows] = done + torch.arange(len(windows), device=base.device) * longest
+            mixed = self.mix_layers(self._inputs(batch, change, windows, longest)).flatten(0, 1)
+            steps = torch.arange(len(windows), device=offsets.device) * longest
+            offsets[windows] = num_pieces + steps
             parts.append(mixed)
-            done += len(mixed)
-        rows = base[batch.piece_index // width] + batch.piece_index % width
-        return self._pool(torch.cat(parts) if len(parts) > 1 else parts[0], rows, batch)
+            num_pieces += len(mixed)
+        indices = offsets[batch.piece_index // width] + batch.piece_index % width
+        return self._pool(torch.cat(parts) if len(parts) > 1 else parts[0], indices, batch)
 
     def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
-        """Return all layers' states, the lowest first.
+        """Return the states of all layers, the lowest first.
 
-        Spellings are not shown: who asks has hidden words in ``ids``, which they would betray.
+        Casing vectors are left out, because they would reveal masked words.
         """
-        every = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
-        return self._states(self._read(batch, None, every, batch.input_ids.shape[1]))
+        windows = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
+        return self.layer_states(self._inputs(batch, None, windows, batch.input_ids.shape[1]))
 
-    def mix_layers(self, read: Mapping[str, Tensor]) -> Float[Tensor, "some longest dim"]:
-        """Return the one tensor that is made of all layers, for what ``_read`` returns."""
+    def mix_layers(self, inputs: Mapping[str, Tensor]) -> Float[Tensor, "some longest dim"]:
+        """Return the combined layers for the encoder's inputs."""
         if self.runtime is not None:
-            return self.runtime(read)
-        mixed: Tensor = self.layers(self._states(read))
+            return self.runtime(inputs)
+        mixed: Tensor = self.layers(self.layer_states(inputs))
         return mixed
 
-    def _reads_padding(self) -> bool:
-        """Whether what fills windows up is read, too, so that they must not be filled up.
+    def _needs_equal_lengths(self) -> bool:
+        """Whether padding changes the vectors, as in ConvBERT and MobileBERT."""
+        if self._equal_lengths is None:
+            self._equal_lengths = _encoder_check.depends_on_padding(self.encoder)
+        return self._equal_lengths
 
-        The convolutions of ConvBERT do, and MobileBERT, which reads a piece's neighbours.
-        """
-        if self._alone is None:
-            self._alone = _probe.reads_padding(self.encoder)
-        return self._alone
-
-    def _states(self, read: Mapping[str, Tensor]) -> tuple[Float[Tensor, "some longest dim"], ...]:
-        states: tuple[Tensor, ...] = self.encoder(output_hidden_states=True, **read).hidden_states
+    def layer_states(
+        self, inputs: Mapping[str, Tensor]
+    ) -> tuple[Float[Tensor, "some longest dim"], ...]:
+        """Return the states of all layers for the encoder's inputs."""
+        states: tuple[Tensor, ...] = self.encoder(output_hidden_states=True, **inputs).hidden_states
         return states
 
-    def _read(
+    def _inputs(
         self,
         batch: Batch,
-        added: "_Added | None",
+        change: "_InputChange | None",
         windows: Int[Tensor, " some"],
         longest: int,
     ) -> dict[str, Tensor]:
-        """What an encoder is given of some windows, of their first pieces."""
-        mask = batch.attention_mask[windows, :longest].long()  # DeBERTa reckons with it
-        read: dict[str, Tensor] = {"attention_mask": mask}
+        """Return the encoder's inputs for the first ``longest`` pieces of some windows."""
+        mask = batch.attention_mask[windows, :longest].long()  # DeBERTa computes with it
+        inputs: dict[str, Tensor] = {"attention_mask": mask}
         ids = batch.input_ids[windows, :longest]
         if (
             batch.token_type_ids is not None
             and getattr(self.encoder.config, "type_vocab_size", 0) > 1
         ):
-            read["token_type_ids"] = batch.token_type_ids[windows, :longest]
-        if added is None:
-            read["input_ids"] = ids
+            inputs["token_type_ids"] = batch.token_type_ids[windows, :longest]
+        if change is None:
+            inputs["input_ids"] = ids
         else:
             vectors = self.encoder.get_input_embeddings()(ids)
-            read["inputs_embeds"] = added(vectors, windows, longest)
-        return read
+            inputs["inputs_embeds"] = change(vectors, windows, longest)
+        return inputs
 
-    def _added(self, batch: Batch, tokens: Float[Tensor, "task width"] | None) -> "_Added | None":
-        """What the vectors of pieces are changed by before the first layer, if anything."""
+    def _input_change(
+        self, batch: Batch, tokens: Float[Tensor, "task width"] | None
+    ) -> "_InputChange | None":
+        """Return the change of piece embeddings before the first layer, None for none."""
         if self.spelling is None and batch.task_tokens is None:
             return None
         shapes = None if self.spelling is None else _shapes(batch)
         numbers = None
         if batch.task_tokens is not None:
-            assert tokens is not None, "tokens of tasks have vectors"
-            none = batch.task_tokens.new_full((1,), -1)
-            numbers = torch.cat([none, batch.task_tokens])[batch.position_to_word + 1]
-        return _Added(self.spelling, shapes, tokens, numbers)
+            assert tokens is not None, "expected vectors of task tokens"
+            no_task = batch.task_tokens.new_full((1,), -1)
+            numbers = torch.cat([no_task, batch.task_tokens])[batch.position_to_word + 1]
+        return _InputChange(self.spelling, shapes, tokens, numbers)
 
     def extra_files(self) -> dict[str, str]:
-        """Return the shape of the encoder, as it is written beside the weights."""
-        return {"config.json": _config_check.dumps(self.encoder.config)}
+        """Return the encoder's config."""
+        return {"config.json": _encoder_check.dumps(self.encoder.config)}
 
     def _pool(
-        self, pieces: Float[Tensor, "row dim"], rows: Int[Tensor, " piece"], batch: Batch
+        self, vectors: Float[Tensor, "row dim"], indices: Int[Tensor, " piece"], batch: Batch
     ) -> Float[Tensor, "word dim"]:
-        """Pool the pieces in ``rows``, which ascend by word; each word has some."""
+        """Pool the piece vectors at ``indices``, which are ordered by word; each word has some."""
         counts = torch.bincount(batch.piece_to_word, minlength=len(batch.words))
         starts = counts.cumsum(0) - counts
         if self.first:
-            return gather_rows(pieces, rows[starts])
-        return F.embedding_bag(rows, pieces, starts, mode="mean")
+            return gather_rows(vectors, indices[starts])
+        return F.embedding_bag(indices, vectors, starts, mode="mean")
 
 
 @dataclass(frozen=True, slots=True)
-class _Added:
-    """Vectors of spelling, by how words are spelled; those of tasks' tokens, by their numbers."""
+class _InputChange:
+    """Adds casing vectors to piece embeddings, and inserts those of task tokens."""
 
     spelling: nn.Embedding | None
     shapes: Int[Tensor, "window seq"] | None
@@ -231,133 +235,132 @@ class _Added:
         windows: Int[Tensor, " some"],
         longest: int,
     ) -> Float[Tensor, "some longest width"]:
-        """Return vectors of pieces with those of spelling added, and tokens in their places."""
+        """Return the changed embeddings of some windows."""
         if self.tokens is not None and self.numbers is not None:
             numbers = self.numbers[windows, :longest, None]
-            own = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
-            pieces = torch.where(numbers < 0, pieces, own)
+            vectors = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
+            pieces = torch.where(numbers < 0, pieces, vectors)
         if self.spelling is not None and self.shapes is not None:
             pieces = pieces + self.spelling(self.shapes[windows, :longest])
         return pieces
 
 
 def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
-    """How the word is spelled whose piece stands at each place, from 1; 0 where none does."""
+    """Return the casing class, from 1, of the word at each position; 0 for special pieces."""
     shapes = [0, *(casing.shape(word) + 1 for word in batch.words)]
     return torch.tensor(shapes, device=batch.input_ids.device)[batch.position_to_word + 1]
 
 
-def _alike(
+def group_by_length(
     lengths: Int[Tensor, " window"], *, equal: bool = False
 ) -> Iterator[tuple[Int[Tensor, " some"], int]]:
-    """Yield windows of like length (or ``equal``), longest first, and the longest of each group.
+    """Yield groups of windows of similar (or ``equal``) length, longest first, and their length.
 
-    Where no gradient is kept a group is one window or has a bounded number of pieces: on a CPU what
+    Without gradients, a group is one window or has a bounded number of pieces: on a CPU as many as
     its cache holds between two layers.
     """
-    sizes, order = lengths.sort(descending=True, stable=True)
-    said = sizes.tolist()
-    most = _AT_ONCE if lengths.is_cuda else _CACHED
+    sorted_lengths, order = lengths.sort(descending=True, stable=True)
+    sizes = sorted_lengths.tolist()
+    max_pieces = _GPU_PIECES if lengths.is_cuda else _CPU_PIECES
     if torch.is_grad_enabled():
-        most = sum(said)
-    first, full_enough = 0, 1.0 if equal else _FULL
-    for row in range(1, len(said) + 1):
-        full = row < len(said) and (row + 1 - first) * said[first] > max(most, said[first])
-        if row == len(said) or full or said[row] < full_enough * said[first]:
-            yield order[first:row], said[first]
-            first = row
+        max_pieces = sum(sizes)
+    first, min_filled = 0, 1.0 if equal else _MIN_FILLED
+    for i in range(1, len(sizes) + 1):
+        is_end = i == len(sizes)
+        is_full = not is_end and (i + 1 - first) * sizes[first] > max(max_pieces, sizes[first])
+        if is_end or is_full or sizes[i] < min_filled * sizes[first]:
+            yield order[first:i], sizes[first]
+            first = i
 
 
 def build(options: Options, encoder: Encoder) -> Transformer:
-    """Put the parts together around an encoder that was loaded or made elsewhere."""
-    layers = encoder.config.num_hidden_layers + 1
-    mix = ScalarMix(layers) if options.layers == "scalar-mix" else LastLayer()
+    """Return the embedder around an encoder."""
+    num_layers = encoder.config.num_hidden_layers + 1
+    layers = ScalarMix(num_layers) if options.layers == "scalar-mix" else LastLayer()
     if options.freeze_embeddings:
         encoder.get_input_embeddings().requires_grad_(False)
     first = options.pooling == "first"
-    return Transformer(encoder, mix, first=first, spelling=options.casing_embeddings)
+    return Transformer(encoder, layers, first=first, spelling=options.casing_embeddings)
 
 
-def source(name: str, near: Path) -> str:
-    """Say where an encoder's files lie: a folder (near the recipe), a package's files, a hub id.
+def source(name: str, recipe_dir: Path) -> str:
+    """Return the folder of an encoder (relative to the recipe's, or of a package), or its hub id.
 
-    Raises ``ModelError`` where the package's are not those that were published.
+    Raises ``ModelError`` if the package's files differ from the published ones.
     """
     if name != _minilm.NAME:
-        return str(near / name) if (near / name).is_dir() else name
-    return _minilm.place()
+        return str(recipe_dir / name) if (recipe_dir / name).is_dir() else name
+    return _minilm.locate()
 
 
 def pretrained(folder: str, options: Options) -> Encoder:
-    """Load an encoder's weights from a folder or the hub, as fp32, ready to be trained.
+    """Load an encoder from a folder or the hub, in fp32 and training mode.
 
-    It is made of what a saved model says of its shape, so that it is the same when it is loaded.
-    Raises ``ModelError`` for one that cannot be saved, or whose weights are not all there.
+    It is built from the config that a saved model has, so that a loaded model is the same. Raises
+    ``ModelError`` for a config that cannot be saved, and for missing weights.
     """
     from spanloom.embedders import _hub
 
-    shape = _hub.shape(folder)
-    said = json.loads(_config_check.dumps(shape))
-    ours = _bert.fits(shape.to_dict())
-    loaded, missing = _hub.pretrained(folder, _rates(shape if ours else _hub.parsed(said), options))
-    made: Encoder = _bert.Bert(_bert.config(loaded.config.to_dict())) if ours else _prepare(loaded)
+    config = _hub.load_config(folder)
+    saved = json.loads(_encoder_check.dumps(config))
+    is_bert = _bert.supports(config.to_dict())
+    config = _set_dropout(config if is_bert else _hub.parse_config(saved), options)
+    loaded, missing = _hub.load_pretrained(folder, config)
+    encoder: Encoder = (
+        _bert.Bert(_bert.parse_config(loaded.config.to_dict())) if is_bert else _prepare(loaded)
+    )
     weights = loaded.state_dict()
-    needed = made.state_dict().keys()  # no pooler's
+    needed = encoder.state_dict().keys()  # not the pooler's
     lacking = [name for name in missing if name in needed]
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         raise ModelError(f"{folder}: no weights of the encoder's {', '.join(lacking[:3])}{more}")
-    if ours:
-        made.load_state_dict({name: weights[name] for name in needed})
-    return made.train()
+    if is_bert:
+        encoder.load_state_dict({name: weights[name] for name in needed})
+    return encoder.train()
 
 
-def untrained(shape: Shape, options: Options) -> Encoder:
-    """Make an encoder of a shape, with random weights."""
-    if isinstance(shape, _bert.Config):
+def untrained(config: Config, options: Options) -> Encoder:
+    """Return an encoder with random weights, in training mode."""
+    if isinstance(config, _bert.Config):
+        hidden, attention = options.dropout, options.attention_dropout
         return _bert.Bert(
-            replace(
-                shape,
-                hidden_dropout_prob=options.dropout,
-                attention_probs_dropout_prob=options.attention_dropout,
-            )
+            replace(config, hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
         ).train()
     from spanloom.embedders import _hub
 
-    return _prepare(_hub.untrained(_rates(shape, options)))
+    return _prepare(_hub.initialise(_set_dropout(config, options)))
 
 
-def _build(options: Options, sources: BuildContext, where: SourceLocation) -> Transformer:
+def _build(options: Options, context: BuildContext, where: SourceLocation) -> Transformer:
     from spanloom.embedders import _hub
 
-    folder = source(options.transformer, sources.recipe_dir)
-    at = where.location_of("transformer")
+    folder = source(options.transformer, context.recipe_dir)
+    location = where.location_of("transformer")
     if options.init == "pretrained" and (Path(folder) / _RECIPE).is_file():
-        problem = "is a model of spanloom, no encoder"
-        raise at.error(f"{folder} {problem}; to go on from it, say init_from: {folder} instead")
+        hint = f"to go on from it, say init_from: {folder} instead"
+        raise location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
     try:
         if options.init == "pretrained":
             encoder = pretrained(folder, options)
         else:
-            encoder = untrained(
-                _config_check.parsed(json.loads(_config_check.dumps(_hub.shape(folder)))), options
-            )
-        _probe.check(encoder, every=options.layers == "scalar-mix")
+            config = json.loads(_encoder_check.dumps(_hub.load_config(folder)))
+            encoder = untrained(_encoder_check.parse(config), options)
+        _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
-        raise at.error(str(error)) from error
+        raise location.error(str(error)) from error
     return build(options, encoder)
 
 
 def _restore(options: Options, files: Mapping[str, str]) -> Transformer:
     if "config.json" not in files:
         raise ModelError("no config.json, so the shape of the encoder is unknown")
-    return build(
-        options, untrained(_config_check.parsed(json.loads(files["config.json"])), options)
-    )
+    config = _encoder_check.parse(json.loads(files["config.json"]))
+    return build(options, untrained(config, options))
 
 
-def _rates(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
-    """Set the dropout rates, whatever the architecture calls them."""
+def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
+    """Set the dropout rates, which architectures name differently."""
     for key in ("hidden_dropout_prob", "dropout", "hidden_dropout"):
         if hasattr(config, key):
             setattr(config, key, options.dropout)
@@ -368,17 +371,15 @@ def _rates(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
 
 
 def _prepare(encoder: "PreTrainedModel") -> "PreTrainedModel":
-    """Eager attention is the fastest to train on a CPU; pooler and cache are never used."""
+    """Use eager attention, the fastest to train on a CPU, without pooler and cache."""
     encoder.set_attn_implementation("eager")
     if hasattr(encoder, "set_attention_type"):
-        # BigBird: else the first window's length decides
+        # BigBird: otherwise the first window's length decides
         cast(Any, encoder).set_attention_type("original_full")
     if hasattr(encoder.config, "use_cache"):
         encoder.config.use_cache = False
     if getattr(encoder, "pooler", None) is not None:
-        encoder.register_module(
-            "pooler", nn.Identity()
-        )  # no weights; SqueezeBERT calls it in any case
+        encoder.register_module("pooler", nn.Identity())  # SqueezeBERT always calls it
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):

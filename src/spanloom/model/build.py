@@ -10,7 +10,7 @@ from spanloom.config.options import validate_options
 from spanloom.config.recipe import PIECES, TRUNK, Recipe
 from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
-from spanloom.embedders import _config_check, load, transformer
+from spanloom.embedders import _encoder_check, load, transformer
 from spanloom.embedders._base import Embedder, EmbedderType
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.model import sharing
@@ -122,7 +122,7 @@ def check_window(recipe: Recipe, pieces: SubwordTokenizer, network: Network) -> 
     if network.transformer is None:
         return
     around = len(pieces.prefix) + len(pieces.suffix)
-    places = _config_check.positions(network.transformer.encoder)
+    places = _encoder_check.positions(network.transformer.encoder)
     most = recipe.window if places is None else places - around
     if recipe.window > most:
         raise recipe.at("window").error(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from spanloom.config.recipe import EmbedderSpec, Recipe
-from spanloom.embedders._sources import SOURCES
+from spanloom.embedders._minilm import SOURCES
 from spanloom.model.model import Model
 from spanloom.model.plugin_parts import card_lines
 from spanloom.model.quantization import StorageDtypes

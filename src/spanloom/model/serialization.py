@@ -28,7 +28,7 @@ from spanloom.atomic_io import MANIFEST, verify_folder, write_folder
 from spanloom.config import recipe as recipes
 from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
-from spanloom.embedders import _config_check
+from spanloom.embedders import _encoder_check
 from spanloom.embedders._base import Embedder, EmbedderType
 from spanloom.embedders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
@@ -119,7 +119,7 @@ def load(
             raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")
     weights = _weights(files[WEIGHTS])
     if CONFIG in files:
-        _config_check.check(files[CONFIG], weights)
+        _encoder_check.check(files[CONFIG], weights)
     recipe = plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
     tasks = _tasks(recipe, files[RECIPE])
     with torch.device("meta"), bounded(weights):

@@ -1,130 +1,150 @@
-"""The addresses of the API, and the way every request takes to them.
+"""The endpoints of the HTTP API and of the page for browsers, as an ASGI application.
 
-    counted ▶ secured ▶ problems ▶ access (with a token) ▶ receipt ▶ refusal ▶ FastAPI's routes ▶
-    the queues
-
-The page for browsers sets the content policy that it needs on its own reply.
+RequestMetrics ▶ SecurityHeaders ▶ Problems ▶ Access (with a token) ▶ BodyReader ▶
+LoadShedding ▶ FastAPI's routes ▶ the queues
 """
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from spanloom.serve import browser, openapi, requests
-from spanloom.serve.access import Access
-from spanloom.serve.batcher import AnnotationFailed, QueueFull, WorkerStopped
-from spanloom.serve.headers import SecurityHeaders
-from spanloom.serve.lanes import Lanes
+from spanloom.serve import openapi, requests
+from spanloom.serve.batcher import AnnotationFailed, Lanes, QueueFull, WorkerStopped
 from spanloom.serve.limits import Limits
-from spanloom.serve.load_shedding import LoadShedding, busy
-from spanloom.serve.metrics import MEDIA, Counted, rendered
+from spanloom.serve.metrics import MEDIA, RequestMetrics, format_metrics
+from spanloom.serve.middleware import (
+    Access,
+    BodyReader,
+    LoadShedding,
+    Problems,
+    SecurityHeaders,
+    busy,
+)
 from spanloom.serve.model_info import ModelInfo
-from spanloom.serve.problem import BROKEN, GONE, Problem, Problems
-from spanloom.serve.request_body import BodyReader
-from spanloom.serve.request_json import parsed
-from spanloom.serve.requests import ParsedRequest, Reader
+from spanloom.serve.problem import CLIENT_GONE, SERVER_ERROR, Problem
+from spanloom.serve.requests import ParsedRequest, Parser, parse_json
+from spanloom.viewer.html import style
+from spanloom.viewer.script import policy, script
 
+PAGE_SCRIPT = "serve/site/site"
 _JSON = "application/json"
-_SOON = {"Retry-After": "1"}  # seconds
+_RETRY_SOON = {"Retry-After": "1"}  # seconds
+_START_PAGE = "\nstart(document);\n"
+_PAGE_POLICY = ("connect-src 'self'", "img-src blob:", "frame-ancestors 'none'")  # blob: for PNGs
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the addresses have in common: the queues, the model as it is told, the limits."""
+    """What the endpoints share: the queues, the description of the model, the limits."""
 
     lanes: Lanes
-    about: ModelInfo
+    model: ModelInfo
     limits: Limits
 
-    async def answer(self, request: Request, read: Reader) -> Response:
-        """Answer a request of the model; raises ``Problem``."""
-        said = parsed(await _body(request))
-        asked = read(said, self.about, self.limits)
-        self._check(asked.wish.size)
-        return Response(asked.reply(await self._pieces(request, asked)), media_type=_JSON)
+    def endpoint(self, parse: Parser) -> Endpoint:
+        """Return an endpoint that uses the model."""
 
-    def _check(self, size: int) -> None:
-        """Refuse what this machine cannot read in time."""
+        async def answer(request: Request) -> Response:
+            payload = parse_json(await _read_json_body(request))
+            parsed = parse(payload, self.model, self.limits)
+            self._check_size(parsed.request.size)
+            return Response(parsed.reply(await self._replies(request, parsed)), media_type=_JSON)
+
+        return answer
+
+    def _check_size(self, size: int) -> None:
+        """Refuse what this machine cannot annotate in time."""
         if size > self.limits.request:
             expected = f"expected up to {self.limits.request} characters in all, got {size}"
-            told = f"{expected}; this machine reads no more in {self.limits.compute:g} seconds"
-            raise Problem(413, told, where="body")
+            reason = f"this machine reads no more in {self.limits.compute:g} seconds"
+            raise Problem(413, f"{expected}; {reason}", where="body")
 
-    async def _pieces(self, request: Request, asked: ParsedRequest) -> tuple[str, ...]:
-        """Wait for the model, but not longer than the client does, or than the limit is."""
+    async def _replies(self, request: Request, parsed: ParsedRequest) -> tuple[str, ...]:
+        """Wait for the model until the client disconnects or time is over."""
         try:
-            taken = self.lanes.submit(asked.wish)
+            job = self.lanes.submit(parsed.request)
         except QueueFull as error:
             raise busy() from error
         except WorkerStopped as error:
-            raise Problem(503, "the model takes no requests", headers=_SOON) from error
-        done, gone = asyncio.wrap_future(taken), asyncio.ensure_future(_gone(request))
-        done.add_done_callback(_heard)
+            raise _no_model("the model takes no requests") from error
+        done, gone = asyncio.wrap_future(job), asyncio.ensure_future(_disconnected(request))
+        done.add_done_callback(_retrieve_exception)
         try:
-            limit = self.limits.compute
-            await asyncio.wait((done, gone), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-            return self._outcome(done, asked, gone=gone.done())
+            timeout = self.limits.compute
+            await asyncio.wait((done, gone), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            return self._outcome(done, parsed, is_gone=gone.done())
         finally:
             gone.cancel()
-            taken.cancel()  # what nobody waits for is not computed; of ``done`` it would hear later
+            job.cancel()  # what nobody waits for is not computed; cancelling ``done`` acts later
 
     def _outcome(
-        self, done: "asyncio.Future[tuple[str, ...]]", asked: ParsedRequest, *, gone: bool
+        self, done: "asyncio.Future[tuple[str, ...]]", parsed: ParsedRequest, *, is_gone: bool
     ) -> tuple[str, ...]:
         if not done.done():
-            if gone:
-                raise Problem(GONE, "the client went away")
+            if is_gone:
+                raise Problem(CLIENT_GONE, "the client went away")
             raise Problem(504, f"not done within {self.limits.compute:g} seconds; send less")
         try:
             return done.result()
         except AnnotationFailed as error:
-            place = asked.places[error.row]
-            raise Problem(500, "the model failed on this text", where=place) from error
+            location = parsed.locations[error.index]
+            raise Problem(500, "the model failed on this text", where=location) from error
         except WorkerStopped as error:
-            raise Problem(503, "the model takes no requests", headers=_SOON) from error
+            raise _no_model("the model takes no requests") from error
 
 
-async def _body(request: Request) -> bytes:
-    """Return the body of a request that says that it is JSON.
+def _no_model(what: str) -> Problem:
+    return Problem(503, what, headers=_RETRY_SOON)
 
-    No form of a web page can say so, and a script of another origin has to ask first.
+
+async def _read_json_body(request: Request) -> bytes:
+    """Return the body of a request whose content type is JSON.
+
+    HTML forms cannot send this type, and scripts of other origins must ask first.
     """
-    said = request.headers.get("content-type", "")
-    if said.partition(";")[0].strip().lower() != _JSON:
-        what = f"expected {_JSON}, got {said[:60] or 'none'!r}"
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() != _JSON:
+        what = f"expected {_JSON}, got {content_type[:60] or 'none'!r}"
         raise Problem(415, what, where="header content-type")
     return await request.body()
 
 
-def _heard(done: "asyncio.Future[tuple[str, ...]]") -> None:
-    """Hear what became of a request: whoever asked may have left in the moment when it failed."""
+def _retrieve_exception(done: "asyncio.Future[tuple[str, ...]]") -> None:
+    """Retrieve the exception of a request, whose client may have left at the same moment."""
     if not done.cancelled():
         done.exception()
 
 
-async def _gone(request: Request) -> None:
-    """Return when the client has gone away."""
+async def _disconnected(request: Request) -> None:
+    """Return when the client has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def application(
     lanes: Lanes,
-    about: ModelInfo,
+    model: ModelInfo,
     limits: Limits = Limits(),
     *,
     token: str | None = None,
 ) -> ASGIApp:
-    """Return the server as an ASGI application; ``lanes`` are started and ended by the caller.
+    """Return the server as an ASGI application; the caller starts and ends ``lanes``.
 
-    With a ``token`` only those who send it are answered.
+    With a ``token``, only requests that send it are answered.
     """
-    service = Service(lanes, about, limits)
+    service = Service(lanes, model, limits)
     api = FastAPI(
         title="Spanloom",
         description=openapi.SUMMARY,
@@ -132,80 +152,86 @@ def application(
         docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
         exception_handlers={
-            Problem: _problem,
-            HTTPException: _http,
-            Exception: _broken,
+            Problem: _handle_problem,
+            HTTPException: _handle_routing_error,
+            Exception: _handle_error,
         },
     )
     api.include_router(_model_routes(service))
-    inner: ASGIApp = BodyReader(LoadShedding(api, lanes, openapi.ASKING), limits)
+    inner: ASGIApp = BodyReader(LoadShedding(api, lanes, openapi.MODEL_PATHS), limits)
     if token is not None:
         inner = Access(inner, token)
-    counted = Counted(SecurityHeaders(Problems(inner)), openapi.PATHS)
-    api.include_router(_state_routes(service, counted))
-    return counted
+    outer = RequestMetrics(SecurityHeaders(Problems(inner)), openapi.PATHS)
+    api.include_router(_state_routes(service, outer))
+    return outer
 
 
 def _model_routes(service: Service) -> APIRouter:
-    """The addresses that ask the model."""
+    """Return the endpoints that use the model."""
     router = APIRouter()
-
-    @router.post("/v1/annotate", **openapi.ANNOTATE)
-    async def annotate(request: Request) -> Response:
-        return await service.answer(request, requests.annotate)
-
-    @router.post("/v1/ask", **openapi.ASK)
-    async def ask(request: Request) -> Response:
-        return await service.answer(request, requests.ask)
-
-    @router.post("/v1/classify", **openapi.CLASSIFY)
-    async def classify(request: Request) -> Response:
-        return await service.answer(request, requests.classify)
-
+    router.post("/v1/annotate", name="annotate", **openapi.ANNOTATE)(
+        service.endpoint(requests.annotate)
+    )
+    router.post("/v1/ask", name="ask", **openapi.ASK)(service.endpoint(requests.ask))
+    router.post("/v1/classify", name="classify", **openapi.CLASSIFY)(
+        service.endpoint(requests.classify)
+    )
     return router
 
 
-def _state_routes(service: Service, counted: Counted) -> APIRouter:
-    """The addresses that say what the server is and how it does."""
+def _state_routes(service: Service, request_metrics: RequestMetrics) -> APIRouter:
+    """Return the endpoints about the server itself."""
     router = APIRouter()
-    told = json.dumps({**service.about.plain(), "limits": asdict(service.limits)})
+    model_json = json.dumps({**service.model.plain(), "limits": asdict(service.limits)})
 
     @router.get("/v1/model", **openapi.MODEL)
     async def model() -> Response:
-        return Response(told, media_type=_JSON)
+        return Response(model_json, media_type=_JSON)
 
     @router.get("/health/live", **openapi.LIVE)
     async def live() -> Response:
         if not service.lanes.is_live:
-            raise Problem(503, "the model has ended; another is begun", headers=_SOON)
+            raise _no_model("the model has ended; another is begun")
         return Response('{"status": "live"}', media_type=_JSON)
 
     @router.get("/health/ready", **openapi.READY)
     async def ready() -> Response:
         if not service.lanes.is_ready:
-            raise Problem(503, "the model is not warm, is stuck, or has ended", headers=_SOON)
+            raise _no_model("the model is not warm, is stuck, or has ended")
         return Response('{"status": "ready"}', media_type=_JSON)
 
     @router.get("/", **openapi.PAGE)
     async def index() -> Response:
-        return browser.page()
+        return _page()
 
     @router.get("/metrics", **openapi.METRICS)
     async def metrics() -> Response:
-        return Response(rendered(counted, service.lanes), media_type=MEDIA)
+        return Response(format_metrics(request_metrics, service.lanes), media_type=MEDIA)
 
     return router
 
 
-async def _problem(request: Request, error: Problem) -> Response:
+@cache
+def _page() -> Response:
+    """Return the page for browsers, one file with its own content security policy."""
+    site = files("spanloom.serve").joinpath("site")
+    css = style() + site.joinpath("site.css").read_text(encoding="utf-8")
+    code = script(PAGE_SCRIPT) + _START_PAGE
+    template = Template(site.joinpath("site.html").read_text(encoding="utf-8"))
+    headers = {"content-security-policy": policy(code, css, *_PAGE_POLICY)}
+    page = template.substitute(style=css, script=code)
+    return Response(page, headers=headers, media_type="text/html")
+
+
+async def _handle_problem(request: Request, error: Problem) -> Response:
     return error.response()
 
 
-async def _http(request: Request, error: HTTPException) -> Response:
-    """What routing raises: no such address, no such method."""
+async def _handle_routing_error(request: Request, error: HTTPException) -> Response:
+    """Reply to an unknown path or method."""
     what = f"{request.method} is not answered here; addresses: {', '.join(openapi.PATHS)}"
     return Problem(error.status_code, what, where="address", headers=error.headers).response()
 
 
-async def _broken(request: Request, error: Exception) -> Response:
-    return BROKEN.response()
+async def _handle_error(request: Request, error: Exception) -> Response:
+    return SERVER_ERROR.response()

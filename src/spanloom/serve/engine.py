@@ -1,4 +1,4 @@
-"""A model process as the server holds it: begun, asked, told to stop, ended, begun anew."""
+"""A model process as the server holds it: started, used, stopped, ended, started again."""
 
 import json
 import subprocess
@@ -14,45 +14,48 @@ from spanloom.cancellation import Cancelled
 from spanloom.document import Document
 from spanloom.errors import ModelError
 from spanloom.serve.jobs import AnnotateRequest
-from spanloom.serve.messages import Hello, Said, format_batch, greeted, line
+from spanloom.serve.messages import Hello, Message, encode, format_batch, parse_hello
 
-_TICK = 0.02  # seconds between two looks at whether a batch is still wanted
-_GRACE = 2.0  # seconds for the next checkpoint of a batch that is not
-_PAUSES = (0.0, 1.0, 5.0)  # seconds before each try to begin
-
-
-class Lost(Exception):
-    """The model process is gone; a new one may be begun."""
+_TICK = 0.02  # seconds between two checks whether a batch is still wanted
+_GRACE = 2.0  # seconds until a stopped batch must reach its next checkpoint
+_PAUSES = (0.0, 1.0, 5.0)  # seconds before each attempt to start
 
 
-class Unable(Exception):
-    """The model could not annotate a batch; says the kind of error and its line, no text."""
+class ProcessLost(Exception):
+    """The model process has ended; another can be started."""
+
+
+class BatchFailed(Exception):
+    """The model could not annotate a batch; the message is the error's location, without text."""
 
 
 class Engine(Protocol):
-    """What annotates: a model process, or whatever a test has in its place."""
+    """Annotates batches: a model process, or a replacement in tests."""
 
     def begin(self) -> Hello:
-        """Have it ready and warm; at once where it is. Raises ``Lost`` where that cannot be."""
+        """Return when the model is warm; raises ``ProcessLost`` if it cannot be started."""
 
     def annotate(
-        self, wish: AnnotateRequest, documents: Sequence[Document], is_over: Callable[[], bool]
+        self,
+        request: AnnotateRequest,
+        documents: Sequence[Document],
+        is_over: Callable[[], bool],
     ) -> list[str]:
-        """Annotate and spell documents as a request wants it.
+        """Annotate and format some documents of a request.
 
-        Raises ``Cancelled`` once ``is_over``, ``Unable`` where the model fails, ``Lost`` where
-        there is no model any more.
+        Raises ``Cancelled`` once ``is_over`` returns true, ``BatchFailed`` if the model fails,
+        ``ProcessLost`` if the process has ended.
         """
 
     def end(self) -> None:
-        """End it at once, whatever it does; it cannot be begun anew. Any thread may ask for it."""
+        """End it immediately and for good; any thread may call this."""
 
 
 class Process:
-    """A model process, begun when it is needed and again when it was lost."""
+    """A model process that is started when needed, and again after it was lost."""
 
     def __init__(self, command: Sequence[str], *, grace: float = _GRACE) -> None:
-        """``command`` starts it; ``grace`` is how long a batch may go on that is over."""
+        """``command`` starts the process; ``grace`` is in seconds."""
         self._command, self._grace = list(command), grace
         self._numbers = count(1)
         self._child: _Child | None = None
@@ -60,115 +63,114 @@ class Process:
         self._ended = threading.Event()
 
     def begin(self) -> Hello:
-        """Start the process and wait until it is warm.
+        """Start the process and wait until the model is warm.
 
-        Raises ``ModelError`` where it never was and says why, ``Lost`` where it fails three times.
+        Raises ``ModelError`` if the first start is refused, ``ProcessLost`` after three failures.
         """
         for pause in _PAUSES:
             if self._ended.wait(pause):
                 break
             try:
-                return self._greeted()
-            except Lost:
-                self._drop()
-        raise Lost
+                return self._start()
+            except ProcessLost:
+                self._kill()
+        raise ProcessLost
 
     def annotate(
-        self, wish: AnnotateRequest, documents: Sequence[Document], is_over: Callable[[], bool]
+        self,
+        request: AnnotateRequest,
+        documents: Sequence[Document],
+        is_over: Callable[[], bool],
     ) -> list[str]:
-        """Hand a batch over and wait; see ``Engine``. One thread at a time may ask."""
+        """Send a batch and wait for the replies, see ``Engine``; for one thread at a time."""
         try:
-            return self._asked(format_batch(next(self._numbers), wish, documents), is_over)
-        except Lost:
-            self._drop()
+            return self._request(format_batch(next(self._numbers), request, documents), is_over)
+        except ProcessLost:
+            self._kill()
             raise
 
     def end(self) -> None:
         """End the process."""
         self._ended.set()
-        self._drop()
+        self._kill()
 
-    def _greeted(self) -> Hello:
+    def _start(self) -> Hello:
         if self._child is None or self._hello is None:
             self._child = _Child(self._command)
-            while (said := self._child.heard(_TICK)) is None:
+            while (message := self._child.receive(_TICK)) is None:
                 if self._ended.is_set():
-                    raise Lost
-            if "refused" in said:
-                raise ModelError(said["refused"]) if self._hello is None else Lost
-            self._hello = greeted(said)
+                    raise ProcessLost
+            if "refused" in message:
+                raise ModelError(message["refused"]) if self._hello is None else ProcessLost
+            self._hello = parse_hello(message)
         return self._hello
 
-    def _asked(self, asked: Said, is_over: Callable[[], bool]) -> list[str]:
+    def _request(self, batch: Message, is_over: Callable[[], bool]) -> list[str]:
         child = self._child
         if child is None:
-            raise Lost
-        child.tell(asked)
-        last: float | None = None
-        while (said := child.heard(_TICK)) is None:
-            if last is None and is_over():
-                child.tell({"stop": asked["number"]})
-                last = monotonic() + self._grace
-            if last is not None and monotonic() > last:
-                raise Lost
-        return _answers(said)
+            raise ProcessLost
+        child.send(batch)
+        deadline: float | None = None
+        while (message := child.receive(_TICK)) is None:
+            if deadline is None and is_over():
+                child.send({"stop": batch["number"]})
+                deadline = monotonic() + self._grace
+            if deadline is not None and monotonic() > deadline:
+                raise ProcessLost
+        if "failed" in message:
+            raise BatchFailed(message["failed"])
+        if "stopped" in message:
+            raise Cancelled
+        replies: list[str] = message["replies"]
+        return replies
 
-    def _drop(self) -> None:
+    def _kill(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
 
 
 class _Child:
-    """The process itself, and a thread that listens to it."""
+    """The operating system's process, and a thread that reads its output."""
 
     def __init__(self, command: Sequence[str]) -> None:
         pipe = subprocess.PIPE
-        # A session of its own: Ctrl-C is for the server alone, which then ends its processes.
+        # In a session of its own: Ctrl-C goes to the server alone, which then ends its processes.
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
-        self._said: SimpleQueue[Said | None] = SimpleQueue()
-        threading.Thread(target=self._listen, name="listener", daemon=True).start()
+        self._messages: SimpleQueue[Message | None] = SimpleQueue()
+        threading.Thread(target=self._read, name="listener", daemon=True).start()
 
-    def tell(self, said: Said) -> None:
-        """Say something; raises ``Lost``."""
+    def send(self, message: Message) -> None:
+        """Send a message; raises ``ProcessLost``."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line(said))
+            self._process.stdin.write(encode(message))
             self._process.stdin.flush()
-        except (OSError, ValueError) as error:  # a pipe without a reader, or one that is closed
-            raise Lost from error
+        except (OSError, ValueError) as error:  # a pipe without a reader, or a closed one
+            raise ProcessLost from error
 
-    def heard(self, seconds: float) -> Said | None:
-        """Return what it says within some seconds, None for nothing; raises ``Lost``."""
+    def receive(self, seconds: float) -> Message | None:
+        """Return the next message, None if there is none in time; raises ``ProcessLost``."""
         try:
-            said = self._said.get(timeout=seconds)
+            message = self._messages.get(timeout=seconds)
         except Empty:
             return None
-        if said is None:
-            raise Lost
-        return said
+        if message is None:
+            raise ProcessLost
+        return message
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """End the process immediately."""
         self._process.kill()
         self._process.wait()
         assert self._process.stdin is not None
-        with suppress(OSError):  # what was still to be said
+        with suppress(OSError):  # unsent output
             self._process.stdin.close()
 
-    def _listen(self) -> None:
+    def _read(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as outbox:
-            for each in outbox:
-                if each.endswith(b"\n"):  # the last one may be cut off
-                    self._said.put(json.loads(each))
-        self._said.put(None)
-
-
-def _answers(said: Said) -> list[str]:
-    if "failed" in said:
-        raise Unable(said["failed"])
-    if "stopped" in said:
-        raise Cancelled
-    answers: list[str] = said["answers"]
-    return answers
+        with self._process.stdout as output:
+            for line in output:
+                if line.endswith(b"\n"):  # the last one may be incomplete
+                    self._messages.put(json.loads(line))
+        self._messages.put(None)

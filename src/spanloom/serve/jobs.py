@@ -1,81 +1,82 @@
-"""What requests ask of the model, and how far each of them has come."""
+"""Requests for the model, and the progress of each."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from spanloom.document import Document
+from spanloom.serve.replies import ReplyFormat
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotateRequest:
-    """What a request asks of the model: documents, tasks, and how the outcome is spelled.
+    """Documents to annotate, the tasks to run, and the format of the replies.
 
-    ``spell`` runs beside the model, so that long replies do not hold up those who knock.
+    ``with_tokens`` adds words and sentences. ``format`` runs in the model process, so long replies
+    do not block new connections.
     """
 
     documents: tuple[Document, ...]
     tasks: tuple[str, ...]
-    format: Callable[[Document], str]
-    cuts: bool = False
+    format: ReplyFormat
+    with_tokens: bool = False
 
     @property
     def size(self) -> int:
-        """How many characters there are to read."""
-        return sum(len(each.text) for each in self.documents)
+        """The number of characters of all texts."""
+        return sum(len(document.text) for document in self.documents)
 
     @property
     def longest(self) -> int:
-        """How many characters the longest of its texts has."""
-        return max(len(each.text) for each in self.documents)
+        """The number of characters of the longest text."""
+        return max(len(document.text) for document in self.documents)
 
 
 @dataclass(slots=True)
 class Job:
-    """A request under way: the answers it has, the row of its next text, characters to come."""
+    """A request in the queue: its replies so far, its next text, its characters still to start."""
 
-    wish: AnnotateRequest
+    request: AnnotateRequest
     left: int
     future: Future[tuple[str, ...]] = field(default_factory=Future)
-    answers: dict[int, str] = field(default_factory=dict)
-    row: int = 0
+    replies: dict[int, str] = field(default_factory=dict)
+    next_index: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _is_settled: bool = False
 
     @property
-    def upcoming(self) -> Document:
+    def next_document(self) -> Document:
         """The document that is taken next."""
-        return self.wish.documents[self.row]
+        return self.request.documents[self.next_index]
 
     @property
     def has_more(self) -> bool:
-        """Whether there is a document to be taken."""
-        return self.row < len(self.wish.documents)
+        """Whether a document is left to be taken."""
+        return self.next_index < len(self.request.documents)
 
     def take(self) -> "Text":
-        """Return the next text, which is then on its way."""
-        text = Text(self, self.row, self.upcoming)
-        self.row += 1
+        """Remove and return the next text."""
+        text = Text(self, self.next_index, self.next_document)
+        self.next_index += 1
         self.left -= text.size
         return text
 
-    def say(self, row: int, answer: str) -> None:
-        """Add the answer to a text; after the last one that was missing the request is answered."""
-        self.answers[row] = answer
-        rows = range(len(self.wish.documents))
-        if len(self.answers) == len(rows) and self._settles():
-            self.future.set_result(tuple(self.answers[row] for row in rows))
+    def add_reply(self, index: int, reply: str) -> None:
+        """Add the reply for a text; the last missing one completes the request."""
+        self.replies[index] = reply
+        indices = range(len(self.request.documents))
+        if len(self.replies) == len(indices) and self._settle():
+            self.future.set_result(tuple(self.replies[index] for index in indices))
 
     def fail(self, error: Exception) -> None:
-        """Answer the request with what went wrong, unless it is answered."""
-        if self._settles():
+        """Fail the request, unless it is complete."""
+        if self._settle():
             self.future.set_exception(error)
 
-    def _settles(self) -> bool:
-        """Whether somebody still waits for the answer; from here on nobody can cancel it.
+    def _settle(self) -> bool:
+        """Return whether somebody still waits for the result; afterwards nobody can cancel it.
 
-        Who ends the server may settle a request in the moment when it is answered.
+        The thread that ends the server may settle a request while it is being completed.
         """
         with self._lock:
             if self._is_settled or self.future.done():
@@ -89,15 +90,15 @@ class Text:
     """One text of a request."""
 
     job: Job
-    row: int
+    index: int
     document: Document
 
     @property
     def size(self) -> int:
-        """How many characters it has."""
+        """The number of characters."""
         return len(self.document.text)
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits for its answer."""
+        """Whether somebody waits for the reply."""
         return not self.job.future.done()

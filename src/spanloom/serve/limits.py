@@ -7,22 +7,25 @@ from spanloom.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes and seconds of a request, texts and characters in it, requests that may wait."""
+    """Limits per request (bytes, seconds, texts, characters) and of the queue.
+
+    Raises ``DataError`` for a limit that is not positive.
+    """
 
     body: int = 2_000_000  # bytes
     receipt: float = 10.0  # seconds for the head of a request, and for its body
-    compute: float = 30.0  # seconds from the queue to the answer
-    texts: int = 256  # in one request
-    characters: int = 100_000  # of one text
-    request: int = 1_000_000  # characters of all its texts, each question with its own
+    compute: float = 30.0  # seconds from the queue to the reply
+    texts: int = 256  # per request
+    characters: int = 100_000  # per text
+    request: int = 1_000_000  # characters of all texts of a request; a question counts its text
     waiting: int = 64  # requests in the queue
     queued: int = 1_000_000  # characters in the queue; an empty one takes any request
 
     def within(self, speed: float) -> "Limits":
-        """Return the limits that hold where ``speed`` characters a second are annotated.
+        """Return the limits for a model that annotates ``speed`` characters per second.
 
-        A request gets half of the time there is, so that another may be under way before it, or
-        the machine busy; what waits gets all of it.
+        A request gets half of ``compute``, because another request may be computed before it or the
+        machine may be busy; the queue gets all of it.
         """
         most = max(1, round(speed * self.compute))
         half = max(1, most // 2)
@@ -34,7 +37,6 @@ class Limits:
         )
 
     def __post_init__(self) -> None:
-        """Refuse what would let nothing through."""
         for name, value in asdict(self).items():
             if not value > 0:
                 raise DataError(f"limits: {name}: expected more than 0, got {value!r}")

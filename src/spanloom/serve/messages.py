@@ -1,21 +1,22 @@
-"""What the server and its model processes say to each other: one JSON object a line.
+"""Messages between the server and its model processes: one JSON object per line.
 
-The server sends batches and, later, that one is no longer wanted. A model process first says what
-it is (or why there is no model), then one outcome a batch.
+The server sends batches, and the number of a batch that is no longer wanted. A model process first
+sends what it is (or why it has no model), then one outcome per batch.
 
 ::
 
-    {"number": 1, "documents": "…\\n", "tasks": ["ner"], "cuts": false, "spell": ["json", []]}
+    {"number": 1, "documents": "…\\n", "tasks": ["ner"], "with_tokens": false,
+     "format": ["json", []]}
     {"stop": 1}
 
-    {"about": {…}, "speed": 9000.0}      {"refused": "runs/x: no recipe.yaml"}
-    {"number": 1, "answers": ["{…}"]}    {"number": 1, "failed": "ValueError at crf.py:9"}
+    {"model": {…}, "speed": 9000.0}      {"refused": "runs/x: no recipe.yaml"}
+    {"number": 1, "replies": ["{…}"]}    {"number": 1, "failed": "ValueError at crf.py:9"}
     {"number": 1, "stopped": true}
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -24,66 +25,52 @@ from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.model_info import ModelInfo
-from spanloom.serve.replies import FORMS, Answers, Judgements
+from spanloom.serve.replies import ReplyFormat
 
-Said = dict[str, Any]
-_ABOUT = TypeAdapter(ModelInfo)
-_BY_LAYERS: dict[str, Callable[[Any], Callable[[Document], str]]] = {
-    "answers": Answers,
-    "judgements": Judgements,
-}
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a model process says when it is warm: the model, characters a second of a long text."""
+    """The first message of a model process: its model, its speed in characters per second."""
 
-    about: ModelInfo
+    model: ModelInfo
     speed: float
 
 
-def line(said: Said) -> bytes:
-    """Return a message as it goes through a pipe."""
-    return json.dumps(said).encode() + b"\n"
+_HELLO = TypeAdapter(Hello)
 
 
-def format_batch(number: int, wish: AnnotateRequest, documents: Sequence[Document]) -> Said:
-    """Return the message that asks for some documents as a request wants them."""
+def encode(message: Message) -> bytes:
+    """Return the line of a message."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def format_batch(number: int, request: AnnotateRequest, documents: Sequence[Document]) -> Message:
+    """Return the message that requests some documents of a request."""
     return {
         "number": number,
         "documents": jsonl.dumps(documents),
-        "tasks": wish.tasks,
-        "cuts": wish.cuts,
-        "spell": _spell_out(wish.format),
+        "tasks": request.tasks,
+        "with_tokens": request.with_tokens,
+        "format": astuple(request.format),
     }
 
 
-def wished(said: Said) -> AnnotateRequest:
-    """Return what a batch asks for."""
-    documents = tuple(jsonl.loads(said["documents"]))
-    return AnnotateRequest(documents, tuple(said["tasks"]), _spell_in(*said["spell"]), said["cuts"])
+def parse_batch(message: Message) -> AnnotateRequest:
+    """Return the request of a batch."""
+    name, layers = message["format"]
+    reply_format = ReplyFormat(name, tuple((task, layer) for task, layer in layers))
+    documents = tuple(jsonl.loads(message["documents"]))
+    return AnnotateRequest(documents, tuple(message["tasks"]), reply_format, message["with_tokens"])
 
 
-def hello(told: Hello) -> Said:
+def format_hello(hello: Hello) -> Message:
     """Return the first message of a model process."""
-    return {"about": _ABOUT.dump_python(told.about, mode="json"), "speed": told.speed}
+    message: Message = _HELLO.dump_python(hello, mode="json")
+    return message
 
 
-def greeted(said: Said) -> Hello:
-    """Return what the first message says."""
-    return Hello(_ABOUT.validate_python(said["about"]), said["speed"])
-
-
-def _spell_out(spell: Callable[[Document], str]) -> tuple[str, Any]:
-    if isinstance(spell, Answers):
-        return "answers", spell.layers
-    if isinstance(spell, Judgements):
-        return "judgements", spell.layers
-    (name,) = (name for name, each in FORMS.items() if each is spell)
-    return name, ()
-
-
-def _spell_in(name: str, layers: Sequence[Sequence[str]]) -> Callable[[Document], str]:
-    if name in _BY_LAYERS:
-        return _BY_LAYERS[name](tuple((task, layer) for task, layer in layers))
-    return FORMS[name]
+def parse_hello(message: Message) -> Hello:
+    """Return the content of the first message."""
+    return _HELLO.validate_python(message)

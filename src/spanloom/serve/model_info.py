@@ -1,4 +1,4 @@
-"""What a model can do and where it comes from, as plain values: the server knows no more of it."""
+"""Describe a model by plain values, which are all that the server knows of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,15 +10,18 @@ from spanloom.annotation.text_pairs import TEXT_PAIR
 if TYPE_CHECKING:
     from spanloom.model.model import Model
 
-_ASKED = frozenset({"question"})  # kinds that answer queries
-_JUDGING = frozenset({"choice", "number", "label"})  # kinds that judge a whole text, or two
+ANSWERING_KINDS = frozenset({"extractive_qa"})
+CLASSIFYING_KINDS = frozenset(
+    {"text_classification", "extractive_classification", "extractive_regression"}
+)
+_LICENSED = {"dataset", "licence"}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """One task of a model: its kind, the layer it writes, its labels, the layers it is given.
+    """One task of a model: its kind, predicted layer, labels, and the layers it requires.
 
-    One that is ``on_request`` runs only where it is asked for by name.
+    A task ``on_request`` runs only if a request names it.
     """
 
     name: str
@@ -30,17 +33,28 @@ class TaskInfo:
 
     @property
     def endpoints(self) -> tuple[str, ...]:
-        """The addresses that serve it; a task that is given annotation has none."""
-        if self.kind in _ASKED:
+        """The endpoints that serve the task; none if it requires annotation."""
+        if self.kind in ANSWERING_KINDS:
             return ("/v1/ask",)
-        judging = self.kind in _JUDGING and self.given in ((), (TEXT_PAIR,))
-        found = {"/v1/annotate": not self.given, "/v1/classify": judging}
-        return tuple(door for door, serves in found.items() if serves)
+        is_classifier = self.kind in CLASSIFYING_KINDS and self.given in ((), (TEXT_PAIR,))
+        annotate = () if self.given else ("/v1/annotate",)
+        return (*annotate, "/v1/classify") if is_classifier else annotate
+
+    def plain(self) -> dict[str, object]:
+        """Return the values for JSON."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "layer": self.layer,
+            "on_request": self.on_request,
+            "labels": {key: list(labels) for key, labels in self.labels.items()},
+            "served_at": list(self.endpoints),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model as it is told: tasks, scores and licences from its card, what it computes with."""
+    """A model: its tasks, device and precision, and from its card the scores and licences."""
 
     name: str
     compute: str
@@ -49,68 +63,55 @@ class ModelInfo:
     scores: tuple[Mapping[str, str], ...] = ()
 
     def annotating(self) -> tuple[str, ...]:
-        """The tasks that need nothing but a text."""
-        return self._behind("/v1/annotate")
+        """Return the names of the tasks that only need a text."""
+        return self._served_at("/v1/annotate")
 
     def answering(self) -> tuple[str, ...]:
-        """The tasks that answer questions."""
-        return self._behind("/v1/ask")
+        """Return the names of the tasks that answer questions."""
+        return self._served_at("/v1/ask")
 
     def judging(self, *, pair: bool) -> tuple[str, ...]:
-        """The tasks that judge two texts, or one."""
-        every = {each.name for each in self.tasks if bool(each.given) == pair}
-        return tuple(name for name in self._behind("/v1/classify") if name in every)
+        """Return the names of the tasks that classify text pairs, or single texts."""
+        candidates = {task.name for task in self.tasks if bool(task.given) == pair}
+        return tuple(name for name in self._served_at("/v1/classify") if name in candidates)
 
     def layers(self, names: Iterable[str]) -> dict[str, str]:
-        """The layer that each of some tasks writes."""
-        chosen = set(names)
-        return {each.name: each.layer for each in self.tasks if each.name in chosen}
+        """Return the layer that each of these tasks predicts, by task."""
+        selected = set(names)
+        return {task.name: task.layer for task in self.tasks if task.name in selected}
 
-    def usual(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of some tasks that run where none is asked for by name."""
-        waiting = {each.name for each in self.tasks if each.on_request}
-        return tuple(name for name in names if name not in waiting)
+    def default_tasks(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of these tasks that run if a request names none."""
+        on_request = {task.name for task in self.tasks if task.on_request}
+        return tuple(name for name in names if name not in on_request)
 
     def plain(self) -> dict[str, object]:
-        """Return it ready for JSON."""
+        """Return the values for JSON."""
         licences = {row["dataset"]: row["licence"] for row in self.scores if {*row} >= _LICENSED}
         return {
             "name": self.name,
             "compute": self.compute,
             "licence": self.licence,
-            "tasks": [_plain(each) for each in self.tasks],
+            "tasks": [task.plain() for task in self.tasks],
             "scores": list(self.scores),
             "licences": licences,
         }
 
-    def _behind(self, door: str) -> tuple[str, ...]:
-        return tuple(each.name for each in self.tasks if door in each.endpoints)
+    def _served_at(self, endpoint: str) -> tuple[str, ...]:
+        return tuple(task.name for task in self.tasks if endpoint in task.endpoints)
 
 
-_LICENSED = {"dataset", "licence"}
-
-
-def about(model: "Model", place: str, card: str) -> ModelInfo:
-    """Return what is told of a loaded model; of a folder the last name alone."""
+def model_info(model: "Model", source: str, card: str) -> ModelInfo:
+    """Describe a loaded model; ``source`` is its folder, of which only the name is kept, or id."""
     from spanloom.model.model_card import labels, licence, tables
 
-    def ability(name: str) -> TaskInfo:
-        task, spec = model.tasks[name], model.recipe.tasks[name]
-        found = labels(model.recipe, task)
-        return TaskInfo(name, spec.kind, layers[name], found, task.inputs, spec.on_request)
-
     layers = model.layers
-    able = tuple(map(ability, layers))
-    name = Path(place).resolve().name if Path(place).exists() else place
-    return ModelInfo(name, str(model.compute), able, licence(card), tuple(tables(card)))
 
+    def task_info(name: str) -> TaskInfo:
+        task, spec = model.tasks[name], model.recipe.tasks[name]
+        task_labels = labels(model.recipe, task)
+        return TaskInfo(name, spec.kind, layers[name], task_labels, task.inputs, spec.on_request)
 
-def _plain(ability: TaskInfo) -> dict[str, object]:
-    return {
-        "name": ability.name,
-        "kind": ability.kind,
-        "layer": ability.layer,
-        "on_request": ability.on_request,
-        "labels": {key: list(labels) for key, labels in ability.labels.items()},
-        "served_at": list(ability.endpoints),
-    }
+    name = Path(source).resolve().name if Path(source).exists() else source
+    tasks = tuple(map(task_info, layers))
+    return ModelInfo(name, str(model.compute), tasks, licence(card), tuple(tables(card)))

@@ -1,4 +1,4 @@
-"""What OpenAPI says of each address, with examples that run as tests against a small model."""
+"""Describe the endpoints for OpenAPI; the examples run as tests against a small model."""
 
 from typing import Any, TypedDict
 
@@ -8,8 +8,8 @@ SUMMARY = (
 )
 
 
-class Address(TypedDict):
-    """The keywords of a route."""
+class RouteOptions(TypedDict):
+    """The keyword arguments of a route."""
 
     summary: str
     responses: dict[int | str, dict[str, Any]]
@@ -33,7 +33,7 @@ _PROBLEM = {
         "where": {"type": ["string", "null"]},
     },
 }
-_WRONG = {
+_ERRORS = {
     400: "the body is no JSON",
     404: "the model has no such task",
     408: "the body came too slowly",
@@ -52,28 +52,28 @@ def _problem(what: str) -> dict[str, Any]:
 
 def _post(
     summary: str, keys: dict[str, Any], example: dict[str, Any], reply: dict[str, Any]
-) -> Address:
-    """Describe an address that asks the model."""
+) -> RouteOptions:
+    """Describe an endpoint that uses the model."""
     schema = {"type": "object", "properties": keys, "additionalProperties": False}
-    asked = {"schema": schema, "example": example}
+    content = {"schema": schema, "example": example}
     answer = {"description": "done", "content": {"application/json": {"example": reply}}}
     responses: dict[int | str, dict[str, Any]] = {200: answer}
-    responses |= {status: _problem(what) for status, what in _WRONG.items()}
+    responses |= {status: _problem(what) for status, what in _ERRORS.items()}
     return {
         "summary": summary,
         "responses": responses,
         "openapi_extra": {
-            "requestBody": {"required": True, "content": {"application/json": asked}}
+            "requestBody": {"required": True, "content": {"application/json": content}}
         },
     }
 
 
-def _get(summary: str, media: str, example: Any, wrong: str | None = None) -> Address:
-    """Describe an address that tells something."""
-    answer = {"description": "told", "content": {media: {"example": example}}}
+def _get(summary: str, media: str, example: Any, unavailable: str | None = None) -> RouteOptions:
+    """Describe an endpoint about the server."""
+    answer = {"description": "done", "content": {media: {"example": example}}}
     responses: dict[int | str, dict[str, Any]] = {200: answer}
-    if wrong is not None:
-        responses[503] = _problem(wrong)
+    if unavailable is not None:
+        responses[503] = _problem(unavailable)
     return {"summary": summary, "responses": responses, "openapi_extra": {}}
 
 
@@ -145,8 +145,8 @@ READY = _get(
 PAGE = _get("The page: texts annotated and drawn in a browser.", "text/html", "<!DOCTYPE html>")
 METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")
 
-ASKING = ("/v1/annotate", "/v1/ask", "/v1/classify")  # of the model
+MODEL_PATHS = ("/v1/annotate", "/v1/ask", "/v1/classify")  # endpoints that use the model
 PATHS = (
-    *(*ASKING, "/v1/model"),
+    *(*MODEL_PATHS, "/v1/model"),
     *("/health/live", "/health/ready", "/metrics", "/openapi.json", "/"),
 )

@@ -1,9 +1,7 @@
-"""How annotated documents are spelled in a reply: each is one JSON value, as a string.
-
-What spells is a value that compares, so that texts which are spelled alike go through together.
-"""
+"""Format annotated documents as the JSON values of replies."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,72 +12,83 @@ from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import write as brat
 from spanloom.viewer.data import drawing
 
-Layers = tuple[tuple[str, str], ...]  # the names of tasks, each with the layer that it writes
+Layers = tuple[tuple[str, str], ...]  # pairs of a task and the layer that it predicts
+FORMATS = ("json", "brat", "conllu", "page")  # of /v1/annotate
+NEED_TOKENS = frozenset({"conllu", "page"})  # formats that show words or sentences
 
 
-def as_json(document: Document) -> str:
-    """Return a document as JSON lines have it; offsets are code points of the text that came."""
+@dataclass(frozen=True, slots=True)
+class ReplyFormat:
+    """Formats a document as one JSON value; equal formats can share a batch.
+
+    ``name`` is one of ``FORMATS``, ``answers`` or ``judgements``; the latter two read ``layers``.
+    """
+
+    name: str
+    layers: Layers = ()
+
+    def __call__(self, document: Document) -> str:
+        """Return the JSON of a document; offsets are code points of its text."""
+        return _FORMATTERS[self.name](document, self.layers)
+
+
+def _json(document: Document, layers: Layers) -> str:
+    """Return a document as in JSON lines."""
     return jsonl.dumps([document]).rstrip("\n")
 
 
-def as_brat(document: Document) -> str:
-    """Return the files of a brat collection by suffix: txt, and ann and words where needed."""
+def _brat(document: Document, layers: Layers) -> str:
+    """Return the files of a brat collection by suffix: txt, and ann and words if needed."""
     files = {".txt": document.text, **brat.parts(document)}
     return json.dumps({suffix.removeprefix("."): text for suffix, text in files.items()})
 
 
-def as_conllu(document: Document) -> str:
-    """Return the file, with the ids and texts of sentences that UD asks for."""
+def _conllu(document: Document, layers: Layers) -> str:
+    """Return the CoNLL-U file, with the sentence ids and texts that UD requires."""
     complete = conllu.Columns(complete=True, contractions=True)
     return json.dumps({"conllu": conllu.dumps([document], options=complete)})
 
 
-def as_page(document: Document) -> str:
-    """Return what the page draws: each sentence opens a line, and words are not drawn."""
-    kept = tuple(layer for layer in document.layers if layer.name != WORDS)
-    return json.dumps(drawing([replace(document, layers=kept)], title=document.name))
+def _page(document: Document, layers: Layers) -> str:
+    """Return what the page draws; sentences start lines, words are not drawn."""
+    drawn = tuple(layer for layer in document.layers if layer.name != WORDS)
+    return json.dumps(drawing([replace(document, layers=drawn)], title=document.name))
 
 
-FORMS = {"json": as_json, "brat": as_brat, "conllu": as_conllu, "page": as_page}
-CUT = frozenset({"conllu", "page"})  # forms that need words or sentences
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Spells what each task answers to the query of a document, null for "no answer"."""
-
-    layers: Layers
-
-    def __call__(self, document: Document) -> str:
-        """Return the question with its answers, by task."""
-        (query,) = document.queries
-        found = {task: _answer(document, layer, query.id) for task, layer in self.layers}
-        return json.dumps({"question": query.prompt, "answers": found})
-
-
-@dataclass(frozen=True, slots=True)
-class Judgements:
-    """Spells what each task says of a text, or of two: label, number, score."""
-
-    layers: Layers
-
-    def __call__(self, document: Document) -> str:
-        """Return the judgements by task, null where nothing is said."""
-        return json.dumps({task: _judgement(document[layer]) for task, layer in self.layers})
+def _answers(document: Document, layers: Layers) -> str:
+    """Return the question with the answer of each task, null for "no answer"."""
+    (query,) = document.queries
+    by_task = {task: _answer(document, layer, query.id) for task, layer in layers}
+    return json.dumps({"question": query.prompt, "answers": by_task})
 
 
 def _answer(document: Document, layer: str, query: str) -> dict[str, Any] | None:
     for span in answers(document, layer)[query]:
-        said = {"text": document.text_of(span), "fragments": span.fragments, "score": span.score}
-        return said
+        text = document.text_of(span)
+        return {"text": text, "fragments": span.fragments, "score": span.score}
     return None
+
+
+def _judgements(document: Document, layers: Layers) -> str:
+    """Return label, number and score of a text or a pair of texts by task, null for none."""
+    return json.dumps({task: _judgement(document[layer]) for task, layer in layers})
 
 
 def _judgement(layer: Layer) -> dict[str, Any] | None:
-    numbers = {each.target: each.value for each in layer.attributes if each.label == VALUE}
-    said: tuple[Span | Relation, ...] = (*layer.spans, *layer.relations)
-    for each in said:
-        number = numbers.get(each.id)
+    numbers = {item.target: item.value for item in layer.attributes if item.label == VALUE}
+    annotations: tuple[Span | Relation, ...] = (*layer.spans, *layer.relations)
+    for annotation in annotations:
+        number = numbers.get(annotation.id)
         value = None if number is None else float(number)
-        return {"label": each.label, "value": value, "score": each.score}
+        return {"label": annotation.label, "value": value, "score": annotation.score}
     return None
+
+
+_FORMATTERS: dict[str, Callable[[Document, Layers], str]] = {
+    "json": _json,
+    "brat": _brat,
+    "conllu": _conllu,
+    "page": _page,
+    "answers": _answers,
+    "judgements": _judgements,
+}

@@ -1,6 +1,12 @@
-"""What is asked for: the three requests, read from JSON into what the model is to do."""
+"""Parse requests: JSON from strangers, checked at the door, into work for the model.
 
-from collections.abc import Callable, Mapping
+Every function that raises raises ``Problem``: 400 for invalid JSON, 404 for a missing task, 413 for
+what is too long, 422 for other wrong values. Character positions count from 0, as offsets do.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,107 +17,200 @@ from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.limits import Limits
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import Problem
-from spanloom.serve.replies import CUT, FORMS, Answers, Judgements
-from spanloom.serve.request_json import a_list, a_name, a_text, only, texts
+from spanloom.serve.replies import FORMATS, NEED_TOKENS, ReplyFormat
 
-Said = Mapping[str, Any]
+_MAX_DEPTH = 8  # nested lists and objects; no valid request has more than two
+_NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
+_QUOTED = 60  # characters of a wrong value that an error repeats
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """What the model is to do, the place in the request of each document, how replies begin."""
+    """A request for the model, the location of each document's text, and the start of the reply."""
 
-    wish: AnnotateRequest
-    places: tuple[str, ...]
+    request: AnnotateRequest
+    locations: tuple[str, ...]
     head: str
 
-    def reply(self, pieces: tuple[str, ...]) -> bytes:
-        """Return the reply that these spelled documents make."""
-        return f"{{{self.head}: [{', '.join(pieces)}]}}".encode()
+    def reply(self, documents: tuple[str, ...]) -> bytes:
+        """Return the reply of formatted documents."""
+        return f"{{{self.head}: [{', '.join(documents)}]}}".encode()
 
 
-Reader = Callable[[dict[str, Any], ModelInfo, Limits], ParsedRequest]
+Parser = Callable[[Json, ModelInfo, Limits], ParsedRequest]
 
 
-def annotate(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
-    """Read ``text`` or ``texts``, with ``tasks`` and ``format``; raises ``Problem``.
+def annotate(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
+    """Parse ``text`` or ``texts``, with ``tasks`` and ``format``."""
+    _check_keys(payload, "text", "texts", "tasks", "format")
+    tasks = _tasks(payload, model, model.annotating(), "annotates a text")
+    name = _name(payload.get("format", "json"), "format", FORMATS)
+    locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
+    names = ["text"] if "text" in payload else [f"text-{i}" for i in range(len(texts))]
+    documents = tuple(Document(text, name=name) for text, name in zip(texts, names, strict=True))
+    request = AnnotateRequest(documents, tasks, ReplyFormat(name), name in NEED_TOKENS)
+    return ParsedRequest(request, locations, f'"format": "{name}", "documents"')
 
-    Without ``tasks``: all that need nothing but a text and do not wait to be asked for.
+
+def ask(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
+    """Parse ``text`` with ``question`` or ``questions``, and ``tasks``.
+
+    Each question becomes a document, so that many of them do not delay other requests.
     """
-    only(said, "text", "texts", "tasks", "format")
-    names = _names(said, about, about.annotating(), "annotates a text")
-    form = a_name(said.get("format", "json"), "format", FORMS)
-    places, read = zip(*texts(said, "text", "texts", limits.texts, limits.characters), strict=True)
-    single = "text" in said
-    documents = (
-        Document(text, name="text" if single else f"text-{n}") for n, text in enumerate(read)
-    )
-    wish = AnnotateRequest(tuple(documents), names, FORMS[form], form in CUT)
-    return ParsedRequest(wish, places, f'"format": "{form}", "documents"')
+    _check_keys(payload, "text", "question", "questions", "tasks")
+    tasks = _tasks(payload, model, model.answering(), "answers questions")
+    text = _text(payload.get("text"), "text", limits)
+    locations, prompts = zip(*_texts(payload, "question", "questions", limits), strict=True)
+    documents = tuple(map(_with_question, [text] * len(prompts), prompts, locations))
+    reply_format = ReplyFormat("answers", tuple(model.layers(tasks).items()))
+    return ParsedRequest(AnnotateRequest(documents, tasks, reply_format), locations, '"answers"')
 
 
-def ask(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
-    """Read ``text`` with ``question`` or ``questions``, and ``tasks``; raises ``Problem``.
-
-    Each question makes a document of its own, so that many of them do not hold up the others.
-    """
-    only(said, "text", "question", "questions", "tasks")
-    names = _names(said, about, about.answering(), "answers questions")
-    text = a_text(said.get("text"), "text", limits.characters)
-    prompts = texts(said, "question", "questions", limits.texts, limits.characters)
-    documents = tuple(_asking(text, prompt, place) for place, prompt in prompts)
-    spell = Answers(tuple(about.layers(names).items()))
-    return ParsedRequest(
-        AnnotateRequest(documents, names, spell), tuple(each for each, _ in prompts), '"answers"'
-    )
-
-
-def classify(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
-    """Read ``text``, ``texts``, or ``text`` and ``second``, with ``tasks``; raises ``Problem``."""
-    only(said, "text", "texts", "second", "tasks")
-    pair = "second" in said
-    what = "judges two texts" if pair else "judges a text"
-    names = _names(said, about, about.judging(pair=pair), what)
-    places, read = zip(*texts(said, "text", "texts", limits.texts, limits.characters), strict=True)
-    documents = (_pair(said, read[0], limits),) if pair else tuple(map(Document, read))
-    spell = Judgements(tuple(about.layers(names).items()))
-    return ParsedRequest(AnnotateRequest(documents, names, spell), places, '"judgements"')
+def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
+    """Parse ``text``, ``texts``, or ``text`` and ``second``, with ``tasks``."""
+    _check_keys(payload, "text", "texts", "second", "tasks")
+    is_pair = "second" in payload
+    what = "judges two texts" if is_pair else "judges a text"
+    tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
+    locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
+    if is_pair and "texts" in payload:
+        raise Problem(422, "expected it beside text, got texts", where="second")
+    if is_pair:
+        second = _text(payload["second"], "second", limits)
+        documents: tuple[Document, ...] = (join_texts("text", texts[0], second),)
+    else:
+        documents = tuple(map(Document, texts))
+    reply_format = ReplyFormat("judgements", tuple(model.layers(tasks).items()))
+    request = AnnotateRequest(documents, tasks, reply_format)
+    return ParsedRequest(request, locations, '"judgements"')
 
 
-def _names(said: Said, about: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
-    """Return the tasks that are asked for, each once; without ``tasks`` the usual ones.
+def parse_json(body: bytes) -> Json:
+    """Return the JSON object of a body; its numbers are floats."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        location = f"body: byte {error.start}"
+        raise Problem(400, f"0x{body[error.start]:02x} is not UTF-8", where=location) from error
+    try:
+        value = json.loads(text, object_pairs_hook=_distinct_keys, parse_int=float)
+    except json.JSONDecodeError as error:
+        location = f"body: line {error.lineno}, column {error.colno}"
+        raise Problem(400, f"not JSON: {error.msg}", where=location) from error
+    except RecursionError as error:
+        expected = f"expected at most {_MAX_DEPTH} lists and objects inside each other"
+        raise Problem(400, expected, where=_too_deep_location(text)) from error
+    if not isinstance(value, dict):
+        raise Problem(422, f"expected an object, got {_type_name(value)}", where="body")
+    return value
 
-    A model that has none has nothing at this address.
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> Json:
+    """Return an object; refuse repeated keys."""
+    values: Json = {}
+    for key, value in pairs:
+        if key in values:
+            raise Problem(400, f"the key {key[:_QUOTED]!r} stands twice", where="body")
+        values[key] = value
+    return values
+
+
+def _too_deep_location(text: str) -> str:
+    """Return the location of the first bracket that is nested too deeply."""
+    depth = 0
+    for match in _NESTING.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match.group(), 0)
+        if depth > _MAX_DEPTH:
+            return f"body: character {match.start()}"
+    return "body"
+
+
+def _check_keys(payload: Json, *allowed: str) -> None:
+    """Refuse unknown keys."""
+    for key in payload:
+        if key not in allowed:
+            what = f"unknown key {key[:_QUOTED]!r} (known: {', '.join(allowed)})"
+            raise Problem(422, what, where="body")
+
+
+def _tasks(payload: Json, model: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """Return the requested tasks in the model's order, without ``tasks`` the default ones.
+
+    Refuses an endpoint for which no task is ``able``, and no ``tasks`` if there is no default.
     """
     if not able:
-        told = ", ".join(f"{each.name} ({each.kind})" for each in about.tasks) or "none"
-        raise Problem(404, f"model {about.name} has no task that {what}; its tasks: {told}")
-    if "tasks" not in said:
-        return _usual(about, able, what)
-    asked = a_list(said["tasks"], "tasks", len(able))
-    wanted = {a_name(each, f"tasks[{row}]", able) for row, each in enumerate(asked)}
-    return tuple(name for name in able if name in wanted)
-
-
-def _usual(about: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
-    """Return those of the able that do not wait to be asked for; raises ``Problem`` for none."""
-    usual = about.usual(able)
-    if not usual:
+        tasks = ", ".join(f"{task.name} ({task.kind})" for task in model.tasks) or "none"
+        raise Problem(404, f"model {model.name} has no task that {what}; its tasks: {tasks}")
+    if "tasks" in payload:
+        values = _list(payload["tasks"], "tasks", len(able))
+        requested = {_name(value, f"tasks[{i}]", able) for i, value in enumerate(values)}
+        return tuple(name for name in able if name in requested)
+    if not (default_tasks := model.default_tasks(able)):
         problem = f"each task that {what} runs on request only: {', '.join(able)}"
         raise Problem(422, f"expected the names of tasks, got none; {problem}", where="tasks")
-    return usual
+    return default_tasks
 
 
-def _asking(text: str, prompt: str, place: str) -> Document:
+def _texts(payload: Json, single: str, several: str, limits: Limits) -> list[tuple[str, str]]:
+    """Return the string under one key, or those of the list under another, with locations."""
+    keys = [key for key in (single, several) if key in payload]
+    if len(keys) != 1:
+        got = " and ".join(keys) or ", ".join(repr(key[:_QUOTED]) for key in payload) or "none"
+        raise Problem(422, f"expected {single} or {several}, got {got:.200}", where="body")
+    if keys == [single]:
+        return [(single, _text(payload[single], single, limits))]
+    values = enumerate(_list(payload[several], several, limits.texts))
+    located = [(f"{several}[{i}]", value) for i, value in values]
+    return [(location, _text(value, location, limits)) for location, value in located]
+
+
+def _with_question(text: str, prompt: str, location: str) -> Document:
     """Return a text with one question."""
     try:
         return Document(text, queries=(Query("Q1", prompt),))
     except DocumentError as error:
-        raise Problem(422, "expected a question, got blanks alone", where=place) from error
+        raise Problem(422, "expected a question, got blanks alone", where=location) from error
 
 
-def _pair(said: Said, first: str, limits: Limits) -> Document:
-    """Return two texts as one document."""
-    if "texts" in said:
-        raise Problem(422, "expected it beside text, got texts", where="second")
-    return join_texts("text", first, a_text(said["second"], "second", limits.characters))
+def _list(value: Any, location: str, longest: int) -> list[Any]:
+    """Return a list of 1 to ``longest`` items."""
+    if not isinstance(value, list):
+        raise Problem(422, f"expected a list, got {_type_name(value)}", where=location)
+    if not 1 <= len(value) <= longest:
+        raise Problem(422, f"expected 1 to {longest} of them, got {len(value)}", where=location)
+    return value
+
+
+def _name(value: Any, location: str, choices: Iterable[str]) -> str:
+    """Return one of some names."""
+    valid_names = tuple(choices)
+    if not isinstance(value, str) or value not in valid_names:
+        got = repr(value[:_QUOTED]) if isinstance(value, str) else _type_name(value)
+        expected = f"expected one of {', '.join(valid_names)}; got {got}"
+        raise Problem(422, expected, where=location)
+    return value
+
+
+def _text(value: Any, location: str, limits: Limits) -> str:
+    """Return a string without NUL and lone surrogates, of at most ``limits.characters``."""
+    if not isinstance(value, str):
+        raise Problem(422, f"expected a string, got {_type_name(value)}", where=location)
+    if match := _FORBIDDEN.search(value):
+        code = ord(match.group())
+        what = "NUL" if code == 0 else "lone surrogate"
+        raise Problem(422, f"{what} U+{code:04X}", where=f"{location}: character {match.start()}")
+    if len(value) > limits.characters:
+        expected = f"expected up to {limits.characters} characters, got {len(value)}"
+        raise Problem(413, f"{expected}; send it in parts", where=location)
+    return value
+
+
+def _type_name(value: Any) -> str:
+    """Return the name of a value's type, or a number; other content is not repeated."""
+    if isinstance(value, float):
+        return f"the number {value:g}"
+    names = {str: "a string", bool: "true or false", list: "a list", dict: "an object"}
+    return names.get(type(value), "null")

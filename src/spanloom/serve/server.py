@@ -1,8 +1,10 @@
-"""A socket, uvicorn on it, and an end in time that loses no request that was read."""
+"""Run the server: a socket, uvicorn, two queues, and an end in time that answers open requests."""
 
 import asyncio
+import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,155 +17,199 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from spanloom.errors import ModelError
+from spanloom.serve.app import application
+from spanloom.serve.batcher import Lanes, QueueLimits
+from spanloom.serve.engine import Engine
 from spanloom.serve.limits import Limits
+from spanloom.serve.messages import Hello
 
-_BACKLOG = 2048  # connections that the system holds for us
+_BACKLOG = 2048  # connections that the system holds
 _CLOSE = (b"connection", b"close")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_KILLED = 1  # exit code of a server that did not end in time
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any free one. Raises ``OSError``."""
+@dataclass(frozen=True, slots=True)
+class ShutdownTimes:
+    """When the steps of the end are due, in seconds from the signal.
+
+    Connections without a request are kept for ``idle``, because one may be on its way. Requests
+    have until ``compute``, replies until ``replies``; at ``kill`` the process is ended.
+    """
+
+    idle: float = 0.5
+    compute: float = 6.0
+    replies: float = 8.0
+    kill: float = 9.5
+
+
+def start(
+    engines: tuple[Engine, Engine],
+    hello: Hello,
+    listener: socket.socket,
+    *,
+    token: str | None = None,
+    limits: Limits = Limits(),
+    times: ShutdownTimes = ShutdownTimes(),
+) -> None:
+    """Serve a model until SIGTERM or SIGINT, then until all open requests are answered.
+
+    ``engines`` are for short and for long requests; ``hello`` is from the first, which is running.
+    Requests that are not computed in time are refused; after ``times.kill`` seconds the process
+    exits with code 1. Raises ``ModelError`` if an engine was lost for good.
+    """
+    limits = limits.within(hello.speed)
+    is_lost = threading.Event()
+
+    def die() -> None:
+        is_lost.set()
+        server.should_exit = True
+
+    def kill() -> None:
+        lanes.abort()
+        sys.stderr.flush()
+        os._exit(_KILLED)
+
+    lanes = Lanes(*engines, queue_limits(limits), die)
+    server = create_server(application(lanes, hello.model, limits, token=token), limits, times)
+    server.on_late, server.on_stuck = lanes.abort, kill
+    with lanes:
+        run(server, listener)
+        lanes.abort()
+    if is_lost.is_set():
+        raise ModelError("the model process ended, and cannot be begun anew")
+
+
+def queue_limits(limits: Limits) -> QueueLimits:
+    """Return the limits of a queue."""
+    return QueueLimits(requests=limits.waiting, queued=limits.queued, patience=limits.compute / 4)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 is any free one. Raises ``OSError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
-def address(listener: socket.socket) -> str:
-    """Return the address of a listening socket as a browser wants it."""
+def url_of(listener: socket.socket) -> str:
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How long the end may take, in seconds from the signal.
-
-    Connections without a request are kept for ``idle``, as one may be on its way. Requests are
-    waited for until ``answers``, their replies until ``replies``; at ``all`` the process is ended.
-    """
-
-    idle: float = 0.5
-    answers: float = 6.0
-    replies: float = 8.0
-    all: float = 9.5
-
-
 class Server(uvicorn.Server):
-    """uvicorn with an end that is bounded, whoever computes or holds a connection.
+    """uvicorn with an end in bounded time.
 
-    ``on_late`` has what is computed then answered at once, ``on_stuck`` ends the process.
+    At the due times, ``on_late`` must fail what is still computed and ``on_stuck`` end the process.
     """
 
-    def __init__(self, config: uvicorn.Config, ending: Ending) -> None:
-        """Take the times of the end."""
+    def __init__(self, config: uvicorn.Config, times: ShutdownTimes) -> None:
         super().__init__(config)
-        self.ending = ending
+        self.times = times
         self.on_late: Callable[[], None] = lambda: None
         self.on_stuck: Callable[[], None] = lambda: None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say on every connection that no further request is answered there, then end."""
-        watchdog = threading.Timer(self.ending.all, self.on_stuck)
+        """Announce the end on every connection, then shut down."""
+        watchdog = threading.Timer(self.times.kill, self.on_stuck)
         watchdog.daemon = True
         watchdog.start()
-        late = asyncio.get_running_loop().call_later(self.ending.answers, self.on_late)
-        for listening in self.servers:
-            listening.close()
-        closing = [*self.server_state.default_headers, _CLOSE]
-        self.server_state.default_headers = closing
+        late = asyncio.get_running_loop().call_later(self.times.compute, self.on_late)
+        for listener in self.servers:
+            listener.close()
+        headers = [*self.server_state.default_headers, _CLOSE]
+        self.server_state.default_headers = headers
         for connection in self.server_state.connections:
-            if isinstance(connection, _Timely):
-                connection.tell(closing)
-        await asyncio.sleep(self.ending.idle)
+            if isinstance(connection, _HeadTimeoutProtocol):
+                connection.set_headers(headers)
+        await asyncio.sleep(self.times.idle)
         await super().shutdown(sockets)
         late.cancel()
         watchdog.cancel()
 
 
-def server(app: ASGIApp, limits: Limits, ending: Ending = Ending()) -> Server:
-    """Return the server, still to be run.
+def create_server(app: ASGIApp, limits: Limits, times: ShutdownTimes = ShutdownTimes()) -> Server:
+    """Return a server that is not running yet; its end answers the requests it has."""
 
-    When it is told to end it takes no new connections, and answers the requests it has.
-    """
-
-    class Timely(_Timely):
+    class Protocol(_HeadTimeoutProtocol):
         seconds = limits.receipt
 
-    last: dict[str, Any] = {"timeout_graceful_shutdown": ending.replies - ending.idle}
+    # a float works as well as the int that uvicorn declares
+    timeout: dict[str, Any] = {"timeout_graceful_shutdown": times.replies - times.idle}
     config = uvicorn.Config(
         app,
-        **last,  # a float is as good as the int that it asks for
-        http=Timely,
+        **timeout,
+        http=Protocol,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
     )
-    return Server(config, ending)
+    return Server(config, times)
 
 
-def run(made: Server, listener: socket.socket) -> None:
+def run(server: Server, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, then until the last request is answered."""
-    with _ended_by_signals(made):
-        made.run(sockets=[listener])
+    with _ended_by_signals(server):
+        server.run(sockets=[listener])
 
 
 @contextmanager
-def _ended_by_signals(made: Server) -> Iterator[None]:
-    """Have signals end the server, before and after its own handlers stand too.
+def _ended_by_signals(server: Server) -> Iterator[None]:
+    """Let signals end the server also before and after uvicorn's own handlers.
 
-    uvicorn raises the signals it got once more when all is done, which would end the process as if
-    it had failed.
+    uvicorn raises the signals again at the end, which would end the process as if it had failed.
     """
 
     def end(number: int, frame: FrameType | None) -> None:
-        made.should_exit = True
+        server.should_exit = True
 
-    before = {each: signal.signal(each, end) for each in _SIGNALS}
+    previous = {number: signal.signal(number, end) for number in _SIGNALS}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
-class _Timely(H11Protocol):
-    """Closes a connection on which the head of a request does not come within ``seconds``.
+class _HeadTimeoutProtocol(H11Protocol):
+    """Closes a connection if the head of a request does not arrive within ``seconds``.
 
-    uvicorn waits for it for ever, so that a few clients could hold all connections.
+    uvicorn itself waits forever, so a few clients could hold all connections.
     """
 
     seconds: float
-    _late: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
+        """Start the timer."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when the head is there; what comes after it is the application's."""
+        """Stop the timer once the head is complete; the body is timed by the application."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._stop()
-        elif self._late is None:
-            self._wait()
+            self._stop_timer()
+        elif self._timer is None:
+            self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._stop()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def tell(self, headers: list[tuple[bytes, bytes]]) -> None:
-        """Have the reply that is still to come say these, too."""
+    def set_headers(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Set the default headers of the reply under way, unless it has started."""
         if self.cycle is not None and not self.cycle.response_started:
             self.cycle.default_headers = headers
 
-    def _wait(self) -> None:
-        self._late = self.loop.call_later(self.seconds, self.transport.close)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.seconds, self.transport.close)
 
-    def _stop(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-        self._late = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None

@@ -1,9 +1,9 @@
-"""A process that owns a model: batches come in, spelled documents go out, until nobody asks.
+"""The model process: reads batches, writes formatted documents, until the server is gone.
 
     python -m spanloom.serve.worker '{"model": "runs/wlp", "device": null, …}'
 
-The server starts one for short requests and one for long ones. Whatever a text does to a model (a
-crash, an endless loop, all memory taken), it does it here, where the server can end it.
+The server starts one for short and one for long requests. Whatever a text does to a model (a crash,
+an endless loop, all memory taken) happens here, where the server can end it.
 """
 
 import json
@@ -22,24 +22,26 @@ from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
 from spanloom.errors import SpanloomError
 from spanloom.serve.jobs import AnnotateRequest
-from spanloom.serve.messages import Hello, Said, hello, line, wished
+from spanloom.serve.messages import Hello, Message, encode, format_hello, parse_batch
 from spanloom.serve.model_info import ModelInfo
-from spanloom.serve.problem import told
-from spanloom.serve.replies import as_json
+from spanloom.serve.problem import error_location
+from spanloom.serve.replies import ReplyFormat
 
 Annotate = Callable[[Sequence[Document], tuple[str, ...], bool], Iterable[Document]]
-"""Documents, names of tasks, whether words and sentences are wanted: the documents annotated."""
+"""Annotates documents with the named tasks, and with words and sentences if the flag is set."""
 
-_LINE = "The engineer from London said that some of these bridges were built near the old river and"
-_WORDS = 200  # of a line of the text that is timed; without a full stop, as that takes the longest
-_LINES = 2
-_LEAST = 1e-4  # seconds that a clock can tell from none
-_LOWEST = 19  # of the priorities of processes
+_SAMPLE = (
+    "The engineer from London said that some of these bridges were built near the old river and"
+)
+_SAMPLE_WORDS = 200  # per line of the timed text; it has no full stop, the slowest case
+_SAMPLE_LINES = 2
+_MIN_SECONDS = 1e-4  # resolution of the clock
+_LOWEST_PRIORITY = 19
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which model a process loads and how; in the ``background`` others are computed first."""
+    """Which model a process loads and how; in the ``background`` it has the lowest priority."""
 
     model: str | None
     device: str | None
@@ -52,88 +54,87 @@ class Options:
         return [sys.executable, "-m", "spanloom.serve.worker", json.dumps(asdict(self))]
 
 
-def work(load: Callable[[], tuple[Annotate, ModelInfo]], inbox: BinaryIO, outbox: BinaryIO) -> None:
-    """Load a model, warm it, and annotate whatever comes until the inbox ends."""
+def work(load: Callable[[], tuple[Annotate, ModelInfo]], stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Load a model, warm it, and annotate batches until the input ends."""
 
-    def say(said: Said) -> None:
-        outbox.write(line(said))
-        outbox.flush()
+    def send(message: Message) -> None:
+        stdout.write(encode(message))
+        stdout.flush()
 
     try:
-        annotate, about = load()
-        say(hello(Hello(about, _speed(annotate, about))))
-    except (SpanloomError, OSError) as error:  # what a user can mend is told in one line
-        say({"refused": str(error)})
+        annotate, model = load()
+        send(format_hello(Hello(model, _speed(annotate, model))))
+    except (SpanloomError, OSError) as error:  # users can fix these, so one line is enough
+        send({"refused": str(error)})
         return
-    inward = _Inward(inbox)
-    inward.start()
+    receiver = _Receiver(stdin)
+    receiver.start()
     while True:
-        said = inward.batches.get()
-        say({"number": said["number"], **_outcome(annotate, said, inward)})
+        batch = receiver.batches.get()
+        send({"number": batch["number"], **_outcome(annotate, batch, receiver)})
 
 
-def _outcome(annotate: Annotate, said: Said, inward: "_Inward") -> Said:
-    """Annotate a batch; whatever happens to it is told, and the process lives on."""
+def _outcome(annotate: Annotate, batch: Message, receiver: "_Receiver") -> Message:
+    """Annotate a batch; report whatever happens to it, and live on."""
     try:
-        with cancellable(lambda: inward.stopped >= said["number"]):
-            return {"answers": list(_spelled(annotate, wished(said)))}
+        with cancellable(lambda: receiver.last_stopped >= batch["number"]):
+            return {"replies": list(_replies(annotate, parse_batch(batch)))}
     except Cancelled:
         return {"stopped": True}
     except (SystemExit, KeyboardInterrupt):
         raise
-    except (
-        BaseException
-    ) as error:  # a panic of a tokenizer's Rust is no Exception; it is one text's
-        return {"failed": told(error)}
+    except BaseException as error:  # a panic in a tokenizer's Rust code is no Exception
+        return {"failed": error_location(error)}
 
 
-def _spelled(annotate: Annotate, wish: AnnotateRequest) -> Iterable[str]:
-    for each in annotate(wish.documents, wish.tasks, wish.cuts):
+def _replies(annotate: Annotate, request: AnnotateRequest) -> Iterable[str]:
+    for document in annotate(request.documents, request.tasks, request.with_tokens):
         checkpoint()
-        yield wish.format(each)
+        yield request.format(document)
 
 
-class _Inward(threading.Thread):
-    """Hears what the server says, also while the model computes."""
+class _Receiver(threading.Thread):
+    """Receives messages from the server, also while the model computes."""
 
-    def __init__(self, inbox: BinaryIO) -> None:
-        super().__init__(name="inward", daemon=True)
-        self.inbox, self.stopped = inbox, 0
-        self.batches: SimpleQueue[Said] = SimpleQueue()
+    def __init__(self, stdin: BinaryIO) -> None:
+        super().__init__(name="receiver", daemon=True)
+        self.stdin, self.last_stopped = stdin, 0
+        self.batches: SimpleQueue[Message] = SimpleQueue()
 
     def run(self) -> None:
-        """Take messages until the server has gone; nobody would hear the rest."""
-        for each in self.inbox:
-            said = json.loads(each)
-            if "stop" in said:
-                self.stopped = said["stop"]
+        """Receive messages until the server is gone, then end the process."""
+        for line in self.stdin:
+            message = json.loads(line)
+            if "stop" in message:
+                self.last_stopped = message["stop"]
             else:
-                self.batches.put(said)
+                self.batches.put(message)
         os._exit(0)
 
 
-def _speed(annotate: Annotate, about: ModelInfo) -> float:
-    """Warm the model with each task that one text is enough for, then time it; characters a second.
+def _speed(annotate: Annotate, model: ModelInfo) -> float:
+    """Warm all tasks that need one text only; return the speed in characters per second.
 
-    It is the processor's time, as what else goes on while a machine starts does not last; of two
-    goes the better one, as the first makes ready.
+    Processor time is measured, because other load during the start does not last. Of two runs the
+    faster one counts; the first warms up.
     """
-    tasks = (*about.annotating(), *about.answering(), *about.judging(pair=False))
-    text = "\n\n".join([" ".join(islice(cycle(_LINE.split()), _WORDS))] * _LINES)
+    tasks = (*model.annotating(), *model.answering(), *model.judging(pair=False))
+    line = " ".join(islice(cycle(_SAMPLE.split()), _SAMPLE_WORDS))
+    text = "\n\n".join([line] * _SAMPLE_LINES)
     document = Document(text, queries=(Query("Q1", "What was built?"),))
-    wish = AnnotateRequest((document,), tuple(dict.fromkeys(tasks)), as_json)
+    request = AnnotateRequest((document,), tuple(dict.fromkeys(tasks)), ReplyFormat("json"))
     seconds = []
     for _ in range(2):
-        began = thread_time()
-        list(_spelled(annotate, wish))
-        seconds.append(thread_time() - began)
-    return len(text) / max(min(seconds), _LEAST)
+        start = thread_time()
+        list(_replies(annotate, request))
+        seconds.append(thread_time() - start)
+    return len(text) / max(min(seconds), _MIN_SECONDS)
 
 
-def _loaded(options: Options) -> tuple[Annotate, ModelInfo]:
+def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     """Load the model; raises ``SpanloomError``."""
     from spanloom.model import serialization
-    from spanloom.serve.model_info import about
+    from spanloom.serve.model_info import model_info
 
     for module in options.plugins:
         plugins.load(module)
@@ -141,26 +142,26 @@ def _loaded(options: Options) -> tuple[Annotate, ModelInfo]:
     name = options.model or serialization.DEFAULT
 
     def annotate(
-        documents: Sequence[Document], tasks: tuple[str, ...], cuts: bool
+        documents: Sequence[Document], tasks: tuple[str, ...], with_tokens: bool
     ) -> Iterable[Document]:
-        return model.annotate(documents, tasks, with_tokens=cuts)
+        return model.annotate(documents, tasks, with_tokens=with_tokens)
 
-    return annotate, about(model, name, serialization.card_of(options.model))
+    return annotate, model_info(model, name, serialization.card_of(options.model))
 
 
 def pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Return what this process was started with to be spoken to; what else is printed is a log."""
-    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    """Return binary stdin and stdout; whatever is printed goes to stderr from then on."""
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    return inbox, outbox
+    return stdin, stdout
 
 
 def main() -> None:
-    """Be the process that the server started."""
+    """Run the process that the server started."""
     options = Options(**json.loads(sys.argv[1]))
     if options.background and hasattr(os, "nice"):
-        os.nice(_LOWEST)
-    work(lambda: _loaded(options), *pipes())
+        os.nice(_LOWEST_PRIORITY)
+    work(lambda: _load(options), *pipes())
 
 
 if __name__ == "__main__":

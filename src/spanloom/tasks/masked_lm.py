@@ -17,7 +17,7 @@ from spanloom.config.recipe import PIECES
 from spanloom.data.collate import split_instances
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.data.span_masking import Masking, MaskTargets, mask_pieces, merge_batches
+from spanloom.data.masking import Masking, MaskTargets, mask_pieces, merge_batches
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.errors import TrainingError

@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from spanloom.config.recipe import StageSpec, dumps
 from spanloom.data.collate import collate
-from spanloom.data.word_dropout import word_dropout
+from spanloom.data.masking import word_dropout
 from spanloom.errors import TrainingError
 from spanloom.model import serialization
 from spanloom.model.model import Model

@@ -21,12 +21,24 @@ from typing import Any
 
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import SENTENCES, Document, Fragment
-from spanloom.viewer.compare import Comparison, Item, compare
-from spanloom.viewer.default_layers import hidden_layers
-from spanloom.viewer.document_pairing import lone_layers, pair_documents, shared_layers
+from spanloom.viewer.compare import (
+    Comparison,
+    Item,
+    compare,
+    lone_layers,
+    pair_documents,
+    shared_layers,
+)
 from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
 from spanloom.viewer.palette import SIZE, numbers
-from spanloom.viewer.shapes import CLUSTERS, CONSTITUENTS, DEPENDENCY, nesting, shapes_of
+from spanloom.viewer.shapes import (
+    CLUSTERS,
+    CONSTITUENTS,
+    DEPENDENCY,
+    hidden_layers,
+    nesting,
+    shapes_of,
+)
 
 Json = dict[str, Any]
 

@@ -1,10 +1,12 @@
-"""Bundle JavaScript modules into one script, so that a page has all that it needs.
+"""Bundle JavaScript modules into one script, and write the policy that allows only this script.
 
 A module is named by its path in this package (``viewer/draw/draw``). Every module becomes the
 value of a function, so its names stay local. Modules may only import names from modules of this
 package, by relative paths.
 """
 
+import base64
+import hashlib
 import re
 from functools import cache
 from importlib.resources import files
@@ -76,3 +78,24 @@ def _constant_name(module: str) -> str:
 def _source(name: str) -> str:
     """Return the text of a module."""
     return files("spanloom").joinpath(f"{name}.js").read_text(encoding="utf-8")
+
+
+def policy(code: str, style: str, *extra_directives: str) -> str:
+    """Return the content security policy of a page, which allows one script and one style.
+
+    Both are named by their hashes; ``extra_directives`` are appended.
+    """
+    rules = (
+        "default-src 'none'",
+        f"script-src {_hash_source(code)}",
+        f"style-src {_hash_source(style)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join((*rules, *extra_directives))
+
+
+def _hash_source(content: str) -> str:
+    """Return the policy source of a script or style: its SHA-256."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
