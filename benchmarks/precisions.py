@@ -107,8 +107,8 @@ def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
             continue
         seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
         report = evaluate_task(model, name, seen, lambda told: None)
-        figures = {} if report is None else task.metrics(report)
-        found |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
+        metrics = {} if report is None else task.metrics(report)
+        found |= {f"{name}.{key}": 100 * value for key, value in metrics.items()}
     return found
 
 

@@ -73,11 +73,11 @@ def main() -> None:
         scores = ud_eval.score(chosen.treebank, predicted, {"--no-enhanced": ""})
     print(ud_eval.table(scores))
     if chosen.treebank.stem.endswith(TEST):
-        figures = {name: each["f1"] / 100 for name, each in scores["printed"].items()}
+        metrics = {name: each["f1"] / 100 for name, each in scores["printed"].items()}
         name, raw = chosen.treebank.stem, Document(text, name=chosen.treebank.stem)
         command = f"benchmarks/raw_text.py MODEL {chosen.treebank.name}"
         log_test_evaluation(
-            LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": figures}
+            LOG, command, chosen.model, name, "test", [raw], model.recipe.seed, {"raw": metrics}
         )
     if chosen.json:
         result = {

@@ -122,7 +122,7 @@ def logged(out: Path) -> list[int]:
             event = json.loads(line)
         except ValueError:
             continue
-        found += [event["update"]] if "losses" in event else []
+        found += [event["step"]] if "losses" in event else []
     return found
 
 

@@ -203,7 +203,7 @@ def losses(out):
     for line in (home(out) / METRICS).read_text().splitlines():
         each = json.loads(line)
         if "losses" in each:
-            found[each["update"]] = each["losses"]
+            found[each["step"]] = each["losses"]
     return found
 
 

@@ -110,7 +110,7 @@ def test_losses_name_what_does_not_come_back():
     )
     found = losses(layer, collect([layer]))
     assert found == EventLosses(shared=1, merged=1, unnamed=1)
-    assert found + EventLosses(bare=1) == replace(found, bare=1)
+    assert found + EventLosses(without_arguments=1) == replace(found, without_arguments=1)
 
 
 def test_new_event_ids_pass_over_ids_in_use():
@@ -150,7 +150,9 @@ def test_restore_then_project_is_the_identity(projection):
     assert len(layer.events) == sum(span.label in {"Act", "Bind"} for span in kept)
     heads = {each.head for each in projection[1] if each.label in SCHEME.roles}
     bare = sum(span.label in {"Act", "Bind"} and span.id not in heads for span in kept)
-    assert losses(layer, SCHEME) == EventLosses(cyclic=len(cyclic(layer.events)), bare=bare)
+    assert losses(layer, SCHEME) == EventLosses(
+        cyclic=len(cyclic(layer.events)), without_arguments=bare
+    )
 
 
 @given(projections())

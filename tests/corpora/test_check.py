@@ -78,7 +78,7 @@ def test_a_small_corpus_by_hand():
     assert found.statistics.widths == {1: 3}
     assert found.statistics.links["across sentences"] == 1
     assert found.events == EventLosses(unnamed=1)
-    assert (found.spans.gold, found.spans.reached) == (3, 3)
+    assert (found.spans.gold, found.spans.reachable) == (3, 3)
     assert found.relations.missed == {Reason.APART: 1}
     assert (found.relations.recall, found.relations.f1) == (0.5, 2 / 3)
     found = dev.layers[MAIN]
@@ -190,10 +190,10 @@ def test_text_and_json_say_what_was_found():
     copy = Document(TRAIN.text, TRAIN.layers, "z")
     report = check({"train": corpus(TRAIN), "dev": corpus(DEV), "test": corpus(copy)}, REACH)
     plain = json.loads(json.dumps(to_json(report)))
-    ceiling = plain["splits"]["dev"]["layers"][MAIN]["ceiling"]["spans"]
-    assert (ceiling["gold"], ceiling["reached"]) == (3, 1)
+    ceiling = plain["splits"]["dev"]["layers"][MAIN]["oracle"]["spans"]
+    assert (ceiling["gold"], ceiling["reachable"]) == (3, 1)
     assert ceiling["missed"]["off word borders"]["count"] == 1
-    assert plain["same_text"][0]["names"] == ["train/a", "test/z"]
+    assert plain["duplicates"][0]["names"] == ["train/a", "test/z"]
     text = to_text(report)
     assert "LEAK train/a = test/z (same spans)" in text
     assert "== dev, layer main: 1 documents annotated" in text
@@ -218,7 +218,7 @@ def test_queries_are_counted_with_those_that_no_layer_answers():
     report = check({"train": corpus(*made)}, REACH)
     split = to_json(report)["splits"]["train"]
     assert split["queries"] == 5
-    assert split["layers"]["qa"]["asked"] == {
+    assert split["layers"]["qa"]["queries"] == {
         "queries": 4,
         "answers": 2,
         "unanswered": 3,
@@ -282,7 +282,7 @@ def test_wet_lab_protocols_whole(data):
         ceilings = [getattr(each, kind) for each in whole]
         gold = sum(each.gold for each in ceilings)
         assert gold == (60_745 if kind == "spans" else 43_773)
-        assert sum(each.reached for each in ceilings) / gold == pytest.approx(recall, abs=1e-3)
+        assert sum(each.reachable for each in ceilings) / gold == pytest.approx(recall, abs=1e-3)
     data.count(622)
 
 
@@ -293,4 +293,4 @@ def test_many_spans_stay_quick():
     began = time.process_time()
     report = check({"all": one}, REACH)
     assert time.process_time() - began < 4
-    assert report.splits["all"].layers[MAIN].spans.reached == size
+    assert report.splits["all"].layers[MAIN].spans.reachable == size

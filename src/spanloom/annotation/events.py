@@ -65,7 +65,7 @@ class EventLosses:
     ``shared``: events beyond the first on one trigger; ``merged``: duplicate relations or
     arguments; ``unnamed``: spans with a trigger label and no event; ``swapped``: arguments that
     come back as relations, or the reverse. ``cyclic`` (events that are arguments of themselves) and
-    ``bare`` (events without arguments) are counted, but lose nothing.
+    ``without_arguments`` are counted, but lose nothing.
     """
 
     shared: int = 0
@@ -73,7 +73,7 @@ class EventLosses:
     unnamed: int = 0
     swapped: int = 0
     cyclic: int = 0
-    bare: int = 0
+    without_arguments: int = 0
 
     def __add__(self, other: "EventLosses") -> "EventLosses":
         """Return the sum of two layers' losses."""
@@ -83,7 +83,7 @@ class EventLosses:
             self.unnamed + other.unnamed,
             self.swapped + other.swapped,
             self.cyclic + other.cyclic,
-            self.bare + other.bare,
+            self.without_arguments + other.without_arguments,
         )
 
 
@@ -236,7 +236,7 @@ def losses(layer: Layer, scheme: EventScheme) -> EventLosses:
         ),
         swapped=swapped,
         cyclic=len(cyclic(layer.events)),
-        bare=sum(not event.arguments for event in layer.events),
+        without_arguments=sum(not event.arguments for event in layer.events),
     )
 
 

@@ -51,7 +51,7 @@ class ClassificationReport:
         return macro(self.by_label).f1
 
     @property
-    def matthews(self) -> float:
+    def mcc(self) -> float:
         """Matthews' correlation for any number of labels (Gorodkin 2004, R_K), from -1 to 1."""
         gold, predicted = Counter(a for a, _ in self.pairs), Counter(b for _, b in self.pairs)
         size, num_right = len(self.pairs), sum(a == b for a, b in self.pairs)
@@ -71,8 +71,8 @@ class ClassificationReport:
         A correlation below 0 becomes 0; it is 1 if all labels are right, even where it is
         undefined.
         """
-        matthews = 1.0 if self.accuracy == 1 else max(0.0, self.matthews)
-        return {"accuracy": self.accuracy, "macro": self.macro, "matthews": matthews}
+        mcc = 1.0 if self.accuracy == 1 else max(0.0, self.mcc)
+        return {"accuracy": self.accuracy, "macro_f1": self.macro, "mcc": mcc}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -82,7 +82,7 @@ class ClassificationReport:
             "not_annotated": self.not_annotated,
             "accuracy": self.accuracy,
             "macro_f1": self.macro,
-            "matthews": self.matthews,
+            "mcc": self.mcc,
             "labels": {label: counts.f1 for label, counts in self.by_label.items()},
         }
 
@@ -104,7 +104,7 @@ class ClassificationReport:
         return [
             ("accuracy", self.accuracy),
             ("macro F1", self.macro),
-            ("Matthews", self.matthews),
+            ("Matthews", self.mcc),
         ]
 
 

@@ -42,17 +42,17 @@ class Report:
     def metrics(self) -> dict[str, float]:
         """Return the CoNLL average, the three F1 it is the mean of, and F1 of spans."""
         return {
-            "conll": self.clusters.average,
+            "conll_f1": self.clusters.average,
             "muc": self.clusters.muc.f1,
             "b_cubed": self.clusters.b_cubed.f1,
             "ceaf_e": self.clusters.ceaf_e.f1,
-            "spans": self.spans.micro.f1,
-            "conll_singletons": self.singletons.average,
+            "span_f1": self.spans.micro.f1,
+            "conll_f1_singletons": self.singletons.average,
         }
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind the CoNLL average and F1 of spans."""
-        return {"conll": self.tally, "spans": self.spans.tally}
+        return {"conll_f1": self.tally, "span_f1": self.spans.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -60,10 +60,10 @@ class Report:
             "layer": self.layer,
             "documents": self.documents,
             "not_annotated": self.not_annotated,
-            "conll": self.clusters.average,
+            "conll_f1": self.clusters.average,
             "f1_interval": asdict(self.interval),
             "clusters": {name: asdict(prf) for name, prf in _prf_of(self.clusters).items()},
-            "conll_singletons": self.singletons.average,
+            "conll_f1_singletons": self.singletons.average,
             "singletons": {name: asdict(prf) for name, prf in _prf_of(self.singletons).items()},
             "spans": self.spans.to_json(),
         }

@@ -50,8 +50,8 @@ def _conll(sums: Table) -> Scores:
 
 
 F1 = MetricSpec("f1", 3, _f1)
-CONLL = MetricSpec("conll", 12, _conll)
-FIGURES: Mapping[str, MetricSpec] = {metric.name: metric for metric in (F1, CONLL)}
+CONLL = MetricSpec("conll_f1", 12, _conll)
+METRICS: Mapping[str, MetricSpec] = {metric.name: metric for metric in (F1, CONLL)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class DocumentCounts:
         """Check that each row has as many numbers as the metric needs."""
         if self.rows.ndim != 2 or self.rows.shape[1] != self.spec.cells:
             raise DataError(
-                f"tally: {self.spec.name} is of {self.spec.cells} numbers a document, "
+                f"counts per document: {self.spec.name} needs {self.spec.cells} numbers each, "
                 f"got a table of shape {self.rows.shape}"
             )
 
@@ -83,14 +83,18 @@ class DocumentCounts:
 def loads(text: str) -> DocumentCounts:
     """Read what ``dumps`` wrote; raises ``DataError``."""
     name, _, values = text.partition(": ")
-    if name not in FIGURES:
-        raise DataError(f"tally: expected one of {', '.join(FIGURES)}, got {name!r:.40}")
-    spec = FIGURES[name]
+    if name not in METRICS:
+        raise DataError(
+            f"counts per document: expected one of {', '.join(METRICS)}, got {name!r:.40}"
+        )
+    spec = METRICS[name]
     try:
         rows = [[float(number) for number in line.split()] for line in values.split(";") if values]
         table = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else spec.cells)
     except ValueError as error:
-        raise DataError(f"tally: expected lines of numbers, got {values!r:.40}") from error
+        raise DataError(
+            f"counts per document: expected lines of numbers, got {values!r:.40}"
+        ) from error
     return DocumentCounts(spec, table)
 
 

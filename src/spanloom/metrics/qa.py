@@ -169,4 +169,4 @@ def _mean(values: Sequence[float]) -> float:
 
 def _numbers(report: Report) -> dict[str, float]:
     """Return the report's numbers by name."""
-    return {"exact": report.exact, "f1": report.f1, "number": len(report.queries)}
+    return {"exact_match": report.exact, "f1": report.f1, "number": len(report.queries)}

@@ -59,9 +59,9 @@ class Report:
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind each F1."""
         return {
-            "spans": self.spans.tally,
-            "relations": self.relations.tally,
-            "relations_typed": self.relations_typed.tally,
+            "span_f1": self.spans.tally,
+            "relation_f1": self.relations.tally,
+            "relation_f1_typed": self.relations_typed.tally,
         }
 
     def to_json(self) -> dict[str, object]:

@@ -29,7 +29,7 @@ class TripleReport:
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind F1 of relations."""
-        return {"relations": self.relations.tally}
+        return {"relation_f1": self.relations.tally}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

@@ -96,7 +96,7 @@ def _classification(pairs: Sequence[tuple[str, str]]) -> Scores:
     by_label = report.by_label
     if all(map(_INTEGER.fullmatch, by_label)):
         by_label = {label: by_label[label] for label in sorted(by_label, key=int)}
-    scores: Scores = {"accuracy": report.accuracy, "mcc": report.matthews}
+    scores: Scores = {"accuracy": report.accuracy, "mcc": report.mcc}
     if not {*by_label} - _BINARY:
         positive = by_label.get("1", Counts())
         scores |= _averages("binary", positive.f1, positive.precision, positive.recall)

@@ -24,13 +24,13 @@ from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.model_info import ModelInfo
-from spanloom.serve.replies import FORMS, Answers, Judgements
+from spanloom.serve.replies import FORMS, Answers, Classifications
 
 Said = dict[str, Any]
 _ABOUT = TypeAdapter(ModelInfo)
 _BY_LAYERS: dict[str, Callable[[Any], Callable[[Document], str]]] = {
     "answers": Answers,
-    "judgements": Judgements,
+    "classifications": Classifications,
 }
 
 
@@ -77,8 +77,8 @@ def greeted(said: Said) -> Hello:
 def _spell_out(spell: Callable[[Document], str]) -> tuple[str, Any]:
     if isinstance(spell, Answers):
         return "answers", spell.layers
-    if isinstance(spell, Judgements):
-        return "judgements", spell.layers
+    if isinstance(spell, Classifications):
+        return "classifications", spell.layers
     (name,) = (name for name, each in FORMS.items() if each is spell)
     return name, ()
 

@@ -45,7 +45,7 @@ class ModelInfo:
     name: str
     compute: str
     tasks: tuple[TaskInfo, ...]
-    licence: str | None = None
+    license: str | None = None
     scores: tuple[Mapping[str, str], ...] = ()
 
     def annotating(self) -> tuple[str, ...]:
@@ -73,21 +73,21 @@ class ModelInfo:
 
     def plain(self) -> dict[str, object]:
         """Return it ready for JSON."""
-        licences = {row["dataset"]: row["licence"] for row in self.scores if {*row} >= _LICENSED}
+        licenses = {row["dataset"]: row["license"] for row in self.scores if {*row} >= _LICENSED}
         return {
             "name": self.name,
             "compute": self.compute,
-            "licence": self.licence,
+            "license": self.license,
             "tasks": [_plain(each) for each in self.tasks],
             "scores": list(self.scores),
-            "licences": licences,
+            "licenses": licenses,
         }
 
     def _behind(self, door: str) -> tuple[str, ...]:
         return tuple(each.name for each in self.tasks if door in each.endpoints)
 
 
-_LICENSED = {"dataset", "licence"}
+_LICENSED = {"dataset", "license"}
 
 
 def about(model: "Model", place: str, card: str) -> ModelInfo:
@@ -112,5 +112,5 @@ def _plain(ability: TaskInfo) -> dict[str, object]:
         "layer": ability.layer,
         "on_request": ability.on_request,
         "labels": {key: list(labels) for key, labels in ability.labels.items()},
-        "served_at": list(ability.endpoints),
+        "endpoints": list(ability.endpoints),
     }

@@ -58,14 +58,14 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class Classifications:
     """Spells what each task says of a text, or of two: label, number, score."""
 
     layers: Layers
 
     def __call__(self, document: Document) -> str:
-        """Return the judgements by task, null where nothing is said."""
-        return json.dumps({task: _judgement(document[layer]) for task, layer in self.layers})
+        """Return the classifications by task, null where nothing is said."""
+        return json.dumps({task: _classification(document[layer]) for task, layer in self.layers})
 
 
 def _answer(document: Document, layer: str, query: str) -> dict[str, Any] | None:
@@ -75,7 +75,7 @@ def _answer(document: Document, layer: str, query: str) -> dict[str, Any] | None
     return None
 
 
-def _judgement(layer: Layer) -> dict[str, Any] | None:
+def _classification(layer: Layer) -> dict[str, Any] | None:
     numbers = {each.target: each.value for each in layer.attributes if each.label == VALUE}
     said: tuple[Span | Relation, ...] = (*layer.spans, *layer.relations)
     for each in said:

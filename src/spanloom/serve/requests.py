@@ -11,7 +11,7 @@ from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.limits import Limits
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import Problem
-from spanloom.serve.replies import CUT, FORMS, Answers, Judgements
+from spanloom.serve.replies import CUT, FORMS, Answers, Classifications
 from spanloom.serve.request_json import a_list, a_name, a_text, only, texts
 
 Said = Mapping[str, Any]
@@ -68,14 +68,14 @@ def ask(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest
 
 def classify(said: dict[str, Any], about: ModelInfo, limits: Limits) -> ParsedRequest:
     """Read ``text``, ``texts``, or ``text`` and ``second``, with ``tasks``; raises ``Problem``."""
-    only(said, "text", "texts", "second", "tasks")
-    pair = "second" in said
+    only(said, "text", "texts", "text_pair", "tasks")
+    pair = "text_pair" in said
     what = "judges two texts" if pair else "judges a text"
     names = _names(said, about, about.judging(pair=pair), what)
     places, read = zip(*texts(said, "text", "texts", limits.texts, limits.characters), strict=True)
     documents = (_pair(said, read[0], limits),) if pair else tuple(map(Document, read))
-    spell = Judgements(tuple(about.layers(names).items()))
-    return ParsedRequest(AnnotateRequest(documents, names, spell), places, '"judgements"')
+    spell = Classifications(tuple(about.layers(names).items()))
+    return ParsedRequest(AnnotateRequest(documents, names, spell), places, '"classifications"')
 
 
 def _names(said: Said, about: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
@@ -113,5 +113,5 @@ def _asking(text: str, prompt: str, place: str) -> Document:
 def _pair(said: Said, first: str, limits: Limits) -> Document:
     """Return two texts as one document."""
     if "texts" in said:
-        raise Problem(422, "expected it beside text, got texts", where="second")
-    return join_texts("text", first, a_text(said["second"], "second", limits.characters))
+        raise Problem(422, "expected it beside text, got texts", where="text_pair")
+    return join_texts("text", first, a_text(said["text_pair"], "text_pair", limits.characters))

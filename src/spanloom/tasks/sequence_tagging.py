@@ -103,7 +103,7 @@ class SequenceTaggingTask(LayerTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("spans",)
+        return ("span_f1",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class SequenceTaggingTask(LayerTask):
 
     def metrics(self, report: Report) -> MetricValues:
         """Return F1 of spans; where every word has one it is the share of words that are right."""
-        return {"spans": report.spans.micro.f1}
+        return {"span_f1": report.spans.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of spans that train did not have."""
