@@ -15,7 +15,7 @@ from spanloom.errors import ModelError
 from spanloom.serve.engine import Lost, Process, Unable
 from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.messages import format_batch, wished
-from spanloom.serve.replies import FORMS, Answers, Judgements, as_json
+from spanloom.serve.replies import FORMS, Answers, Classifications, as_json
 
 HERE = Path(__file__).parent
 ASKING = Document("Ada met\nBob.\u2028 😀", name="a", queries=(Query("Q1", "Who met Bob?"),))
@@ -51,7 +51,7 @@ def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), spell=as_json)
 
 
 @pytest.mark.parametrize(
-    "spell", [*FORMS.values(), Answers(((WHO, "answers"),)), Judgements(((MOOD, "moods"),))]
+    "spell", [*FORMS.values(), Answers(((WHO, "answers"),)), Classifications(((MOOD, "moods"),))]
 )
 def test_a_wish_comes_through_as_it_is(spell):
     for document in (ASKING, join_texts("pair", "Ada met Bob.", "She did.")):
