@@ -5,19 +5,25 @@ nan, as in scipy.
 """
 
 import math
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
 from spanloom.document import Document
 from spanloom.errors import LayerError
-from spanloom.metrics.correlation import Numbers, pearson, spearman
 from spanloom.metrics.counts import Counts, macro
 from spanloom.metrics.per_document import DocumentCounts, scores_per_document
 from spanloom.metrics.report import matched_documents
+
+Numbers = NDArray[np.float64]
+Correlation = tuple[float, float]
+"""A correlation from -1 to 1 and its two-sided p-value; both nan if undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +131,13 @@ class RegressionReport:
     def pearson(self) -> float:
         """Pearson's correlation, from -1 to 1, or nan."""
         gold, predicted = self._columns()
-        return pearson(gold, predicted)
+        return pearson(gold, predicted)[0]
 
     @property
     def spearman(self) -> float:
         """Pearson's correlation of ranks, or nan; ties share the mean of their ranks."""
         gold, predicted = self._columns()
-        return spearman(gold, predicted)
+        return spearman(gold, predicted)[0]
 
     @property
     def squared_error(self) -> float:
@@ -185,6 +191,30 @@ class RegressionReport:
             ("spearman", self.spearman),
             ("mean_squared_error", self.squared_error),
         ]
+
+
+def pearson(x: Numbers, y: Numbers) -> Correlation:
+    """Return Pearson's correlation and its p-value, for independent normal numbers."""
+    from scipy.stats import pearsonr  # its import takes half a second
+
+    return _correlate(pearsonr, x, y)
+
+
+def spearman(x: Numbers, y: Numbers) -> Correlation:
+    """Return Pearson's correlation of ranks and its p-value, by Student's t; ties share a rank."""
+    from scipy.stats import spearmanr
+
+    return _correlate(spearmanr, x, y)
+
+
+def _correlate(correlation: Callable[..., Any], x: Numbers, y: Numbers) -> Correlation:
+    """Return scipy's result; nan of fewer than two points, or if a side is constant."""
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about sides that are nearly constant
+        result = correlation(x, y)
+    return float(result.statistic), float(result.pvalue)
 
 
 def score_classes(

@@ -9,15 +9,19 @@ unique cluster, counts it in each.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from spanloom.metrics.assignment import Pair, best_assignment
+import numpy as np
+from numpy.typing import NDArray
+
 from spanloom.metrics.counts import PRF
 from spanloom.metrics.percentages import harmonic
 
 Clusters = Sequence[Sequence[Hashable]]
+Pair = tuple[int, int]
+"""Indices of a gold and a predicted cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def without_singletons(clusters: Clusters) -> Clusters:
     return [cluster for cluster in clusters if len(cluster) > 1]
 
 
-def ratio(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
+def restrict_to(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
     """Return the clusters restricted to the given mentions, for systems that read gold mentions.
 
     Other mentions are left out, and a given mention in no cluster becomes a singleton.
@@ -177,6 +181,55 @@ def overlaps(gold: Clusters, predicted: Clusters) -> Counter[Pair]:
         for mention in cluster
         for predicted_index in clusters_of.get(mention, ())
     )
+
+
+def best_assignment(weights: Mapping[Pair, float]) -> dict[int, int]:
+    """Return the column of each row in a one-to-one assignment with the greatest sum of weights.
+
+    Weights are positive, missing pairs weigh nothing; rows ascend, and rows without a column are
+    left out. Connected parts are independent and solved separately, so that tables stay small.
+    """
+    column_of: dict[int, int] = {}
+    for part in _connected_parts(weights):
+        rows, columns = (sorted({pair[side] for pair in part}) for side in (0, 1))
+        dense = np.zeros((len(rows), len(columns)))
+        row_index, column_index = ({n: i for i, n in enumerate(side)} for side in (rows, columns))
+        for row, column in part:
+            dense[row_index[row], column_index[column]] = weights[row, column]
+        pairs = full_assignment(dense) if len(part) > 1 else [(0, 0)]
+        column_of |= {rows[i]: columns[j] for i, j in pairs if dense[i, j] > 0}
+    return dict(sorted(column_of.items()))
+
+
+def full_assignment(weights: NDArray[np.float64]) -> list[Pair]:
+    """Return min(rows, columns) pairs with the greatest sum of weights; rows ascend."""
+    from scipy.optimize import linear_sum_assignment  # its import takes half a second
+
+    rows, columns = linear_sum_assignment(weights, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _connected_parts(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Yield the pairs of each connected part of a bipartite graph."""
+    pairs = list(pairs)
+    columns_of_row: dict[int, list[int]] = {}
+    rows_of_column: dict[int, list[int]] = {}
+    for row, column in pairs:
+        columns_of_row.setdefault(row, []).append(column)
+        rows_of_column.setdefault(column, []).append(row)
+    seen: set[int] = set()
+    for first in columns_of_row:
+        if first in seen:
+            continue
+        rows = {first: None}  # ordered
+        queue = [first]
+        for row in queue:  # grows during the iteration
+            for column in columns_of_row[row]:
+                new_rows = [other for other in rows_of_column.pop(column, ()) if other not in rows]
+                rows |= dict.fromkeys(new_rows)
+                queue += new_rows
+        seen.update(rows)
+        yield [(row, column) for row in rows for column in columns_of_row[row]]
 
 
 def cluster_of(clusters: Clusters) -> dict[Hashable, int]:

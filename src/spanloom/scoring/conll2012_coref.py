@@ -16,9 +16,16 @@ from pathlib import Path
 
 from spanloom.annotation.coreference_column import Mention
 from spanloom.errors import FormatError
-from spanloom.metrics.assignment import best_assignment
 from spanloom.metrics.blanc import Blanc, blanc
-from spanloom.metrics.coreference import PartialCounts, ceaf_m, cluster_of, mentions, muc, phi4
+from spanloom.metrics.coreference import (
+    PartialCounts,
+    best_assignment,
+    ceaf_m,
+    cluster_of,
+    mentions,
+    muc,
+    phi4,
+)
 from spanloom.metrics.counts import Counts
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._coreference import Part, pairs, table

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from spanloom.metrics.assignment import full_assignment
 from spanloom.metrics.coreference import (
     Clusters,
     Coreference,
     PartialCounts,
     b_cubed,
     ceaf_e,
+    full_assignment,
     lea,
     mentions,
     muc,
