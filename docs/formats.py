@@ -17,10 +17,10 @@ HEAD = """# Formats
 `--from` and `--to` name a format; `--reader-option KEY=VALUE` and `--writer-option KEY=VALUE` set
 its options (lists: `"columns=[word, entities]"`). The command counts and reports what a format
 cannot hold; with `--strict` the exit code is then 1. Corpora are in brat (folders of `.txt` and
-`.ann`): it holds everything but scores, and a span over a line end has one fragment per line. `--reader-option
-encoding=latin-1` reads brat files that are not UTF-8. If a document gives no words and a format
-needs them, the tokenizer `char-class` and the sentence splitter `punctuation` are used, and
-`columns` writes one column per layer.
+`.ann`): it holds everything but scores, and a span over a line end has one fragment per line.
+`--reader-option encoding=latin-1` reads brat files that are not UTF-8. If a document gives no words
+and a format needs them, the tokenizer `char-class` and the sentence splitter `punctuation` are
+used, and `columns` writes one column per layer.
 In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 
 The layer `words` has the given words and `sentences` the given sentences; every layer of annotation

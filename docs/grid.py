@@ -8,8 +8,7 @@ from ten_tasks import NONE, main_metric, rank, spread, table
 
 from spanloom.glad.grid import ALONE, COLUMNS, TUNED
 from spanloom.glad.result import Result, load_results
-from spanloom.metrics.bootstrap import paired
-from spanloom.metrics.per_document import DocumentCounts, loads
+from spanloom.metrics.bootstrap import DocumentCounts, loads, paired
 
 SURE, FEW = 0.05, 10  # of fewer documents nothing is said
 HEAD = ("task", "dataset", "metric", *COLUMNS, "minutes alone and tuned", "seeds")

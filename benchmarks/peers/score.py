@@ -16,9 +16,8 @@ from pathlib import Path
 from exchange import Sentence, read
 
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import interval
+from spanloom.metrics.bootstrap import counts_per_document, interval
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.per_document import counts_per_document
 
 Pair = tuple[Sentence, Sentence]
 """A sentence, gold and predicted."""

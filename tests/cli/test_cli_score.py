@@ -135,5 +135,5 @@ def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
     assert len((tmp_path / "test-evaluations.jsonl").read_text().splitlines()) == 1
     page = tmp_path / "board.html"
     shown = spanloom("glad", "leaderboard", "--results", rows, "--html", page)
-    assert "| tiny | ner | entities | spans |" in shown.stdout
+    assert "| tiny | ner | entities | span_f1 |" in shown.stdout
     assert "<td>tiny</td>" in page.read_text()

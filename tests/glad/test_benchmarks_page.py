@@ -13,8 +13,8 @@ from spanloom import tasks
 from spanloom.config import yaml
 from spanloom.corpora import card as cards
 from spanloom.glad.result import save
+from spanloom.metrics.bootstrap import counts_per_document
 from spanloom.metrics.counts import Counts
-from spanloom.metrics.per_document import counts_per_document
 
 ROOT = Path(__file__).parents[2]
 ASKED = ROOT / "benchmarks/results/asked.yaml"

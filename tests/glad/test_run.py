@@ -12,7 +12,7 @@ from spanloom.config import recipe as recipes
 from spanloom.errors import DataError
 from spanloom.glad import speed
 from spanloom.glad.run import run
-from spanloom.metrics.per_document import loads
+from spanloom.metrics.bootstrap import loads
 from spanloom.model.serialization import load
 from spanloom.training import train
 from spanloom.training.loop import LogIntervals

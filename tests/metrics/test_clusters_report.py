@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from spanloom.document import Document, Equivalence, Layer, Relation, Span
 from spanloom.errors import DataError, LayerError
 from spanloom.metrics import bootstrap
-from spanloom.metrics.bootstrap import Interval
+from spanloom.metrics.bootstrap import Interval, clusters_per_document, loads
 from spanloom.metrics.clusters import score
 from spanloom.metrics.coreference import Coreference
 from spanloom.metrics.coreference import score as measured
-from spanloom.metrics.per_document import clusters_per_document, loads
 
 TEXT = "x " * 8
 HOMES = st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=8)  # the cluster of each word
@@ -156,15 +155,17 @@ def test_the_interval_agrees_with_all_possible_resamples():
     every = [expected(drawn)["conll_f1"] for drawn in product(pairs, repeat=4)]
     exact = np.quantile(every, [0.025, 0.975])
     documents = [measured(*map(list, ([*map(sorted, side)] for side in pair))) for pair in pairs]
-    tally = clusters_per_document(documents)
-    found = bootstrap.interval(tally, resamples=20_000)
+    document_counts = clusters_per_document(documents)
+    found = bootstrap.interval(document_counts, resamples=20_000)
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.02)
-    assert bootstrap.interval(tally, seed=4) == bootstrap.interval(tally, seed=4)
+    assert bootstrap.interval(document_counts, seed=4) == bootstrap.interval(
+        document_counts, seed=4
+    )
     assert bootstrap.interval(clusters_per_document(documents[2:3])) == Interval(1.0, 1.0)
     assert bootstrap.interval(clusters_per_document([])) == Interval(0.0, 0.0)
-    again = loads(tally.dumps())
-    assert again.spec is tally.spec
-    assert again.rows == pytest.approx(tally.rows)
+    again = loads(document_counts.dumps())
+    assert again.spec is document_counts.spec
+    assert again.rows == pytest.approx(document_counts.rows)
 
 
 def test_the_interval_stands_beside_the_average_in_json_and_table():

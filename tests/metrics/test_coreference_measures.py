@@ -11,12 +11,11 @@ from spanloom.metrics import coreference
 from spanloom.metrics.blanc import Blanc, blanc
 from spanloom.metrics.coreference import (
     Coreference,
-    PartialCounts,
     restrict_to,
     score,
     without_singletons,
 )
-from spanloom.metrics.counts import Counts
+from spanloom.metrics.counts import Counts, PartialCounts
 
 # the example of Luo et al. (2014), Pradhan et al. (2014), and Moosavi and Strube (2016)
 GOLD = ["abc", "defg"]

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.metrics.triples import score_triples
+from spanloom.metrics.report import score_triples
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
 

@@ -14,7 +14,7 @@ from spanloom.document import Attribute, Document, Fragment, Layer, Span
 QUERY = "query"
 ANSWER = "answer"
 
-Found = tuple[str, Sequence[Fragment], float | None]
+FoundAnswer = tuple[str, Sequence[Fragment], float | None]
 """An answer: the query's id, the fragments in characters, a score or None."""
 
 
@@ -43,7 +43,7 @@ def dangling_answers(document: Document, layer: str) -> tuple[Attribute, ...]:
     )
 
 
-def answer_layer(name: str, answers: Iterable[Found], new_id: Callable[[str], str]) -> Layer:
+def answer_layer(name: str, answers: Iterable[FoundAnswer], new_id: Callable[[str], str]) -> Layer:
     """Return the layer ``name`` with one span per answer, in the order given.
 
     ``new_id("T")`` and ``new_id("A")`` make the ids. ``answers`` is the inverse.

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
 from spanloom.document import Document
 from spanloom.errors import LayerError
-from spanloom.metrics.counts import Counts, macro
-from spanloom.metrics.per_document import DocumentCounts, scores_per_document
+from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
+from spanloom.metrics.counts import Counts, counts_by_label, macro
 from spanloom.metrics.report import matched_documents
 
 Numbers = NDArray[np.float64]
@@ -48,8 +48,7 @@ class ClassificationReport:
         gold = Counter(a for a, _ in self.pairs)
         predicted = Counter(b for _, b in self.pairs if b is not None)
         hits = Counter(a for a, b in self.pairs if a == b)
-        labels = sorted({*gold, *predicted})
-        return {label: Counts(hits[label], predicted[label], gold[label]) for label in labels}
+        return counts_by_label(hits, predicted, gold)
 
     @property
     def macro(self) -> float:

@@ -16,8 +16,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from spanloom.metrics.counts import PRF
-from spanloom.metrics.percentages import harmonic
+from spanloom.metrics.counts import PartialCounts, Summable
 
 Clusters = Sequence[Sequence[Hashable]]
 Pair = tuple[int, int]
@@ -25,50 +24,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class PartialCounts:
-    """Numerators and denominators of recall and precision.
-
-    Unlike in ``Counts``, both ratios may have different numerators. Add documents up, then use
-    ``f1``. Undefined ratios are 0.0.
-    """
-
-    recall_num: float = 0
-    recall_den: float = 0
-    precision_num: float = 0
-    precision_den: float = 0
-
-    def __add__(self, other: "PartialCounts") -> "PartialCounts":
-        """Return the sum of both, as if their documents were one set."""
-        return PartialCounts(
-            self.recall_num + other.recall_num,
-            self.recall_den + other.recall_den,
-            self.precision_num + other.precision_num,
-            self.precision_den + other.precision_den,
-        )
-
-    @property
-    def precision(self) -> float:
-        """Between 0 and 1; 0.0 if nothing was predicted."""
-        return self.precision_num / self.precision_den if self.precision_den else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Between 0 and 1; 0.0 if nothing is gold."""
-        return self.recall_num / self.recall_den if self.recall_den else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 if both are 0."""
-        return harmonic(self.precision, self.recall)
-
-    @property
-    def prf(self) -> PRF:
-        """All three ratios."""
-        return PRF(self.precision, self.recall, self.f1)
-
-
-@dataclass(frozen=True, slots=True)
-class Coreference:
+class Coreference(Summable):
     """The measures of one or more documents; ``mentions`` are those of all clusters."""
 
     mentions: PartialCounts = PartialCounts()
@@ -76,16 +32,6 @@ class Coreference:
     b_cubed: PartialCounts = PartialCounts()
     ceaf_e: PartialCounts = PartialCounts()
     lea: PartialCounts = PartialCounts()
-
-    def __add__(self, other: "Coreference") -> "Coreference":
-        """Return the sum of both, as if their documents were one set."""
-        return Coreference(
-            self.mentions + other.mentions,
-            self.muc + other.muc,
-            self.b_cubed + other.b_cubed,
-            self.ceaf_e + other.ceaf_e,
-            self.lea + other.lea,
-        )
 
     @property
     def average(self) -> float:

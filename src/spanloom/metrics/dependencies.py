@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from spanloom.document import Document
 from spanloom.metrics import report
-from spanloom.metrics.per_document import DocumentCounts
+from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.metrics.report import Score, heading, section
 
 
@@ -26,7 +26,7 @@ class Report:
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind both F1."""
-        return {"las": self.las.tally, "uas": self.uas.tally}
+        return {"las": self.las.document_counts, "uas": self.uas.document_counts}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""

@@ -17,7 +17,7 @@ from spanloom.document import Document
 from spanloom.errors import LayerError
 
 if TYPE_CHECKING:
-    from spanloom.metrics.per_document import DocumentCounts
+    from spanloom.metrics.bootstrap import DocumentCounts
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")

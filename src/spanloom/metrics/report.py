@@ -1,31 +1,36 @@
-"""Score spans and relations of predicted documents against gold ones, with confidence intervals."""
+"""Score spans and relations of predicted documents against gold ones, with confidence intervals.
+
+Relations match if label, direction and the bounds of both ends do, "typed" ones if the labels of
+both ends do, too ("strict"; the former is what SpanRel, Jiang et al. 2020, reports). Both sides are
+sets: equal relations count once on each side. Events are compared as the relations that
+``annotation.events.project`` makes of them.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from spanloom.annotation.events import EventScheme, collect, project
 from spanloom.annotation.partial_labels import annotated_labels, scorable
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
-from spanloom.metrics import relations, spans
-from spanloom.metrics.bootstrap import Interval, interval
+from spanloom.metrics import spans
+from spanloom.metrics.bootstrap import DocumentCounts, Interval, counts_per_document, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
-from spanloom.metrics.per_document import DocumentCounts, counts_per_document
-from spanloom.metrics.relations import Triple
+from spanloom.metrics.spans import Triple
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """One measure: counts over all documents and by label, and a 95 % interval of micro F1.
 
-    ``tally`` has the counts per document in the order of the gold documents, so that two systems
-    can be compared with ``bootstrap.paired``.
+    ``document_counts`` are in the order of the gold documents, so that two systems can be compared
+    with ``bootstrap.paired``.
     """
 
     micro: Counts
     macro: PRF
     by_label: dict[str, Counts]
-    tally: DocumentCounts
+    document_counts: DocumentCounts
     interval: Interval
 
     def to_json(self) -> dict[str, object]:
@@ -59,9 +64,9 @@ class Report:
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind each F1."""
         return {
-            "span_f1": self.spans.tally,
-            "relation_f1": self.relations.tally,
-            "relation_f1_typed": self.relations_typed.tally,
+            "span_f1": self.spans.document_counts,
+            "relation_f1": self.relations.document_counts,
+            "relation_f1_typed": self.relations_typed.document_counts,
         }
 
     def to_json(self) -> dict[str, object]:
@@ -130,7 +135,7 @@ def score(
 
     def score_relations(*, typed: bool) -> Score:
         tables = [
-            relations.count_by_label(pair.gold_triples, pair.predicted_triples, typed=typed)
+            spans.count_relations_by_label(pair.gold_triples, pair.predicted_triples, typed=typed)
             for pair in pairs
         ]
         return sum_counts(tables, seed, resamples)
@@ -219,7 +224,7 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
     """Project both sides with one scheme and look up the ends of their relations."""
     sides = _layer_or_empty(gold, layer), _layer_or_empty(predicted, layer)
     side_triples = [
-        relations.triples(project(side, scheme)[1], document.annotations())
+        spans.triples(project(side, scheme)[1], document.annotations())
         for document, side in zip((gold, predicted), sides, strict=True)
     ]
     (gold_triples, gold_lost), (predicted_triples, predicted_lost) = side_triples
@@ -229,9 +234,9 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
 def sum_counts(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
     """Add up one table of counts by label per document."""
     by_document = [total(table.values()) for table in tables]
-    by_label, tally = total_by_label(tables), counts_per_document(by_document)
-    f1_interval = interval(tally, seed=seed, resamples=resamples)
-    return Score(total(by_document), macro(by_label), by_label, tally, f1_interval)
+    by_label, document_counts = total_by_label(tables), counts_per_document(by_document)
+    f1_interval = interval(document_counts, seed=seed, resamples=resamples)
+    return Score(total(by_document), macro(by_label), by_label, document_counts, f1_interval)
 
 
 def _numbers(counts: Counts) -> dict[str, float]:
@@ -260,3 +265,60 @@ def _row(label: str, ratios: PRF, counts: Counts | None, width: int) -> str:
     if counts is None:
         return line
     return f"{line}  {counts.hits:4}  {counts.predicted:9}  {counts.gold:5}"
+
+
+@dataclass(frozen=True, slots=True)
+class TripleReport:
+    """The scores of one layer's relations.
+
+    ``not_annotated`` is the number of gold documents without the layer, which are not scored;
+    ``unscored`` that of gold and predicted relations with an end that is no span.
+    """
+
+    layer: str
+    documents: int
+    relations: Score
+    not_annotated: int = 0
+    unscored: int = 0
+
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the counts behind F1 of relations."""
+        return {"relation_f1": self.relations.document_counts}
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``."""
+        return {
+            "layer": self.layer,
+            "documents": self.documents,
+            "not_annotated": self.not_annotated,
+            "unscored_relations": self.unscored,
+            "relations": self.relations.to_json(),
+        }
+
+    def to_table(self) -> str:
+        """Return aligned text, ratios in percent."""
+        header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
+        return f"{header}\n\n{section('relations (last words and label)', self.relations)}\n"
+
+
+def score_triples(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> TripleReport:
+    """Score a layer's relations; raises as ``metrics.report.score`` does."""
+    gold = [_document_with_ends(document) for document in gold]
+    predicted = [_document_with_ends(document) for document in predicted]
+    report = score(gold, predicted, layer)
+    return TripleReport(
+        report.layer, report.documents, report.relations, report.not_annotated, report.unscored
+    )
+
+
+def _document_with_ends(document: Document) -> Document:
+    """Return the document with each span reduced to its end, a span of no width."""
+    return replace(document, layers=tuple(_layer_with_ends(layer) for layer in document.layers))
+
+
+def _layer_with_ends(layer: Layer) -> Layer:
+    """Return the layer with each span reduced to its end."""
+    spans = (replace(span, fragments=((span.end, span.end),)) for span in layer.spans)
+    return replace(layer, spans=tuple(spans))

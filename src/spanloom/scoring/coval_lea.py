@@ -12,7 +12,6 @@ import numpy as np
 from spanloom.metrics.coreference import (
     Clusters,
     Coreference,
-    PartialCounts,
     b_cubed,
     ceaf_e,
     full_assignment,
@@ -22,9 +21,9 @@ from spanloom.metrics.coreference import (
     phi4,
     without_singletons,
 )
-from spanloom.metrics.percentages import rounded
+from spanloom.metrics.counts import PartialCounts, rounded
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._coreference import pairs, table
+from spanloom.scoring.conll2012_coref import pairs, table
 
 CELLS = 1 << 24  # maximum size of a similarity table in memory: 128 MiB
 

@@ -23,7 +23,7 @@ from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
-from spanloom.metrics.triples import TripleReport, score_triples
+from spanloom.metrics.report import TripleReport, score_triples
 from spanloom.nn.word_relations import WordPairs
 from spanloom.tasks._base import (
     HeadInputSpec,
