@@ -25,7 +25,7 @@ class Result:
     ``gold_inputs`` are the layers that the task reads as gold. ``labels`` maps the dataset's labels
     if the task learns from several datasets; labels that were not annotated everywhere are not
     scored then. ``settings`` are changes of the recipe without the seed, ``report`` holds all
-    measurements, ``per_document_counts`` the counts behind metrics (``metrics.per_document``).
+    measurements, ``per_document_counts`` the counts behind metrics (``metrics.bootstrap``).
     ``dev`` are the dev metrics of the chosen weights, reached after ``updates`` steps, which are
     ``epoch`` passes over the data of the last stage.
 

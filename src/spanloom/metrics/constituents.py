@@ -10,12 +10,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from spanloom.document import Document
-from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.metrics.counts import Counts, counts_by_label
-from spanloom.metrics.report import Score, annotated, heading, section, sum_counts
+from spanloom.metrics.report import LayerReport, Score, annotated, sum_counts
 from spanloom.tokenization import blank_words, given_words
 
 Bracket = tuple[int, int, str]
@@ -119,31 +118,13 @@ _ROOTS = frozenset(["", "ROOT", "S1", "TOP"])
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The scores of one layer; ``not_annotated`` is the number of gold documents without it."""
+class Report(LayerReport):
+    """The scores of one layer of constituents."""
 
-    layer: str
-    documents: int
-    brackets: Score
-    not_annotated: int = 0
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {"evalb": ("evalb", "brackets (as evalb)")}
+    UNSCORED: ClassVar[str] = ""
 
-    def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind F1 of brackets."""
-        return {"evalb": self.brackets.document_counts}
-
-    def to_json(self) -> dict[str, object]:
-        """Return plain numbers, ready for ``json.dump``."""
-        return {
-            "layer": self.layer,
-            "documents": self.documents,
-            "not_annotated": self.not_annotated,
-            "evalb": self.brackets.to_json(),
-        }
-
-    def to_table(self) -> str:
-        """Return aligned text, ratios in percent."""
-        header = heading(self.layer, self.documents, self.not_annotated)
-        return "\n\n".join([header, section("brackets (as evalb)", self.brackets)]) + "\n"
+    evalb: Score
 
 
 def score(
@@ -161,7 +142,8 @@ def score(
     """
     pairs = annotated(gold, predicted, layer)
     tables = [_counts_by_label(*pair, layer) for pair in pairs]
-    return Report(layer, len(pairs), sum_counts(tables, seed, resamples), len(gold) - len(pairs))
+    brackets = sum_counts(tables, seed, resamples)
+    return Report(layer, len(pairs), len(gold) - len(pairs), 0, brackets)
 
 
 def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:

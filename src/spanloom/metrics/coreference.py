@@ -39,17 +39,6 @@ class Coreference(Summable):
         return (self.muc.f1 + self.b_cubed.f1 + self.ceaf_e.f1) / 3
 
 
-def score(gold: Clusters, predicted: Clusters) -> Coreference:
-    """Return all measures of one document."""
-    return Coreference(
-        mentions(gold, predicted),
-        muc(gold, predicted),
-        b_cubed(gold, predicted),
-        ceaf_e(gold, predicted),
-        lea(gold, predicted),
-    )
-
-
 def without_singletons(clusters: Clusters) -> Clusters:
     """Return the clusters of several mentions: corpora like OntoNotes have no others."""
     return [cluster for cluster in clusters if len(cluster) > 1]
@@ -181,6 +170,15 @@ def _connected_parts(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 def cluster_of(clusters: Clusters) -> dict[Hashable, int]:
     """Return the index of each mention's cluster."""
     return {mention: index for index, cluster in enumerate(clusters) for mention in cluster}
+
+
+Measure = Callable[[Clusters, Clusters], PartialCounts]
+
+
+def score(gold: Clusters, predicted: Clusters, ceaf_e: Measure = ceaf_e) -> Coreference:
+    """Return all measures of one document, CEAFe by the given function."""
+    measures: tuple[Measure, ...] = (mentions, muc, b_cubed, ceaf_e, lea)
+    return Coreference(*(measure(gold, predicted) for measure in measures))
 
 
 _SideCounter = Callable[[Clusters, Clusters, Mapping[Hashable, int]], tuple[float, float]]

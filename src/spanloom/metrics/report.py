@@ -6,8 +6,9 @@ sets: equal relations count once on each side. Events are compared as the relati
 ``annotation.events.project`` makes of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 from spanloom.annotation.events import EventScheme, collect, project
 from spanloom.annotation.partial_labels import annotated_labels, scorable
@@ -44,52 +45,74 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The scores of one layer.
+class LayerReport:
+    """The scores of one layer; a subclass has a ``Score`` for each field that ``MEASURES`` names.
 
-    ``relations`` compares label and bounds of both ends, ``relations_typed`` also the labels of
-    both ends; events count as relations from their triggers. ``not_annotated`` is the number of
-    gold documents without the layer, which are not scored; ``unscored`` that of gold and predicted
-    relations with an end that is no span.
+    ``not_annotated`` is the number of gold documents without the layer, which are not scored;
+    ``unscored`` that of gold and predicted relations with an end that is no span. ``MEASURES`` maps
+    fields to metric names and titles.
     """
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    UNSCORED: ClassVar[str] = "unscored_relations"
 
     layer: str
     documents: int
-    spans: Score
-    relations: Score
-    relations_typed: Score
-    not_annotated: int = 0
-    unscored: int = 0
+    not_annotated: int
+    unscored: int
+
+    def measures(self) -> dict[str, Score]:
+        """Return the score of each field."""
+        return {name: getattr(self, name) for name in self.MEASURES}
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind each F1."""
-        return {
-            "span_f1": self.spans.document_counts,
-            "relation_f1": self.relations.document_counts,
-            "relation_f1_typed": self.relations_typed.document_counts,
-        }
+        """Return the counts behind each metric."""
+        return {self.MEASURES[name][0]: s.document_counts for name, s in self.measures().items()}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
+        unscored = {self.UNSCORED: self.unscored} if self.UNSCORED else {}
         return {
             "layer": self.layer,
             "documents": self.documents,
             "not_annotated": self.not_annotated,
-            "unscored_relations": self.unscored,
-            "spans": self.spans.to_json(),
-            "relations": self.relations.to_json(),
-            "relations_typed": self.relations_typed.to_json(),
+            **unscored,
+            **{name: score.to_json() for name, score in self.measures().items()},
         }
 
     def to_table(self) -> str:
         """Return aligned text: one section per measure, ratios in percent."""
         header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
-        sections = [("spans (bounds and label)", self.spans)]
-        if self.relations.by_label:
-            sections.append(("relations (bounds and label)", self.relations))
-            sections.append(("relations (and labels of both ends)", self.relations_typed))
-        parts = [header, *(section(title, score) for title, score in sections)]
-        return "\n\n".join(parts) + "\n"
+        shown = self.shown_measures()
+        sections = [section(self.MEASURES[name][1], getattr(self, name)) for name in shown]
+        return "\n\n".join([header, *sections]) + "\n"
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return the fields that the table shows."""
+        return list(self.MEASURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Report(LayerReport):
+    """The scores of one layer of spans and relations.
+
+    ``relations`` compares label and bounds of both ends, ``relations_typed`` also the labels of
+    both ends; events count as relations from their triggers.
+    """
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "spans": ("span_f1", "spans (bounds and label)"),
+        "relations": ("relation_f1", "relations (bounds and label)"),
+        "relations_typed": ("relation_f1_typed", "relations (and labels of both ends)"),
+    }
+
+    spans: Score
+    relations: Score
+    relations_typed: Score
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return all fields, or spans alone if there are no relations."""
+        return list(self.MEASURES) if self.relations.by_label else ["spans"]
 
 
 def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -> str:
@@ -268,37 +291,14 @@ def _row(label: str, ratios: PRF, counts: Counts | None, width: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TripleReport:
-    """The scores of one layer's relations.
+class TripleReport(LayerReport):
+    """The scores of one layer's relations, compared by the last words of their ends."""
 
-    ``not_annotated`` is the number of gold documents without the layer, which are not scored;
-    ``unscored`` that of gold and predicted relations with an end that is no span.
-    """
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "relations": ("relation_f1", "relations (last words and label)")
+    }
 
-    layer: str
-    documents: int
     relations: Score
-    not_annotated: int = 0
-    unscored: int = 0
-
-    def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind F1 of relations."""
-        return {"relation_f1": self.relations.document_counts}
-
-    def to_json(self) -> dict[str, object]:
-        """Return plain numbers, ready for ``json.dump``."""
-        return {
-            "layer": self.layer,
-            "documents": self.documents,
-            "not_annotated": self.not_annotated,
-            "unscored_relations": self.unscored,
-            "relations": self.relations.to_json(),
-        }
-
-    def to_table(self) -> str:
-        """Return aligned text, ratios in percent."""
-        header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
-        return f"{header}\n\n{section('relations (last words and label)', self.relations)}\n"
 
 
 def score_triples(
@@ -309,7 +309,7 @@ def score_triples(
     predicted = [_document_with_ends(document) for document in predicted]
     report = score(gold, predicted, layer)
     return TripleReport(
-        report.layer, report.documents, report.relations, report.not_annotated, report.unscored
+        report.layer, report.documents, report.not_annotated, report.unscored, report.relations
     )
 
 
