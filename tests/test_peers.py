@@ -311,8 +311,8 @@ def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
         check=True,
     )
     result = json.loads((tmp_path / "out" / "mine-tiny.json").read_text())
-    assert "| mine | tiny | spans " in page.peers(tmp_path / "out")
-    assert told.stdout.startswith("mine-tiny: spans 66.67, relations 60.00")
+    assert "| mine | tiny | span_f1 " in page.peers(tmp_path / "out")
+    assert told.stdout.startswith("mine-tiny: span_f1 66.67, relation_f1 60.00")
     assert (result["sentences"], result["words"], result["train_minutes"]) == (2, 9, 2.5)
     assert result["metrics"]["relation_f1"]["gold"] == 5
 
