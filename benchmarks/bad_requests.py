@@ -51,7 +51,18 @@ def value(chance: random.Random, depth: int = 0) -> Any:
 
 def key(chance: random.Random) -> str:
     """A key that is known, or nearly, or not at all."""
-    known = ("text", "texts", "tasks", "format", "question", "questions", "text_pair", "Text", "", "x")
+    known = (
+        "text",
+        "texts",
+        "tasks",
+        "format",
+        "question",
+        "questions",
+        "text_pair",
+        "Text",
+        "",
+        "x",
+    )
     return chance.choice(known)
 
 

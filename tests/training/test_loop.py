@@ -46,7 +46,7 @@ def scripted(monkeypatch, values):
 
     def score(model, stage, data):
         value = left.pop(0) if len(left) > 1 else left[0]
-        return {f"{name}.spans": value for name in stage.tasks}
+        return {f"{name}.span_f1": value for name in stage.tasks}
 
     monkeypatch.setattr(loop.validation, "evaluate", score)
 

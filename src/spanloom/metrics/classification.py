@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
 from spanloom.document import Document
-from spanloom.errors import LayerError
 from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
 from spanloom.metrics.counts import Counts, counts_by_label, macro
-from spanloom.metrics.report import matched_documents
+from spanloom.metrics.report import annotated
 
 Numbers = NDArray[np.float64]
 Correlation = tuple[float, float]
@@ -251,10 +250,7 @@ def _classifications(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> list[tuple[Classification | None, Classification | None]]:
     """Return the gold and predicted classification of each gold document with the layer."""
-    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
-    if not pairs:
-        names = sorted({source.name for document in gold for source in document.layers})
-        raise LayerError("gold documents", layer, names)
+    pairs = annotated(gold, predicted, layer)
     return [(classification_of(a, layer), _predicted_classification(a, b, layer)) for a, b in pairs]
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from spanloom.annotation.queries import answers
 from spanloom.document import Document
-from spanloom.errors import LayerError
 
 if TYPE_CHECKING:
     from spanloom.metrics.bootstrap import DocumentCounts
@@ -130,14 +129,9 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     Of several answers to a query the first counts. Raises ``DataError`` where names do not match
     one to one or texts differ, and ``LayerError`` where no gold document has the layer.
     """
-    from spanloom.metrics.report import (
-        matched_documents,  # numpy, which the measures above do without
-    )
+    from spanloom.metrics.report import annotated  # numpy, which the measures above do without
 
-    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
-    if not pairs:
-        names = sorted({source.name for document in gold for source in document.layers})
-        raise LayerError("gold documents", layer, names)
+    pairs = annotated(gold, predicted, layer)
     queries = [query for pair in pairs for query in _score_document(*pair, layer)]
     return Report(layer, len(pairs), tuple(queries), len(gold) - len(pairs))
 

@@ -18,7 +18,7 @@ from typing import Any
 from spanloom.errors import DataError, FormatError
 from spanloom.formats._json import a_list, a_string, an_object, parsed, value_of
 from spanloom.formats._text import text_of
-from spanloom.metrics.qa import score_answer
+from spanloom.metrics.qa import Answered, score_answer
 from spanloom.scoring._base import Scorer, Scores
 
 
@@ -105,11 +105,14 @@ def _list_at(data: Any, key: str) -> list[Any]:
 class _QuestionScore:
     """A prediction's scores; ``no_answer_prob`` is the probability that there is no answer."""
 
-    answerable: bool
+    answer: Answered
     is_empty: bool  # "" was predicted
-    exact: float
-    f1: float
     no_answer_prob: float
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the question has a gold answer."""
+        return self.answer.answerable
 
 
 _Metric = Callable[[_QuestionScore], float]
@@ -172,17 +175,11 @@ def _score_questions(
     by_question: dict[str, _QuestionScore] = {}
     for question in questions(gold):
         prediction = predicted_answer(predictions, question.name, predicted)
-        answer_score = score_answer(question.answers, prediction)
+        answer = score_answer(question.answers, prediction)
         if no_answer_probs is not None and question.name not in no_answer_probs:
             raise FormatError(str(path), None, f"lacks the question {question.name!r:.60}")
         no_answer_prob = 0.0 if no_answer_probs is None else no_answer_probs[question.name]
-        by_question[question.name] = _QuestionScore(
-            answer_score.answerable,
-            not prediction,
-            answer_score.exact,
-            answer_score.f1,
-            no_answer_prob,
-        )
+        by_question[question.name] = _QuestionScore(answer, not prediction, no_answer_prob)
     return by_question
 
 
@@ -255,8 +252,8 @@ def _average_precision(ranked: Sequence[_QuestionScore], metric: _Metric) -> flo
 
 
 _METRICS: dict[str, _Metric] = {
-    "exact": lambda question: question.exact,
-    "f1": lambda question: question.f1,
+    "exact": lambda question: question.answer.exact,
+    "f1": lambda question: question.answer.f1,
 }
 
 KIND = Scorer(
