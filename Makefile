@@ -48,8 +48,8 @@ build/playwright/node_modules/playwright-core:
 	  --fetch-retries 1 --fetch-timeout 20000 $(PLAYWRIGHT)
 
 spanloom-en: $(VENV)/.user  ## learn the default model anew, hours (DATA: datasets of spanloom glad prepare)
-	$(RELEASE) --run runs/spanloom-en-first -o runs/spanloom-en-joint --rows runs/rows
-	$(RELEASE) --run runs/spanloom-en -o src/spanloom/models/spanloom-en --rows benchmarks/results/spanloom-en \
+	$(RELEASE) --run runs/spanloom-en-first -o runs/spanloom-en-joint --results runs/rows
+	$(RELEASE) --run runs/spanloom-en -o src/spanloom/models/spanloom-en --results benchmarks/results/spanloom-en \
 	  --set init_from=runs/spanloom-en-joint --set stages.0.epochs=2.5 --set stages.0.eval_every_epochs=1.25 \
 	  --set stages.0.lr.encoder=3e-4 --set stages.0.lr.task=1.5e-3 \
 	  --set stages.0.loss_weights.dependency=2 --set stages.0.loss_weights.ner=0.5

@@ -51,7 +51,18 @@ def value(rng: random.Random, depth: int = 0) -> Any:
 
 def key(rng: random.Random) -> str:
     """A key that is known, or nearly, or not at all."""
-    keys = ("text", "texts", "tasks", "format", "question", "questions", "second", "Text", "", "x")
+    keys = (
+        "text",
+        "texts",
+        "tasks",
+        "format",
+        "question",
+        "questions",
+        "text_pair",
+        "Text",
+        "",
+        "x",
+    )
     return rng.choice(keys)
 
 

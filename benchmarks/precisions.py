@@ -114,8 +114,8 @@ def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
             continue
         seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
         report = evaluate_task(model, name, seen, lambda message: None)
-        figures = {} if report is None else task.metrics(report)
-        rows |= {f"{name}.{key}": 100 * value for key, value in figures.items()}
+        metrics = {} if report is None else task.metrics(report)
+        rows |= {f"{name}.{key}": 100 * value for key, value in metrics.items()}
     return rows
 
 

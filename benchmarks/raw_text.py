@@ -73,11 +73,11 @@ def main() -> None:
         scores = ud_eval.score(options.treebank, predicted, {"--no-enhanced": ""})
     print(ud_eval.table(scores))
     if options.treebank.stem.endswith(TEST):
-        figures = {name: score["f1"] / 100 for name, score in scores["printed"].items()}
+        metrics = {name: score["f1"] / 100 for name, score in scores["printed"].items()}
         name, raw = options.treebank.stem, Document(text, name=options.treebank.stem)
         command = f"benchmarks/raw_text.py MODEL {options.treebank.name}"
         log_test_evaluation(
-            LOG, command, options.model, name, "test", [raw], model.recipe.seed, {"raw": figures}
+            LOG, command, options.model, name, "test", [raw], model.recipe.seed, {"raw": metrics}
         )
     if options.json:
         result = {

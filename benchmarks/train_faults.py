@@ -122,7 +122,7 @@ def logged(out: Path) -> list[int]:
             event = json.loads(line)
         except ValueError:
             continue
-        rows += [event["update"]] if "losses" in event else []
+        rows += [event["step"]] if "losses" in event else []
     return rows
 
 

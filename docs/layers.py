@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ten_tasks import main_figure, table
+from ten_tasks import main_metric, table
 
 from spanloom.glad.grid import ALONE
 from spanloom.glad.result import Result, load_results
@@ -31,16 +31,16 @@ SAYS = {
     "openie": "open relations: predicate and arguments",
     "relations": "on request: nine relations between two nominals; `Other` is not scored",
 }
-FIGURES = {
-    "spans": "F1",
-    "relations": "F1",
+METRICS = {
+    "span_f1": "F1",
+    "relation_f1": "F1",
     "las": "LAS",
     "uas": "UAS",
     "evalb": "evalb F1",
-    "conll": "CoNLL F1",
+    "conll_f1": "CoNLL F1",
 }
-BESIDE = {"las": ("uas",)}  # what is told before a main figure
-PEERS = {  # layer: what peers trained on the same data are called, their files, their figures
+BESIDE = {"las": ("uas",)}  # what is told before a main metric
+PEERS = {  # layer: what peers trained on the same data are called, their files, their metrics
     "upos": (("spaCy's small one", "spacy-ewt", "tags"), ("token head", "hf_tokens-ewt", "tags")),
     "dependency": (("spaCy's small one", "spacy-ewt", "las"),),
 }
@@ -50,7 +50,7 @@ HEAD = ("layer", "contents", "test", "single-task model", "others on the same da
 def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
     """Return a line a layer; ``ValueError`` for one that is not described here.
 
-    ``alone`` are rows of models of one task, told where test set, labels and figures are the same,
+    ``alone`` are rows of models of one task, told where test set, labels and metrics are the same,
     the first of several; ``peers`` is the folder with what others reached.
     """
     by_task: dict[str, list[Result]] = {}
@@ -68,8 +68,8 @@ def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
             (
                 f"`{name}`",
                 said,
-                "; ".join(f"{row.dataset}: {_figures(row, row)}" for row in mine),
-                "; ".join(_figures(one, row) for row, one in same if one is not None),
+                "; ".join(f"{row.dataset}: {_metrics(row, row)}" for row in mine),
+                "; ".join(_metrics(one, row) for row, one in same if one is not None),
                 "; ".join(others),
             )
         )
@@ -79,24 +79,26 @@ def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
 def _single(row: Result, alone: Sequence[Result]) -> Result | None:
     """A model of the row's task alone on the same test set, scored alike."""
     wanted = row.dataset, row.kind, tuple(row.labels), ()
-    found = [r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.given)) == wanted]
-    known = [each for each in found if set(row.figures) == set(each.figures)]
+    found = [
+        r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.gold_inputs)) == wanted
+    ]
+    known = [each for each in found if set(row.metrics) == set(each.metrics)]
     tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
     return next((e for e in known if not tags or row.task in (e.task, *e.recipe.split("-"))), None)
 
 
 def _names(row: Result) -> tuple[str, ...]:
-    figure = main_figure(row)
-    return *BESIDE.get(figure, ()), figure
+    metric = main_metric(row)
+    return *BESIDE.get(metric, ()), metric
 
 
-def _figures(row: Result, like: Result) -> str:
-    """The figures of a row that stand for another."""
-    return ", ".join(f"{FIGURES[name]} {100 * row.figures[name]:.1f}" for name in _names(like))
+def _metrics(row: Result, like: Result) -> str:
+    """The metrics of a row that stand for another."""
+    return ", ".join(f"{METRICS[name]} {100 * row.metrics[name]:.1f}" for name in _names(like))
 
 
-def _peer(folder: Path, called: str, file: str, figure: str) -> str:
-    found = json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["figures"][figure]
+def _peer(folder: Path, called: str, file: str, metric: str) -> str:
+    found = json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["metrics"][metric]
     return f"{called}: {100 * found['f1']:.1f}"
 
 

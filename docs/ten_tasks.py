@@ -31,14 +31,20 @@ TASKS = {  # kinds of tasks in the order of SpanRel, table 3, and what people ca
     "aspects": "aspects",
     "opinions": "opinions",
 }
-MAIN = ("relations", "las", "evalb", "conll", "spans")  # the first that a row has is its main one
+MAIN = (
+    "relation_f1",
+    "las",
+    "evalb",
+    "conll_f1",
+    "span_f1",
+)  # the first that a row has is its main one
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of the figures of one row, by name, and of its ratio to the bare encoder."""
+    """What is asked of the metrics of one row, by name, and of its ratio to the bare encoder."""
 
-    figures: Mapping[str, Mapping[str, Any]]
+    metrics: Mapping[str, Mapping[str, Any]]
     ratio: float | None
 
 
@@ -55,7 +61,7 @@ def ten_tasks(rows: Path, asked: Path) -> str:
 def peers(folder: Path) -> str:
     """Return the table of what ``benchmarks/peers/score.py`` wrote, by dataset, the best first."""
     found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
-    found.sort(key=lambda each: (each["dataset"], -_first(each["figures"])["f1"]))
+    found.sort(key=lambda each: (each["dataset"], -_first(each["metrics"])["f1"]))
     return table(PEERS, [_peer(each) for each in found]) if found else NONE
 
 
@@ -76,13 +82,13 @@ def rank(kind: str) -> int:
     return known.index(kind) if kind in known else len(known)
 
 
-def main_figure(row: Result) -> str:
-    """Return the figure by which rows of one task are compared."""
-    return next((name for name in MAIN if name in row.figures), row.main[0])
+def main_metric(row: Result) -> str:
+    """Return the metric by which rows of one task are compared."""
+    return next((name for name in MAIN if name in row.metrics), row.main[0])
 
 
 def _order(row: Result) -> tuple[Any, ...]:
-    told = bool(row.given)
+    told = bool(row.gold_inputs)
     return rank(row.kind), row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
 
 
@@ -93,37 +99,39 @@ def _asked(said: Mapping[str, Any], row: Result) -> Asked:
     """
     if row.labels:
         return Asked({}, said["ratios"].get(row.kind))
-    every = said["figures"].get(row.dataset, {}).get(row.task, {})
-    mine = {name: e for name, e in every.items() if e.get("given", False) == bool(row.given)}
+    every = said["metrics"].get(row.dataset, {}).get(row.task, {})
+    mine = {
+        name: e for name, e in every.items() if e.get("gold_inputs", False) == bool(row.gold_inputs)
+    }
     return Asked(mine, said["ratios"].get(row.kind))
 
 
 def _line(rows: Sequence[Result], asked: Asked) -> list[str]:
     """The cells of one recipe, whatever number of seeds it was run with."""
     one = rows[0]
-    ratio = spread([row.ratio for row in rows], "{:.0%}")
+    ratio = spread([row.relative_speed for row in rows], "{:.0%}")
     wanted = f" (≥ {asked.ratio} %)" if asked.ratio is not None else ""
     return [
         TASKS.get(one.kind, one.kind)
-        + (", given" if one.given else "")
+        + (", given" if one.gold_inputs else "")
         + (", labels mapped" if one.labels else ""),
         one.dataset,
-        ", ".join(_figure(name, rows) for name in one.figures),
-        ", ".join(f"{name} {e['asked']:g}" for name, e in asked.figures.items() if "asked" in e),
-        ", ".join(_reached(rows, asked.figures)),
-        "; ".join(_others(asked.figures)),
-        spread([row.minutes for row in rows], "{:.1f}"),
-        spread([row.trained for row in rows], "{:,.0f}"),
-        spread([row.annotated for row in rows], "{:,.0f}"),
+        ", ".join(_metric(name, rows) for name in one.metrics),
+        ", ".join(f"{name} {e['asked']:g}" for name, e in asked.metrics.items() if "asked" in e),
+        ", ".join(_reached(rows, asked.metrics)),
+        "; ".join(_others(asked.metrics)),
+        spread([row.train_cpu_minutes for row in rows], "{:.1f}"),
+        spread([row.train_words_per_s for row in rows], "{:,.0f}"),
+        spread([row.annotate_words_per_s for row in rows], "{:,.0f}"),
         ratio + wanted if ratio else "",
         one.made_by,
         ", ".join(str(row.seed) for row in rows),
     ]
 
 
-def _figure(name: str, rows: Sequence[Result]) -> str:
-    """A figure: the mean of several seeds and its deviation, of one seed its interval."""
-    said = f"{name} {spread([100 * row.figures[name] for row in rows], '{:.2f}', both=True)}"
+def _metric(name: str, rows: Sequence[Result]) -> str:
+    """A metric: the mean of several seeds and its deviation, of one seed its interval."""
+    said = f"{name} {spread([100 * row.metrics[name] for row in rows], '{:.2f}', both=True)}"
     if len(rows) > 1 or name not in rows[0].intervals:
         return said
     low, high = rows[0].intervals[name]
@@ -131,14 +139,14 @@ def _figure(name: str, rows: Sequence[Result]) -> str:
 
 
 def _reached(rows: Sequence[Result], asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
-    """Whether each figure that is asked for was reached, or by how much not."""
+    """Whether each metric that is asked for was reached, or by how much not."""
     wanted = {name: each["asked"] for name, each in asked.items() if "asked" in each}
     for name, least in wanted.items():
         start = f"{name} " if len(wanted) > 1 else ""
-        if not all(name in row.figures for row in rows):
+        if not all(name in row.metrics for row in rows):
             yield f"{start}not told"
             continue
-        above = round(mean(100 * row.figures[name] for row in rows) - least, 2)
+        above = round(mean(100 * row.metrics[name] for row in rows) - least, 2)
         yield f"{start}yes" if above >= 0 else f"{start}no ({above:+.2f})"
 
 
@@ -161,17 +169,17 @@ def spread(values: Sequence[float | None], form: str, *, both: bool = False) -> 
     return form.format(mean(known))
 
 
-def _first(figures: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-    return next(iter(figures.values()))
+def _first(metrics: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    return next(iter(metrics.values()))
 
 
 def _peer(said: Mapping[str, Any]) -> list[str]:
-    figures = ", ".join(_measured(name, each) for name, each in said["figures"].items())
+    metrics = ", ".join(_measured(name, each) for name, each in said["metrics"].items())
     minutes = _known(said["train_minutes"], "{:.1f}".format)
     tries, seed = str(len(said["tries"])), str(said["seed"])
     beside = [_listed(said["settings"]), tries, _listed(said["versions"]), seed]
     speed = f"{said['words_per_second']:,.0f}"
-    return [said["peer"], said["dataset"], figures, minutes, speed, *beside]
+    return [said["peer"], said["dataset"], metrics, minutes, speed, *beside]
 
 
 def _measured(name: str, each: Mapping[str, float]) -> str:

@@ -249,8 +249,11 @@ def test_scores_are_those_of_spanlooms_report(spans, links, turned):
     ]
     found = score.scored(score.couples(*sides))
     whole = report([STEPS], [predicted], "main")
-    for name in ("spans", "relations", "relations_typed"):
-        theirs = getattr(whole, name)
+    for name, theirs in {
+        "span_f1": whole.spans,
+        "relation_f1": whole.relations,
+        "relation_f1_typed": whole.relations_typed,
+    }.items():
         assert found[name]["f1"] == pytest.approx(theirs.micro.f1)
         counts = [found[name][each] for each in ("hits", "predicted", "gold")]
         assert counts == [theirs.micro.hits, theirs.micro.predicted, theirs.micro.gold]
@@ -280,7 +283,7 @@ def test_what_no_one_has_is_not_scored(export, score):
         replace(sentence, relations=(), beyond=(0, 0))
         for sentence in sentences(export, STEPS, spans="main")
     ]
-    assert set(score.scored(score.couples(alone, alone))) == {"spans"}
+    assert set(score.scored(score.couples(alone, alone))) == {"span_f1"}
 
 
 def test_only_the_same_sentences_are_scored(export, score):
@@ -308,10 +311,10 @@ def test_scoring_writes_one_file_a_run(exchange, export, page, tmp_path):
         check=True,
     )
     result = json.loads((tmp_path / "out" / "mine-tiny.json").read_text())
-    assert "| mine | tiny | spans " in page.peers(tmp_path / "out")
-    assert done.stdout.startswith("mine-tiny: spans 66.67, relations 60.00")
+    assert "| mine | tiny | span_f1 " in page.peers(tmp_path / "out")
+    assert done.stdout.startswith("mine-tiny: span_f1 66.67, relation_f1 60.00")
     assert (result["sentences"], result["words"], result["train_minutes"]) == (2, 9, 2.5)
-    assert result["figures"]["relations"]["gold"] == 5
+    assert result["metrics"]["relation_f1"]["gold"] == 5
 
 
 def test_every_run_has_its_script_environment_and_data():

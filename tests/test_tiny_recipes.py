@@ -206,7 +206,7 @@ def losses(out):
     for line in (home(out) / METRICS).read_text().splitlines():
         row = json.loads(line)
         if "losses" in row:
-            losses_of_step[row["update"]] = row["losses"]
+            losses_of_step[row["step"]] = row["losses"]
     return losses_of_step
 
 

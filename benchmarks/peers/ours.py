@@ -68,9 +68,9 @@ def main() -> None:
         versions=versions("torch", "transformers", "spanloom"),
     )
     write_record(record, chosen.out / "record.json")
-    figures = {name: each["f1"] for name, each in scored(couples(gold, found)).items()}
+    metrics = {name: each["f1"] for name, each in scored(couples(gold, found)).items()}
     look = shlex.join(sys.argv), str(place), data.name, "test", documents, model.recipe.seed
-    evaluation.log_test_evaluation(chosen.log, *look, {"peers": figures})
+    evaluation.log_test_evaluation(chosen.log, *look, {"peers": metrics})
 
 
 if __name__ == "__main__":

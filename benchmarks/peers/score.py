@@ -16,9 +16,8 @@ from pathlib import Path
 from exchange import Sentence, read
 
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import interval
+from spanloom.metrics.bootstrap import counts_per_document, interval
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.per_document import counts_per_document
 
 Pair = tuple[Sentence, Sentence]
 """A sentence, gold and predicted."""
@@ -83,17 +82,17 @@ MEASURES: dict[str, Callable[[Sentence, Sentence], Counts]] = {
     "tags": tags,
     "uas": attached,
     "las": labelled,
-    "spans": spans,
-    "relations": relations,
-    "relations_typed": relations_typed,
+    "span_f1": spans,
+    "relation_f1": relations,
+    "relation_f1_typed": relations_typed,
 }
 FIELDS = {
     "tags": "tags",
     "uas": "heads",
     "las": "labels",
-    "spans": "spans",
-    "relations": "relations",
-    "relations_typed": "relations",
+    "span_f1": "spans",
+    "relation_f1": "relations",
+    "relation_f1_typed": "relations",
 }
 
 
@@ -110,8 +109,8 @@ def scored(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     ]
     if not said or not pairs:
         raise DataError(f"expected sentences that both sides annotate, of {', '.join(FIELDS)}")
-    figures = {name: _measured(pairs, MEASURES[name]) for name in said}
-    return {name: each for name, each in figures.items() if each["gold"] or each["predicted"]}
+    metrics = {name: _measured(pairs, MEASURES[name]) for name in said}
+    return {name: each for name, each in metrics.items() if each["gold"] or each["predicted"]}
 
 
 def _measured(
@@ -159,13 +158,13 @@ def main() -> None:
         "dataset": chosen.dataset,
         "sentences": len(pairs),
         "words": sum(len(gold.words) for gold, _ in pairs),
-        "figures": scored(pairs),
+        "metrics": scored(pairs),
         **record,
     }
     chosen.out.mkdir(parents=True, exist_ok=True)
     place = chosen.out / f"{result['peer']}-{chosen.dataset}.json"
     place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    told = ", ".join(f"{name} {100 * each['f1']:.2f}" for name, each in result["figures"].items())
+    told = ", ".join(f"{name} {100 * each['f1']:.2f}" for name, each in result["metrics"].items())
     minutes, speed = result["train_minutes"], result["words_per_second"]
     print(f"{place.stem}: {told}; {minutes} CPU minutes; {speed:.0f} words/s")
 

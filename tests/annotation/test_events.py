@@ -118,7 +118,7 @@ def test_losses_name_what_does_not_come_back():
     )
     counted = losses(layer, collect([layer]))
     assert counted == EventLosses(shared=1, merged=1, unnamed=1)
-    assert counted + EventLosses(bare=1) == replace(counted, bare=1)
+    assert counted + EventLosses(without_arguments=1) == replace(counted, without_arguments=1)
 
 
 def test_new_event_ids_pass_over_ids_in_use():
@@ -158,7 +158,9 @@ def test_restore_then_project_is_the_identity(projection):
     assert len(layer.events) == sum(span.label in {"Act", "Bind"} for span in kept)
     heads = {relation.head for relation in projection[1] if relation.label in SCHEME.roles}
     bare = sum(span.label in {"Act", "Bind"} and span.id not in heads for span in kept)
-    assert losses(layer, SCHEME) == EventLosses(cyclic=len(cyclic(layer.events)), bare=bare)
+    assert losses(layer, SCHEME) == EventLosses(
+        cyclic=len(cyclic(layer.events)), without_arguments=bare
+    )
 
 
 @given(projections())

@@ -90,12 +90,12 @@ def test_json_has_one_spelling(annotate):
 
 
 def test_a_packed_model_annotates(annotate, home, spanloom, tmp_path):
-    said = spanloom("pack", home / "model", "-o", tmp_path / "small", "--matrices", "fp32")
+    said = spanloom("quantize", home / "model", "-o", tmp_path / "small", "--weights", "fp32")
     assert said.exit_code == 0, said.stderr
     assert said.stdout.endswith(" MB of weights\n")
     again = spanloom("annotate", TEXT, "-m", tmp_path / "small", "--precision", "fp32")
     assert again.stdout.startswith("# text\n")
-    wrong = spanloom("pack", home / "model", "-o", tmp_path / "x", "--tables", "fp8")
+    wrong = spanloom("quantize", home / "model", "-o", tmp_path / "x", "--embeddings", "fp8")
     assert (wrong.exit_code, "no form 'fp8'" in wrong.stderr) == (1, True)
 
 

@@ -89,7 +89,7 @@ def test_view_mistakes(fails, home, tmp_path):
 def test_check_counts_and_limits(spanloom, home):
     free = json.loads(spanloom("check", home / "corpus", "--json").stdout)
     assert free["model"] == {"width": None, "nested": False}
-    assert free["splits"]["train"]["layers"]["main"]["ceiling"]["spans"]["gold"] == 136
+    assert free["splits"]["train"]["layers"]["main"]["oracle"]["spans"]["gold"] == 136
     told = spanloom("check", home / "corpus", "-m", home / "model", "--json")
     assert json.loads(told.stdout)["model"] == {"width": 1, "nested": False}
     assert (

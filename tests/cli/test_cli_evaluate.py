@@ -28,7 +28,7 @@ def test_figures_are_those_of_the_metric(evaluate, home):
     assert told["split"] == "dev"
     assert steps["spans"] == json.loads(json.dumps(expected.spans.to_json()))
     assert steps["relations"] == json.loads(json.dumps(expected.relations.to_json()))
-    assert steps["figures"]["spans"] == expected.spans.micro.f1
+    assert steps["metrics"]["span_f1"] == expected.spans.micro.f1
     text = evaluate(home / "corpus").stdout
     assert text == f"task steps\n{expected.to_table()}\n"
 
@@ -53,7 +53,7 @@ def test_each_look_at_a_test_set_is_noted(evaluate, home, tmp_path, inside):
     assert first["model"] == sha256(manifest).hexdigest()
     assert first["date"].endswith("+00:00")
     assert first["data"] == ("c" if inside else "Test")
-    assert first["figures"].keys() == {"steps"}
+    assert first["metrics"].keys() == {"steps"}
     assert {k: v for k, v in first.items() if k != "date"} == {
         k: v for k, v in second.items() if k != "date"
     }

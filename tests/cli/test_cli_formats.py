@@ -51,7 +51,7 @@ def test_convert_guesses_and_says(spanloom, file, tmp_path, name, text, form, la
 def options(name):
     """What the reader guessed, said to the writer."""
     presets = {"b.txt": "conll2000", "c.txt": "wikigold", "d.tsv": "rte"}
-    return ("--write", f"preset={presets[name]}") if name in presets else ()
+    return ("--writer-option", f"preset={presets[name]}") if name in presets else ()
 
 
 def test_what_is_lost_is_counted(spanloom, file, tmp_path):
@@ -63,14 +63,18 @@ def test_options_of_formats(spanloom, fails, file, tmp_path):
     source, out = file("a.data", "Ada|x\n".replace("|", "\t")), tmp_path / "o.jsonl"
     told = fails("convert", source, out, code=1)
     assert "spanloom convert --from NAME reads it" in told
-    assert spanloom("convert", source, out, "--from", "columns", "--read", "preset=semcor-traits")
+    assert spanloom(
+        "convert", source, out, "--from", "columns", "--reader-option", "preset=semcor-traits"
+    )
     (document,) = jsonl.read(out)
     assert [span.label for span in document["traits"].spans] == ["x"]
     assert "expected KEY=VALUE" in fails(
-        "convert", source, out, "--from", "columns", "--read", "preset", code=2
+        "convert", source, out, "--from", "columns", "--reader-option", "preset", code=2
     )
-    wrong = ("--from", "columns", "--read", "preset=x")
-    assert "--read: preset: expected 'wnut17'" in fails("convert", source, out, *wrong, code=1)
+    wrong = ("--from", "columns", "--reader-option", "preset=x")
+    assert "--reader-option: preset: expected 'wnut17'" in fails(
+        "convert", source, out, *wrong, code=1
+    )
     assert "did you mean 'columns'" in fails("convert", source, out, "--from", "column", code=1)
     assert "does not tell the format" in fails(
         "convert", file("b.conll", CONLL), tmp_path / "x.zzz", code=2
@@ -133,14 +137,14 @@ def test_what_brat_drops_is_counted(spanloom, file, tmp_path):
 
 def test_options_may_be_lists_and_mappings(spanloom, fails, file, tmp_path):
     source, out = file("a.conll", "0 Ada S-PER\n\n"), tmp_path / "o.jsonl"
-    said = ("--read", "columns=[_, word, who]", "--read", "schemes={who: IOBES}")
+    said = ("--reader-option", "columns=[_, word, who]", "--reader-option", "schemes={who: IOBES}")
     told = spanloom("convert", source, out, "--from", "columns", *said)
     assert told.exit_code == 0, told.stderr
     (document,) = jsonl.read(out)
     assert [span.label for span in document["who"].spans] == ["PER"]
-    broken = ("--from", "columns", "--read", "columns=[word")
-    assert "--read" in fails("convert", source, out, *broken, code=1)
-    beside = ("--from", "compression", "--read", "compression=[a]")  # the name of a file
+    broken = ("--from", "columns", "--reader-option", "columns=[word")
+    assert "--reader-option" in fails("convert", source, out, *broken, code=1)
+    beside = ("--from", "compression", "--reader-option", "compression=[a]")  # the name of a file
     assert "[a]: cannot be read: No such file" in fails("convert", source, out, *beside, code=1)
 
 
@@ -156,7 +160,7 @@ def folder(tmp_path):
 
 def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folder, tmp_path):
     out = tmp_path / "a.conll"
-    said = ("--to", "columns", "--read", "encoding=latin-1")
+    said = ("--to", "columns", "--reader-option", "encoding=latin-1")
     told = spanloom("convert", folder, out, *said)
     assert told.exit_code == 0, told.stderr
     rows = "Add O|5 B-Amount|ml I-Amount|caf\u00e9 B-Drink|. O||Mix O|it B-It|! O||"
@@ -176,18 +180,20 @@ def test_options_of_brat_are_heard(fails, folder, tmp_path):
     out = tmp_path / "o.jsonl"
     assert "is not utf-8; if it is another, name the" in fails("convert", folder, out, code=1)
     known = "unknown key; did you mean 'encoding'? (known: encoding)"
-    assert known in fails("convert", folder, out, "--read", "encodin=latin-1", code=1)
-    wrong = fails("convert", folder, out, "--read", "encoding=latin-0", code=1)
+    assert known in fails("convert", folder, out, "--reader-option", "encodin=latin-1", code=1)
+    wrong = fails("convert", folder, out, "--reader-option", "encoding=latin-0", code=1)
     assert "unknown encoding 'latin-0'" in wrong
-    said = ("--read", "encoding=latin-1", "--write", "encoding=utf-16")
-    assert "--write: encoding: unknown key" in fails(
+    said = ("--reader-option", "encoding=latin-1", "--writer-option", "encoding=utf-16")
+    assert "--writer-option: encoding: unknown key" in fails(
         "convert", folder, tmp_path / "x", *said, code=1
     )
     assert not (tmp_path / "x").exists()
     fine = _files.load("conllu").example
     (tmp_path / "a.conllu").write_text(fine, encoding="utf-8")
     told = fails("convert", tmp_path / "a.conllu", out, *said[:2], code=1)
-    assert "--read: encoding: unknown key (known: complete, contractions, entities)" in told
+    assert (
+        "--reader-option: encoding: unknown key (known: complete, contractions, entities)" in told
+    )
 
 
 def test_half_a_character_costs_no_other_line(spanloom, fails, home, file, tmp_path):

@@ -56,12 +56,13 @@ def test_help_names_every_metric(spanloom):
 def card(monkeypatch):
     """One dataset of its own, whose raw files are made here."""
     written = (
-        "title: Tiny\nhome: https://example.org\nlicence: CC0\ndata: true\nweights: true\n"
-        "cite: none\ntasks: [entities]\nmetric: conlleval\n"
+        "title: Tiny\nhomepage: https://example.org\nlicense: CC0\n"
+        "may_share_data: true\nmay_share_weights: true\n"
+        "citation: none\ntasks: [entities]\nmetric: conlleval\n"
         "sources:\n"
         "  train: {files: [tiny/train.conll], format: columns, options: {preset: wnut17}}\n"
         "  test: {files: [tiny/test.conll], format: columns, options: {preset: wnut17}}\n"
-        "splits: {train: {of: train}, test: {of: test}}\n"
+        "splits: {train: {source: train}, test: {source: test}}\n"
         "counts: {train: {sentences: 20}}\n"
     )
 
@@ -106,7 +107,7 @@ def test_prepare_mistakes(fails, card, raw, tmp_path):
     with (raw / "tiny/train.conll").open("a") as more:
         more.write("One\tO\n\n")
     assert "1 counts are not" in fails("glad", "prepare", "tiny", "--raw", raw, *out, code=1)
-    assert "no results" in fails("glad", "board", "--rows", tmp_path / "none", code=1)
+    assert "no results" in fails("glad", "leaderboard", "--results", tmp_path / "none", code=1)
     assert "no prepared dataset" in fails("glad", "stats", "--data", tmp_path, code=1)
 
 
@@ -122,17 +123,17 @@ def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
         "stages: [{tasks: [ner], epochs: 2, precision: fp32}]\nwindow: 64\n"
     )
     rows = tmp_path / "rows"
-    run = ("glad", "run", recipe, "--data", tmp_path / "glad", "--rows", rows)
+    run = ("glad", "run", recipe, "--data", tmp_path / "glad", "--results", rows)
     result = spanloom(*run, "-o", tmp_path / "model")
     assert result.exit_code == 0, result.stderr
     (row,) = load_results(rows)
     assert (row.dataset, row.task, row.kind, row.seed) == ("tiny", "ner", "entities", 1)
-    assert row.figures["spans"] == row.report["spans"]["micro"]["f1"]
-    low, high = row.intervals["spans"]
+    assert row.metrics["span_f1"] == row.report["spans"]["micro"]["f1"]
+    low, high = row.intervals["span_f1"]
     assert low <= row.main[1] <= high
     assert row.command.endswith("ner.yaml")
     assert len((tmp_path / "test-evaluations.jsonl").read_text().splitlines()) == 1
     page = tmp_path / "board.html"
-    shown = spanloom("glad", "board", "--rows", rows, "--html", page)
-    assert "| tiny | ner | entities | spans |" in shown.stdout
+    shown = spanloom("glad", "leaderboard", "--results", rows, "--html", page)
+    assert "| tiny | ner | entities | span_f1 |" in shown.stdout
     assert "<td>tiny</td>" in page.read_text()

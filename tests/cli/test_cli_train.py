@@ -28,9 +28,9 @@ def small(home, tmp_path):
 def test_what_a_run_says(home):
     told = (home / "trained.txt").read_text(encoding="utf-8").splitlines()
     assert [line.split(":")[0] for line in told[:3]] == [
-        "dev steps.mean",
-        "dev steps.spans",
-        "dev steps.relations",
+        "dev steps.mean_f1",
+        "dev steps.span_f1",
+        "dev steps.relation_f1",
     ]
     assert "s on the clock" in told[3]
     assert re.search(r"s of CPU, \d+ updates$", told[3])

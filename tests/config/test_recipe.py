@@ -36,7 +36,7 @@ tokenization: {tokenizer: char-class, sentence_splitter: newline}
 stages:
 - {tasks: [wlp, dep], epochs: 8, lr: {encoder: 3e-4, task: 2e-3}}
 - tasks: [wlp]
-  validation_metric: wlp.relations.f1
+  validation_metric: wlp.relation_f1
 seed: 1
 """
 NAME = st.text("abcé_-09", min_size=1, max_size=5)

@@ -25,27 +25,29 @@ METRICS = {
 def test_a_card_says_what_can_be(name):
     card = cards.load(name)
     assert card.title
-    assert card.cite
-    assert card.home.startswith("https://")
+    assert card.citation
+    assert card.homepage.startswith("https://")
     assert set(card.tasks) <= set(registry.names(tasks.__path__))
     assert card.metric in METRICS
-    used = {rule.of for rule in card.splits.values()}
+    used = {rule.source for rule in card.splits.values()}
     used |= {source.sentences for source in card.sources.values()} - {""}
     assert used == set(card.sources)
     for rule in card.splits.values():
-        assert not rule.like or rule.like in cards.names()
+        assert not rule.same_names_as or rule.same_names_as in cards.names()
     for source in card.sources.values():
         if source.format not in (_files.BRAT, TEXT):
             _files.chosen(_files.load(source.format), source.options, SourceLocation(name))
-        assert source.sha256 or card.obtain, "files at hand have a sum, others say how to get them"
+        assert source.sha256 or card.download_instructions, (
+            "files at hand have a sum, others say how to get them"
+        )
 
 
 @pytest.mark.parametrize("name", cards.names())
 def test_what_may_be_passed_on_follows_from_the_licence(name):
     card = cards.load(name)
-    free = bool(OPEN.match(card.licence)) and "NC" not in card.licence
-    assert card.weights == free
-    assert card.data or not card.weights
+    free = bool(OPEN.match(card.license)) and "NC" not in card.license
+    assert card.may_share_weights == free
+    assert card.may_share_data or not card.may_share_weights
 
 
 def test_a_card_that_is_not_there_names_the_nearest():
@@ -55,29 +57,29 @@ def test_a_card_that_is_not_there_names_the_nearest():
 
 SMALL = """\
 title: t
-home: https://example.org
-licence: MIT
-data: true
-weights: true
-cite: c
+homepage: https://example.org
+license: MIT
+may_share_data: true
+may_share_weights: true
+citation: c
 tasks: [entities]
 metric: spans
 sources:
   a: {files: [a.txt], format: brat}
 splits:
-  train: {of: a}
+  train: {source: a}
 """
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("{of: a}", "{of: b}", "no source 'b'"),
+        ("{source: a}", "{source: b}", "no source 'b'"),
         ("  train:", "  valid:", "train, dev, test or all"),
         ("format: brat", "format: brat, sentences: b", "source a: no source 'b'"),
         ("metric: spans", "metric: spans\ncounts: {dev: {words: 1}}", "'dev', which is no split"),
         ("metric: spans", "metrics: spans", "metrics"),
-        ("{of: a}", "{of: a, share: {low: 0, high: 2}}", "high"),
+        ("{source: a}", "{source: a, fraction: {low: 0, high: 2}}", "high"),
         (SMALL, "- a list", "expected a mapping"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_small_corpus_by_hand():
     assert report_of_main.statistics.widths == {1: 3}
     assert report_of_main.statistics.links["across sentences"] == 1
     assert report_of_main.events == EventLosses(unnamed=1)
-    assert (report_of_main.spans.gold, report_of_main.spans.reached) == (3, 3)
+    assert (report_of_main.spans.gold, report_of_main.spans.reachable) == (3, 3)
     assert report_of_main.relations.missed == {Reason.APART: 1}
     assert (report_of_main.relations.recall, report_of_main.relations.f1) == (0.5, 2 / 3)
     report_of_main = dev.layers[MAIN]
@@ -190,10 +190,10 @@ def test_text_and_json_say_what_was_found():
     copy = Document(TRAIN.text, TRAIN.layers, "z")
     report = check({"train": corpus(TRAIN), "dev": corpus(DEV), "test": corpus(copy)}, REACH)
     plain = json.loads(json.dumps(to_json(report)))
-    ceiling = plain["splits"]["dev"]["layers"][MAIN]["ceiling"]["spans"]
-    assert (ceiling["gold"], ceiling["reached"]) == (3, 1)
+    ceiling = plain["splits"]["dev"]["layers"][MAIN]["oracle"]["spans"]
+    assert (ceiling["gold"], ceiling["reachable"]) == (3, 1)
     assert ceiling["missed"]["off word borders"]["count"] == 1
-    assert plain["same_text"][0]["names"] == ["train/a", "test/z"]
+    assert plain["duplicates"][0]["names"] == ["train/a", "test/z"]
     text = to_text(report)
     assert "LEAK train/a = test/z (same spans)" in text
     assert "== dev, layer main: 1 documents annotated" in text
@@ -218,7 +218,7 @@ def test_queries_are_counted_with_those_that_no_layer_answers():
     report = check({"train": corpus(*documents)}, REACH)
     split = to_json(report)["splits"]["train"]
     assert split["queries"] == 5
-    assert split["layers"]["qa"]["asked"] == {
+    assert split["layers"]["qa"]["queries"] == {
         "queries": 4,
         "answers": 2,
         "unanswered": 3,
@@ -284,7 +284,9 @@ def test_wet_lab_protocols_whole(data):
         ceilings = [getattr(report, kind) for report in reports]
         gold = sum(oracle.gold for oracle in ceilings)
         assert gold == (60_745 if kind == "spans" else 43_773)
-        assert sum(oracle.reached for oracle in ceilings) / gold == pytest.approx(recall, abs=1e-3)
+        assert sum(oracle.reachable for oracle in ceilings) / gold == pytest.approx(
+            recall, abs=1e-3
+        )
     data.count(622)
 
 
@@ -295,4 +297,4 @@ def test_many_spans_stay_quick():
     began = time.process_time()
     report = check({"all": big}, REACH)
     assert time.process_time() - began < 4
-    assert report.splits["all"].layers[MAIN].spans.reached == size
+    assert report.splits["all"].layers[MAIN].spans.reachable == size

@@ -11,12 +11,13 @@ from spanloom.corpora.fetch import fetch
 from spanloom.errors import DataError
 
 CARD = (
-    "title: T\nhome: https://example.org\nlicence: CC0\ndata: true\nweights: true\ncite: c\n"
+    "title: T\nhomepage: https://example.org\nlicense: CC0\n"
+    "may_share_data: true\nmay_share_weights: true\ncitation: c\n"
     "tasks: [entities]\nmetric: spans\n"
     "sources:\n"
-    "  a: {{files: [t/a.conll, t/sub/b.conll], base: '{base}', format: columns}}\n"
-    "  c: {{files: ['t/*.x'], base: 'https://example.org', format: columns}}\n"
-    "splits: {{all: {{of: a}}}}\n"
+    "  a: {{files: [t/a.conll, t/sub/b.conll], base_url: '{base}', format: columns}}\n"
+    "  c: {{files: ['t/*.x'], base_url: 'https://example.org', format: columns}}\n"
+    "splits: {{all: {{source: a}}}}\n"
 )
 
 

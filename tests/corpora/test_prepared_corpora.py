@@ -19,11 +19,11 @@ from spanloom.formats.brat import read as brat
 ROWS = "".join(f"word{n}\t{'B-x' if n % 2 else 'O'}\n\n" for n in range(20))
 TOP = """\
 title: t
-home: https://example.org
-licence: MIT
-data: true
-weights: true
-cite: c
+homepage: https://example.org
+license: MIT
+may_share_data: true
+may_share_weights: true
+citation: c
 tasks: [entities]
 metric: spans
 """
@@ -33,8 +33,8 @@ sources:
 """
 PLAIN = f"""\
 {TOP}{COLUMNS}splits:
-  train: {{of: a, after: 5}}
-  test: {{of: a, first: 5}}
+  train: {{source: a, skip: 5}}
+  test: {{source: a, limit: 5}}
 counts:
   test: {{sentences: 5}}
   all: {{sentences: 20, entities: 10}}
@@ -158,7 +158,7 @@ def test_what_has_changed_is_made_anew(room, what):
 
 
 def test_a_list_of_names_that_changed_is_seen(room):
-    room.rules({"all": "{of: a, listed: {file: list.md, heading: dev}}"})
+    room.rules({"all": "{source: a, listed_in: {file: list.md, heading: dev}}"})
     listed = room.raw / "list.md"
     listed.write_text("# dev\n * s00001\n# test\n * s00002\n")
     assert room.prepare().counts["all"]["documents"] == 1
@@ -213,14 +213,16 @@ def test_files_that_are_not_there_say_how_to_get_them(room):
     (room.raw / "a.conll").unlink()
     with pytest.raises(DataError, match=r"a\.conll: no such file; see https://example\.org"):
         room.prepare()
-    room.card_texts["tiny"] = PLAIN.replace("title: t", "title: t\nobtain: Ask the LDC.")
+    room.card_texts["tiny"] = PLAIN.replace(
+        "title: t", "title: t\ndownload_instructions: Ask the LDC."
+    )
     with pytest.raises(DataError, match=r"no such file; Ask the LDC\."):
         room.prepare()
 
 
 @pytest.mark.parametrize("name", ["../../out/x", "/tmp/x", "a/../../x"])
 def test_a_document_that_leaves_the_folder_is_refused(room, name):
-    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    room.rules({"all": "{source: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
     (room.raw / "a.jsonl").write_text(json.dumps({"name": name, "text": "a"}) + "\n")
     with pytest.raises(SpanloomError):
         room.prepare()
@@ -228,14 +230,14 @@ def test_a_document_that_leaves_the_folder_is_refused(room, name):
 
 
 def test_two_documents_of_one_name_are_refused(room):
-    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    room.rules({"all": "{source: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
     (room.raw / "a.jsonl").write_text('{"name": "a", "text": "a"}\n{"name": "a", "text": "b"}\n')
     with pytest.raises(DataError, match="two documents have the name 'a'"):
         room.prepare()
 
 
 def test_a_split_without_documents_is_refused(room):
-    room.rules({"train": "{of: a}", "dev": "{of: a, after: 20}"})
+    room.rules({"train": "{source: a}", "dev": "{source: a, skip: 20}"})
     with pytest.raises(DataError, match="split dev has no documents"):
         room.prepare()
 
@@ -243,19 +245,19 @@ def test_a_split_without_documents_is_refused(room):
 def test_shares_and_folds_part_the_documents(room):
     all_names = [f"s{n:05}" for n in range(1, 21)]
     for rules in (
-        {"train": "share: {low: 0.3, high: 1}", "dev": "share: {low: 0, high: 0.3}"},
-        {"train": "fold: [1, 2, 3, 4, 5, 6, 7, 8, 9]", "dev": "fold: [0]"},
-        {"train": "after: 6", "dev": "first: 6"},
-        {"train": "unnamed: [s00001, s00007]", "dev": "names: [s00001, s00007]"},
+        {"train": "fraction: {low: 0.3, high: 1}", "dev": "fraction: {low: 0, high: 0.3}"},
+        {"train": "folds: [1, 2, 3, 4, 5, 6, 7, 8, 9]", "dev": "folds: [0]"},
+        {"train": "skip: 6", "dev": "limit: 6"},
+        {"train": "exclude: [s00001, s00007]", "dev": "include: [s00001, s00007]"},
     ):
-        room.rules({name: f"{{of: a, {rule}}}" for name, rule in rules.items()})
+        room.rules({name: f"{{source: a, {rule}}}" for name, rule in rules.items()})
         train, dev = room.names("train"), room.names("dev")
         assert sorted(train + dev) == all_names
         assert train == sorted(train)
         assert len(dev) in (2, 6)
-    room.rules({"dev": "{of: a, share: {low: 0, high: 0.3, seed: 2}}"})
+    room.rules({"dev": "{source: a, fraction: {low: 0, high: 0.3, seed: 2}}"})
     dev_names = room.names("dev")
-    room.rules({"dev": "{of: a, share: {low: 0, high: 0.3}}"})
+    room.rules({"dev": "{source: a, fraction: {low: 0, high: 0.3}}"})
     assert dev_names != room.names("dev")
 
 
@@ -266,14 +268,14 @@ def test_a_share_by_groups_keeps_them_together(room):
         for n in range(20)
     ]
     (room.raw / "a.jsonl").write_text("\n".join(lines) + "\n")
-    share = "{{of: a, share: {{low: {}, high: {}, by: title}}}}"
+    share = "{{source: a, fraction: {{low: {}, high: {}, group_by: title}}}}"
     room.rules({"train": share.format(0.4, 1), "test": share.format(0, 0.4)}, top)
     groups = [
         {dict(document.meta)["title"] for document in room.read(s)} for s in ("train", "test")
     ]
     assert [len(group) for group in groups] == [3, 2]
     assert not groups[0] & groups[1]
-    room.rules({"all": "{of: a, where: {title: t1}}"}, top)
+    room.rules({"all": "{source: a, meta: {title: t1}}"}, top)
     assert room.names("all") == ["01", "06", "11", "16"]
 
 
@@ -281,9 +283,9 @@ def test_runs_of_sentences_cut_documents_that_lie_across(room):
     (room.raw / "a.conll").write_text("-DOCSTART-\tO\n\na\tB-x\n\nb\tO\n\nc\tO\n\n" * 3)
     room.rules(
         {
-            "train": "{of: a, sentences: {first: 4}}",
-            "dev": "{of: a, sentences: {after: 4, first: 1}}",
-            "test": "{of: a, sentences: {after: 5}}",
+            "train": "{source: a, sentences: {limit: 4}}",
+            "dev": "{source: a, sentences: {skip: 4, limit: 1}}",
+            "test": "{source: a, sentences: {skip: 5}}",
         }
     )
     texts = {
@@ -296,16 +298,16 @@ def test_runs_of_sentences_cut_documents_that_lie_across(room):
 def test_what_is_dropped_and_documents_that_hold_nothing_then(room):
     rest = "layers: [entities]\ndrop:\n- {layer: entities, labels: [x]}\n"
     (room.raw / "a.conll").write_text("a\tB-x\n\nb\tB-y\n\nc\tO\n\n")
-    room.rules({"all": "{of: a, holding: entities}"}, rest=rest)
+    room.rules({"all": "{source: a, requires_layer: entities}"}, rest=rest)
     (only,) = room.read("all")
     assert only.text == "b"
     assert [layer.name for layer in only.layers] == ["words", "sentences", "entities"]
 
 
 def test_a_split_like_that_of_another_dataset(room):
-    room.rules({"dev": "{of: a, first: 3}"})
+    room.rules({"dev": "{source: a, limit: 3}"})
     room.card_texts["other"] = room.card_texts["tiny"]
-    room.rules({"dev": "{of: a, like: other, unnamed: [s00002]}"})
+    room.rules({"dev": "{source: a, same_names_as: other, exclude: [s00002]}"})
     assert room.names("dev") == ["s00001", "s00003"]
 
 
@@ -315,7 +317,7 @@ sources:
   a: {files: [a/*], format: columns, options: {preset: btc}, sentences: b}
   b: {files: [b/*], format: columns, options: {preset: btc}}
 """
-    room.rules({"all": "{of: a}"}, top)
+    room.rules({"all": "{source: a}"}, top)
     start = "-DOCSTART-\tO\n\n"
     for name in ("one", "two"):
         for folder, text in (("a", "a\tB-x\nb\tI-x\nc\tO\n"), ("b", "A\tO\nB\tO\n\nC\tO\n")):
@@ -339,7 +341,7 @@ def test_plain_texts_may_be_gzipped(room):
     (room.raw / "n").mkdir()
     (room.raw / "n" / "ada.txt.gz").write_bytes(gzip.compress("Über\r\nAda".encode()))
     (room.raw / "n" / "bob.v1.txt").write_text("Bob")
-    room.rules({"all": "{of: a}"}, top)
+    room.rules({"all": "{source: a}"}, top)
     assert [(document.name, document.text) for document in room.read("all")] == [
         *(("ada", "Über\nAda"), ("bob.v1", "Bob"))
     ]
@@ -355,14 +357,14 @@ def test_spans_over_lines_are_cut_there_as_brat_wants(room):
     span = Span("T1", "x", ((0, 5),))
     document = Document("a b\nc d", (Layer("entities", (span,)),), "one")
     (room.raw / "a.jsonl").write_text(jsonl.dumps([document]))
-    room.rules({"all": "{of: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
+    room.rules({"all": "{source: a}"}, "sources:\n  a: {files: [a.jsonl], format: jsonl}\n")
     room.prepare()
     (prepared,) = again(room.out, "tiny", "all")
     assert prepared["entities"].spans[0].fragments == ((0, 3), (4, 5))
     assert same(room.out, "tiny", "all", [document])
 
 
-AT_HAND = [name for name in cards.names() if not cards.load(name).obtain]
+AT_HAND = [name for name in cards.names() if not cards.load(name).download_instructions]
 
 MAKE_ALL = """
 import json, resource, sys, time

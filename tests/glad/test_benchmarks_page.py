@@ -13,8 +13,8 @@ from spanloom import tasks
 from spanloom.config import yaml
 from spanloom.corpora import card as cards
 from spanloom.glad.result import save
+from spanloom.metrics.bootstrap import counts_per_document
 from spanloom.metrics.counts import Counts
-from spanloom.metrics.per_document import counts_per_document
 
 ROOT = Path(__file__).parents[2]
 ASKED = ROOT / "benchmarks/results/asked.yaml"
@@ -85,12 +85,12 @@ def test_what_is_not_there_is_told(made, results, asked):
 
 SAID = """
 ratios: {entities: 75}
-figures:
+metrics:
   wnut17:
     ner:
-      spans: {asked: 42, note: other data}
+      span_f1: {asked: 42, note: other data}
       unseen: {asked: 50}
-      accuracy: {asked: 80, given: true, paper: 85.5}
+      accuracy: {asked: 80, gold_inputs: true, paper: 85.5}
 """
 
 
@@ -112,9 +112,9 @@ def line(tables, tmp_path):
 def test_a_row_tells_its_interval_and_what_is_asked(line):
     (said,) = line(row())
     assert said["task"] == "named entities, mentions"
-    assert said["test, %"] == "spans 43.21 (41.0 to 45.0)"
-    assert said["asked"] == "spans 42, unseen 50"
-    assert said["reached"] == "spans yes, unseen not told"
+    assert said["test, %"] == "span_f1 43.21 (41.0 to 45.0)"
+    assert said["asked"] == "span_f1 42, unseen 50"
+    assert said["reached"] == "span_f1 yes, unseen not told"
     assert said["others"] == "other data"
     assert said["of the bare encoder"] == "80% (≥ 75 %)"
     assert (said["CPU minutes"], said["words/s trained"]) == ("12.3", "1,234")
@@ -122,7 +122,7 @@ def test_a_row_tells_its_interval_and_what_is_asked(line):
 
 
 def test_what_is_given_is_measured_by_what_is_asked_of_that(line):
-    (said,) = line(row(given=("entities",), figures={"accuracy": 0.795}, intervals={}))
+    (said,) = line(row(gold_inputs=("entities",), metrics={"accuracy": 0.795}, intervals={}))
     assert said["task"] == "named entities, mentions, given"
     assert said["asked"] == "accuracy 80"
     assert said["reached"] == "no (-0.50)"
@@ -132,10 +132,11 @@ def test_what_is_given_is_measured_by_what_is_asked_of_that(line):
 def test_seeds_of_one_recipe_share_a_line(line):
     values = [0.40, 0.43, 0.45]
     runs = [
-        row(seed=n, figures={"spans": value}, minutes=10.0 + n) for n, value in enumerate(values)
+        row(seed=n, metrics={"span_f1": value}, train_cpu_minutes=10.0 + n)
+        for n, value in enumerate(values)
     ]
     (said,) = line(*runs)
-    assert said["test, %"] == f"spans {100 * mean(values):.2f} ± {100 * stdev(values):.2f}"
+    assert said["test, %"] == f"span_f1 {100 * mean(values):.2f} ± {100 * stdev(values):.2f}"
     assert said["CPU minutes"] == "11.0"
     assert said["seeds"] == "0, 1, 2"
 
@@ -150,7 +151,9 @@ def test_other_settings_recipes_and_tasks_have_lines_of_their_own(line):
 
 
 def test_what_is_not_known_is_left_empty(line):
-    unknown = dict.fromkeys(("minutes", "trained", "encoder", "ratio"))
+    unknown = dict.fromkeys(
+        ("train_cpu_minutes", "train_words_per_s", "encoder_words_per_s", "relative_speed")
+    )
     (said,) = line(row(dataset="x", **unknown))
     empty = {name for name, cell in said.items() if not cell}
     assert empty == {
@@ -163,11 +166,11 @@ def test_without_rows_it_says_so(tables, tmp_path):
 
 
 def test_peers_are_told_the_best_first(tables, tmp_path):
-    one = {"peer": "a", "dataset": "d", "figures": {"f": {"f1": 0.5, "low": 0.4, "high": 0.6}}}
+    one = {"peer": "a", "dataset": "d", "metrics": {"f": {"f1": 0.5, "low": 0.4, "high": 0.6}}}
     one |= {"train_minutes": 3.25, "words_per_second": 1234.5, "tries": [{}, {}]}
     one |= {"settings": {"epochs": 3}, "versions": {"v|": "1"}}
     better = {"f": {"f1": 0.6, "low": 0.5, "high": 0.7}}
-    two = {**one, "peer": "b", "figures": better, "train_minutes": None}
+    two = {**one, "peer": "b", "metrics": better, "train_minutes": None}
     for each in (one, two):
         (tmp_path / f"{each['peer']}.json").write_text(json.dumps({**each, "seed": 1}))
     lines = tables.peers(tmp_path).splitlines()[2:]
@@ -179,12 +182,12 @@ def test_peers_are_told_the_best_first(tables, tmp_path):
 
 def test_what_is_asked_is_asked_of_datasets_and_kinds_that_there_are(tables):
     said = yaml.load(ASKED).data
-    assert set(said["figures"]) <= set(cards.names())
+    assert set(said["metrics"]) <= set(cards.names())
     assert set(said["ratios"]) <= set(tables.TASKS) <= set(tasks.names())
     every = [
-        each for by in said["figures"].values() for one in by.values() for each in one.values()
+        each for by in said["metrics"].values() for one in by.values() for each in one.values()
     ]
-    assert all(set(each) <= {"asked", "paper", "given", "note"} for each in every)
+    assert all(set(each) <= {"asked", "paper", "gold_inputs", "note"} for each in every)
 
 
 def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
@@ -192,23 +195,24 @@ def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
     near[0] = (2, 10, 10)
 
     def saved(column, seed, counts):
-        tally = counts_per_document([Counts(*each) for each in counts])
-        figures = {"mean": 0.1, "spans": 0.9, "relations": tally.value}
-        tallies = {"spans": tally.dumps(), "relations": tally.dumps()}
-        save(row(recipe=column, seed=seed, figures=figures, tallies=tallies), tmp_path / "g")
+        rows = counts_per_document([Counts(*each) for each in counts])
+        metrics = {"mean_f1": 0.1, "span_f1": 0.9, "relation_f1": rows.value}
+        stored = {"span_f1": rows.dumps(), "relation_f1": rows.dumps()}
+        changed = {"metrics": metrics, "per_document_counts": stored}
+        save(row(recipe=column, seed=seed, **changed), tmp_path / "g")
 
     for seed in (1, 2):
         saved("alone", seed, near)
         saved("joint", seed, bad)
         saved("joint-tuned", seed, good)
     saved("joint-own-best", 1, near)
-    other = {"task": "ner", "recipe": "alone", "dataset": "btc", "minutes": None}
-    figures = {"spans": 0.5, "accuracy": 0.6}
-    save(row(**other, figures=figures), tmp_path / "g")  # without tallies, minutes unknown
-    save(row(**{**other, "recipe": "joint"}, figures=figures), tmp_path / "g")
+    other = {"task": "ner", "recipe": "alone", "dataset": "btc", "train_cpu_minutes": None}
+    metrics = {"span_f1": 0.5, "accuracy": 0.6}
+    save(row(**other, metrics=metrics), tmp_path / "g")  # without counts, minutes unknown
+    save(row(**{**other, "recipe": "joint"}, metrics=metrics), tmp_path / "g")
     made_of = importlib.import_module("grid").grid(tmp_path / "g")
     lines = [[cell.strip() for cell in line.split("|")][1:-1] for line in made_of.splitlines()[2:]]
     cells = ["", *next(line for line in lines if line[1] == "wnut17")]
-    assert cells[3] == "relations"
-    assert ["ner", "btc", "spans", "50.00", "50.00", "", "", "", "1"] in lines
+    assert cells[3] == "relation_f1"
+    assert ["ner", "btc", "span_f1", "50.00", "50.00", "", "", "", "1"] in lines
     assert cells[4:8] == ["78.00 ± 0.00", "50.00 ± 0.00 ↓", "78.00", "90.00 ± 0.00 ↑"]

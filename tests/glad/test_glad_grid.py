@@ -24,8 +24,8 @@ STAGE = {
 }
 GRID = {
     "joint": "recipe.yaml",
-    "alone": {"every": ["stages.0.epochs=2"], "tasks": {"names": ["seed=5"]}},
-    "tuned": {"every": ["stages.0.lr.task=0.001"]},
+    "single_task": {"all_tasks": ["stages.0.epochs=2"], "tasks": {"names": ["seed=5"]}},
+    "fine_tuned": {"all_tasks": ["stages.0.lr.task=0.001"]},
 }
 
 
@@ -103,7 +103,7 @@ def test_some_runs_can_be_asked_for(home, tmp_path):
 
 def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):
     more = {"late": {"data": "corpus", "kind": "entities", "hidden_size": 16}}
-    cells = read(written(home, {**GRID, "more": more}), tmp_path).cells
+    cells = read(written(home, {**GRID, "extra_tasks": more}), tmp_path).cells
     late = {each.column: each.recipe for each in cells if each.tasks == ("late",)}
     assert list(late) == ["alone", "joint-tuned"]
     assert late["joint-tuned"].init_from == str(tmp_path / "joint")
@@ -113,10 +113,10 @@ def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({**GRID, "leave": ["stps"]}, "no task 'stps'; did you mean 'steps'"),
-        ({**GRID, "alnoe": {}}, "did you mean 'alone'"),
-        ({**GRID, "more": {"names": {}}}, "recipe.yaml has a task of this name"),
-        ({**GRID, "more": {"x": {"kind": "entities"}}}, "data"),
+        ({**GRID, "joint_only": ["stps"]}, "no task 'stps'; did you mean 'steps'"),
+        ({**GRID, "singel_task": {}}, "did you mean 'single_task'"),
+        ({**GRID, "extra_tasks": {"names": {}}}, "recipe.yaml has a task of this name"),
+        ({**GRID, "extra_tasks": {"x": {"kind": "entities"}}}, "data"),
         ({**GRID, "joint": "two.yaml"}, "expected a recipe of one stage, got 2"),
     ],
 )
@@ -129,13 +129,13 @@ def test_what_is_no_grid(home, tmp_path, said, told):
 
 @pytest.mark.slow
 def test_a_grid_is_trained_once_and_told_as_rows(home, tmp_path, monkeypatch):
-    grid = read(written(home, {**GRID, "leave": ["names"]}), tmp_path / "runs")
+    grid = read(written(home, {**GRID, "joint_only": ["names"]}), tmp_path / "runs")
     said = []
     rows = list(run(grid, home, said.append))
     assert [(row.recipe, row.task) for row in rows] == [(name, "steps") for name in COLUMNS]
     assert any(line.startswith("starting from") and line.endswith("anew: nothing") for line in said)
-    assert all(row.tallies["spans"] for row in rows)
+    assert all(row.per_document_counts["span_f1"] for row in rows)
     assert len({row.key for row in rows}) == 1
     monkeypatch.setattr(train, "train", None)  # nothing is trained again
     again = list(run(read(grid.path, tmp_path / "runs"), home, said.append))
-    assert [row.figures for row in again] == [row.figures for row in rows]
+    assert [row.metrics for row in again] == [row.metrics for row in rows]

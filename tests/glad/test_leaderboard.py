@@ -17,23 +17,23 @@ def row(**changes):
         "key": "k",
         "task": "ner",
         "kind": "entities",
-        "given": (),
+        "gold_inputs": (),
         "recipe": "ner",
         "settings": (),
         "seed": 1,
         "commit": "abc",
         "command": "spanloom glad run ner.yaml",
         "date": "2026-11-21",
-        "figures": {"spans": 0.4321},
-        "intervals": {"spans": (0.41, 0.45)},
-        "dev": {"ner.spans": 0.5678},
+        "metrics": {"span_f1": 0.4321},
+        "intervals": {"span_f1": (0.41, 0.45)},
+        "dev": {"ner.span_f1": 0.5678},
         "updates": 300,
         "epoch": 4.0,
-        "minutes": 12.34,
-        "trained": 1234.0,
-        "annotated": 4321.0,
-        "encoder": 5432.0,
-        "ratio": 0.8,
+        "train_cpu_minutes": 12.34,
+        "train_words_per_s": 1234.0,
+        "annotate_words_per_s": 4321.0,
+        "encoder_words_per_s": 5432.0,
+        "relative_speed": 0.8,
         "compute": "cpu, 1 thread, fp32",
         "report": {},
     }
@@ -41,14 +41,18 @@ def row(**changes):
 
 
 def test_rows_come_back(tmp_path):
-    rows = [row(), row(seed=2, intervals={}, minutes=None, ratio=None), row(task="other")]
-    rows += [row(settings=("dropout=0.1",)), row(settings=("dropout=0.2",), given=("main",))]
+    rows = [
+        row(),
+        row(seed=2, intervals={}, train_cpu_minutes=None, relative_speed=None),
+        row(task="other"),
+    ]
+    rows += [row(settings=("dropout=0.1",)), row(settings=("dropout=0.2",), gold_inputs=("main",))]
     for each in rows:
         save(each, tmp_path / "rows")
     assert sorted(load_results(tmp_path / "rows"), key=lambda r: r.file) == sorted(
         rows, key=lambda r: r.file
     )
-    save(row(minutes=1.0), tmp_path / "rows")  # the same run again takes its place
+    save(row(train_cpu_minutes=1.0), tmp_path / "rows")  # the same run again takes its place
     assert len(load_results(tmp_path / "rows")) == len(rows)
 
 
@@ -59,10 +63,10 @@ BROKEN = [
     '{"dataset": 1}',
     "nan",
     "\ud800",
-    json.dumps(asdict(row(figures={}))),
-    json.dumps(asdict(row(figures=[1]))),
-    json.dumps(asdict(row(intervals={"spans": [1]}))),
-    json.dumps(asdict(row(minutes="long"))),
+    json.dumps(asdict(row(metrics={}))),
+    json.dumps(asdict(row(metrics=[1]))),
+    json.dumps(asdict(row(intervals={"span_f1": [1]}))),
+    json.dumps(asdict(row(train_cpu_minutes="long"))),
     json.dumps({**asdict(row()), "more": 1}),
 ]
 
@@ -83,7 +87,7 @@ def test_of_many_settings_the_first_is_told(settings, told):
 
 
 def test_the_table_has_a_line_a_row_the_best_first():
-    rows = [row(seed=1), row(seed=2, figures={"spans": 0.5}), row(dataset="a|b")]
+    rows = [row(seed=1), row(seed=2, metrics={"span_f1": 0.5}), row(dataset="a|b")]
     lines = table(rows).splitlines()
     assert len(lines) == 2 + len(rows)
     assert [each.seed for each in ordered(rows)] == [1, 2, 1]
@@ -94,7 +98,10 @@ def test_the_table_has_a_line_a_row_the_best_first():
 
 
 def test_cells_of_what_is_not_known_are_empty():
-    unknown = ("minutes", "trained", "encoder", "ratio", "updates", "epoch")
+    unknown = (
+        *("train_cpu_minutes", "train_words_per_s", "encoder_words_per_s", "relative_speed"),
+        *("updates", "epoch"),
+    )
     said = row(**dict.fromkeys(unknown), intervals={}, dev={})
     assert [len(cells(each)) for each in (said, row())] == [len(HEAD)] * 2
     names = {name for name, cell in zip(HEAD, cells(said), strict=True) if not cell}
@@ -102,7 +109,7 @@ def test_cells_of_what_is_not_known_are_empty():
 
 
 def test_what_makes_rows_differ_is_shown():
-    said = cells(row(given=("entities",), settings=("dropout=0.1",)))
+    said = cells(row(gold_inputs=("entities",), settings=("dropout=0.1",)))
     assert "entities, given" in said
     assert "ner dropout=0.1" in said
 

@@ -42,7 +42,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 def carded(monkeypatch, **changes):
     """The tiny corpus has the card of another one."""
-    card = cards.load("wlp").model_copy(update={"weights": True, **changes})
+    card = cards.load("wlp").model_copy(update={"may_share_weights": True, **changes})
     monkeypatch.setattr(cards, "names", lambda: ["corpus"])
     monkeypatch.setattr(cards, "load", lambda name: card)
     monkeypatch.setattr(prepare, "already", lambda data, name: SimpleNamespace(key="k"))
@@ -54,20 +54,20 @@ def released(home, place, recipe="recipe.yaml", name="out", settings=()):
 
 
 def test_a_model_is_stored_small_scored_as_stored_and_described(home, tmp_path, monkeypatch):
-    carded(monkeypatch, licence="CC BY 4.0")
+    carded(monkeypatch, license="CC BY 4.0")
     (row,) = released(home, tmp_path)
     assert (row.task, row.settings[0][:15]) == ("names", "stored: vectors")
     small, whole = ((tmp_path / name / WEIGHTS).stat().st_size for name in ("out", "out.run"))
     assert small < 0.7 * whole
     load(tmp_path / "out")  # its card is as its manifest says
     told = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert f"| names | corpus | CC BY 4.0 | spans {100 * row.figures['spans']:.2f} |" in told
-    assert cards.load("corpus").cite in told
+    assert f"| names | corpus | CC BY 4.0 | span_f1 {100 * row.metrics['span_f1']:.2f} |" in told
+    assert cards.load("corpus").citation in told
     assert "names, spans: `Action`" in told
 
 
 def test_a_released_model_is_scored_again_where_its_recipe_says_more(home, tmp_path, monkeypatch):
-    carded(monkeypatch, licence="CC BY 4.0")
+    carded(monkeypatch, license="CC BY 4.0")
     (row,) = released(home, tmp_path)
     save(row, tmp_path / "rows")
     out, kept = tmp_path / "out", {serialization.WEIGHTS, serialization.TOKENIZER}
@@ -83,7 +83,7 @@ def test_a_released_model_is_scored_again_where_its_recipe_says_more(home, tmp_p
     assert "## Intended use\n\nNotes.\n" in (out / serialization.CARD).read_text(encoding="utf-8")
     looks = Path(LOG).read_text(encoding="utf-8").splitlines()
     (again,) = rescored(["names"])
-    assert (again.figures, again.command, again.dev) == (row.figures, row.command, row.dev)
+    assert (again.metrics, again.command, again.dev) == (row.metrics, row.command, row.dev)
     assert load_results(tmp_path / "rows") == [again]
     (*old, last) = Path(LOG).read_text(encoding="utf-8").splitlines()
     assert old == looks
@@ -142,7 +142,10 @@ def test_what_goes_on_from_data_of_unknown_licence_is_not_passed_on(home, tmp_pa
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"weights": False, "licence": "research only"}, "research only"), (None, "no dataset with")],
+    [
+        ({"may_share_weights": False, "license": "research only"}, "research only"),
+        (None, "no dataset with"),
+    ],
 )
 def test_what_may_not_be_passed_on_is_not_trained(home, tmp_path, monkeypatch, changes, told):
     if changes is not None:

@@ -12,7 +12,7 @@ from spanloom.config import recipe as recipes
 from spanloom.errors import DataError
 from spanloom.glad import speed
 from spanloom.glad.run import run
-from spanloom.metrics.per_document import loads
+from spanloom.metrics.bootstrap import loads
 from spanloom.model.serialization import load
 from spanloom.training import train
 from spanloom.training.loop import LogIntervals
@@ -73,7 +73,12 @@ def card_figures(out):
 
 def test_a_row_says_how_it_was_made(home, made):
     row, said = made
-    assert (row.dataset, row.task, row.kind, row.given) == ("corpus", "steps", "relations", ())
+    assert (row.dataset, row.task, row.kind, row.gold_inputs) == (
+        "corpus",
+        "steps",
+        "relations",
+        (),
+    )
     assert (row.recipe, row.seed, row.settings) == ("recipe", 3, ("embedding_dropout=0.2",))
     assert "--set seed=3 --set embedding_dropout=0.2" in row.command
     assert row.compute.startswith("cpu, 1 thread")
@@ -90,19 +95,19 @@ def test_a_row_says_what_it_was_chosen_for(home, made):
 
 def test_a_row_has_the_intervals_of_its_figures(made):
     row, _ = made
-    assert set(row.intervals) == {"spans", "relations"}  # the mean of both has none
+    assert set(row.intervals) == {"span_f1", "relation_f1"}  # the mean of both has none
     for name, (low, high) in row.intervals.items():
-        told = row.report[name]
+        told = row.report[f"{name.removesuffix('_f1')}s"]
         assert (low, high) == (told["f1_interval"]["low"], told["f1_interval"]["high"])
-        assert row.figures[name] == told["micro"]["f1"]
-        assert loads(row.tallies[name]).value == pytest.approx(row.figures[name])
+        assert row.metrics[name] == told["micro"]["f1"]
+        assert loads(row.per_document_counts[name]).value == pytest.approx(row.metrics[name])
 
 
 def test_a_row_says_how_fast(made):
     row, _ = made
-    assert row.annotated > 0
-    assert row.encoder > 0
-    assert 0 < row.ratio < 1.5
+    assert row.annotate_words_per_s > 0
+    assert row.encoder_words_per_s > 0
+    assert 0 < row.relative_speed < 1.5
 
 
 def test_a_model_that_is_there_is_scored_and_its_training_told(home, made):
@@ -110,7 +115,8 @@ def test_a_model_that_is_there_is_scored_and_its_training_told(home, made):
     before = (home / "model/manifest.json").stat().st_mtime_ns
     ((again,), said) = ran(home, home / "model", "embedding_dropout=0.2", "seed=3")
     assert (home / "model/manifest.json").stat().st_mtime_ns == before
-    for name in ("figures", "intervals", "dev", "updates", "epoch", "minutes", "trained", "file"):
+    told = ("updates", "epoch", "train_cpu_minutes", "train_words_per_s")
+    for name in ("metrics", "intervals", "dev", *told, "file"):
         assert getattr(again, name) == getattr(row, name)
     assert not any("epoch" in line for line in said)
 
@@ -118,9 +124,9 @@ def test_a_model_that_is_there_is_scored_and_its_training_told(home, made):
 def test_without_the_folder_of_its_run_a_model_has_no_minutes(home, made, tmp_path):
     shutil.copytree(home / "model", tmp_path / "moved")
     ((row,), said) = ran(home, tmp_path / "moved", "seed=3", "embedding_dropout=0.2")
-    assert (row.minutes, row.trained, row.updates, row.epoch) == (None,) * 4
+    assert (row.train_cpu_minutes, row.train_words_per_s, row.updates, row.epoch) == (None,) * 4
     assert row.dev == {}
-    assert row.figures == made[0].figures
+    assert row.metrics == made[0].metrics
     assert any("what training took is unknown" in line for line in said)
 
 

@@ -130,13 +130,13 @@ def left(place, updates=97, at=90, entered=0, looks=(), every=20, made="w"):
     (place / "model.run/state/progress.json").write_text(json.dumps(state))
     logs = [
         {
-            **{"update": n, "stage": 0, "seconds": 0.2 * (n - 1)},
+            **{"step": n, "stage": 0, "seconds": 0.2 * (n - 1)},
             "words_per_cpu_second": 1000 * n / (n - 1),  # the time of this update comes after
         }
         for n in range(every, updates + 1, every)
     ]
-    seen = [{"update": n, "epochs": e, "dev": {"a.f": a, "b.f": b}} for n, e, a, b in looks]
-    lines = sorted([*logs, *seen], key=lambda each: each["update"])
+    seen = [{"step": n, "epoch": e, "dev": {"a.f": a, "b.f": b}} for n, e, a, b in looks]
+    lines = sorted([*logs, *seen], key=lambda each: each["step"])
     metrics = place / "model.run/metrics.jsonl"
     metrics.write_text("".join(json.dumps(each) + "\n" for each in lines))
     return out
@@ -192,12 +192,12 @@ def test_a_run_that_is_not_whole_says_nothing(tmp_path, gone):
         b"{",
         b"[]",
         b"\xff",
-        b'{"update": 1}',
-        b'{"update": 99, "epochs": 1, "dev": {}}',
-        b'{"update": 99, "epochs": 1, "dev": {"c.f": 1}}',
-        b'{"update": 99, "epochs": 1, "dev": {"a.f": "x"}}',
-        b'{"update": 99, "seconds": 1, "words_per_cpu_second": 0}',
-        b'{"update": "x", "seconds": 1, "words_per_cpu_second": 1}',
+        b'{"step": 1}',
+        b'{"step": 99, "epoch": 1, "dev": {}}',
+        b'{"step": 99, "epoch": 1, "dev": {"c.f": 1}}',
+        b'{"step": 99, "epoch": 1, "dev": {"a.f": "x"}}',
+        b'{"step": 99, "seconds": 1, "words_per_cpu_second": 0}',
+        b'{"step": "x", "seconds": 1, "words_per_cpu_second": 1}',
     ],
 )
 def test_damaged_metrics_are_told(tmp_path, line):

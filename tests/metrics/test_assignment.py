@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.metrics.assignment import best_assignment
+from spanloom.metrics.coreference import best_assignment
 
 PAIRS = st.tuples(st.integers(0, 4), st.integers(0, 4))
 WEIGHTS = st.dictionaries(PAIRS, st.integers(1, 20) | st.floats(0.01, 1.0))

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError
 from spanloom.metrics import bootstrap
-from spanloom.metrics.bootstrap import Interval
+from spanloom.metrics.bootstrap import Interval, counts_per_document, scores_per_document
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.per_document import counts_per_document, scores_per_document
 
 SMALL = [Counts(1, 2, 2), Counts(3, 3, 4), Counts(0, 1, 1), Counts(5, 6, 5)]
 

@@ -49,7 +49,7 @@ def test_scores_are_those_of_scikit_learn_and_scipy(golden):
             theirs = [float(told[name]) for name in ("pearson", "spearman", "mse")]
         else:
             report = score_classes(gold, found, "x")
-            mine = report.accuracy, report.matthews, report.macro
+            mine = report.accuracy, report.mcc, report.macro
             theirs = [told[name] for name in ("accuracy", "mcc", "f1_macro")]
             for label, f1 in told["f1_per_label"].items():
                 assert report.by_label[label].f1 == pytest.approx(f1, **CLOSE)
@@ -67,7 +67,7 @@ def test_matthews_of_two_labels_is_the_old_formula(pairs):
     )
     below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     wanted = (tp * tn - fp * fn) / math.sqrt(below) if below else 0.0
-    assert ClassificationReport("x", tuple(pairs)).matthews == pytest.approx(wanted)
+    assert ClassificationReport("x", tuple(pairs)).mcc == pytest.approx(wanted)
 
 
 @given(VALUES)
@@ -119,7 +119,7 @@ def test_what_nothing_is_said_of_is_not_scored():
 
 def test_all_of_one_label_or_number_is_perfect_only_if_it_is_right():
     one = ClassificationReport("x", (("a", "a"),) * 3)
-    assert (one.matthews, one.metrics()["matthews"]) == (0, 1)
+    assert (one.mcc, one.metrics()["mcc"]) == (0, 1)
     right, wrong = (
         RegressionReport("x", ((1.0, 1.0),) * 3),
         RegressionReport("x", ((1.0, 2.0),) * 3),

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from spanloom.document import Document, Equivalence, Layer, Relation, Span
 from spanloom.errors import DataError, LayerError
 from spanloom.metrics import bootstrap
-from spanloom.metrics.bootstrap import Interval
+from spanloom.metrics.bootstrap import Interval, clusters_per_document, loads
 from spanloom.metrics.clusters import score
 from spanloom.metrics.coreference import Coreference
 from spanloom.metrics.coreference import score as measured
-from spanloom.metrics.per_document import clusters_per_document, loads
 
 TEXT = "x " * 8
 HOMES = st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=8)  # the cluster of each word
@@ -86,7 +85,7 @@ def expected(pairs):
     for measure in (muc, b_cubed, ceaf_e):
         rows = [(*measure(a, b), *measure(b, a)) for a, b in pairs]
         found[measure.__name__] = f1(*map(sum, zip(*rows, strict=True)))
-    return {"conll": mean(found.values()), **found}
+    return {"conll_f1": mean(found.values()), **found}
 
 
 def mentions(pairs):
@@ -104,9 +103,9 @@ def test_figures_are_those_of_the_formulas(drawn):
     found = score(gold, predicted[::-1], "coref", resamples=5)
     wanted = expected([(sets(one), sets(two)) for one, two in drawn])
     every = expected([(sets(one, 1), sets(two, 1)) for one, two in drawn])
-    others = {"spans": mentions(drawn), "conll_singletons": every["conll"]}
+    others = {"span_f1": mentions(drawn), "conll_f1_singletons": every["conll_f1"]}
     assert found.metrics() == pytest.approx(wanted | others)
-    assert next(iter(found.metrics())) == "conll"
+    assert next(iter(found.metrics())) == "conll_f1"
 
 
 def test_links_labels_and_ids_play_no_part_only_who_is_connected():
@@ -117,8 +116,8 @@ def test_links_labels_and_ids_play_no_part_only_who_is_connected():
     spans = tuple(replace(each, label="other") for each in layer.spans[::-1])
     other = gold.with_layer(Layer("coref", spans, tuple(others), equivalences=(same,)))
     figures = score([gold], [other], "coref").metrics()
-    right = dict.fromkeys(("conll", "muc", "b_cubed", "ceaf_e", "conll_singletons"), 1.0)
-    assert figures == {**right, "spans": 0.0}
+    right = dict.fromkeys(("conll_f1", "muc", "b_cubed", "ceaf_e", "conll_f1_singletons"), 1.0)
+    assert figures == {**right, "span_f1": 0.0}
 
 
 def test_a_mention_by_itself_is_a_span_and_no_cluster():
@@ -153,18 +152,20 @@ def test_the_interval_agrees_with_all_possible_resamples():
         ([0] * 8, [0, 0, 0, 1, 1, 1, None, None]),
     ]
     pairs = [(sets(one), sets(two)) for one, two in homes]
-    every = [expected(drawn)["conll"] for drawn in product(pairs, repeat=4)]
+    every = [expected(drawn)["conll_f1"] for drawn in product(pairs, repeat=4)]
     exact = np.quantile(every, [0.025, 0.975])
     documents = [measured(*map(list, ([*map(sorted, side)] for side in pair))) for pair in pairs]
-    tally = clusters_per_document(documents)
-    found = bootstrap.interval(tally, resamples=20_000)
+    document_counts = clusters_per_document(documents)
+    found = bootstrap.interval(document_counts, resamples=20_000)
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.02)
-    assert bootstrap.interval(tally, seed=4) == bootstrap.interval(tally, seed=4)
+    assert bootstrap.interval(document_counts, seed=4) == bootstrap.interval(
+        document_counts, seed=4
+    )
     assert bootstrap.interval(clusters_per_document(documents[2:3])) == Interval(1.0, 1.0)
     assert bootstrap.interval(clusters_per_document([])) == Interval(0.0, 0.0)
-    again = loads(tally.dumps())
-    assert again.spec is tally.spec
-    assert again.rows == pytest.approx(tally.rows)
+    again = loads(document_counts.dumps())
+    assert again.spec is document_counts.spec
+    assert again.rows == pytest.approx(document_counts.rows)
 
 
 def test_the_interval_stands_beside_the_average_in_json_and_table():
@@ -172,11 +173,11 @@ def test_the_interval_stands_beside_the_average_in_json_and_table():
     said = [document([0, 0, 1, 1, 1, None, None, None], "a"), document([None] * 8, "b")]
     found = score(gold, said, "coref")
     plain = json.loads(json.dumps(found.to_json()))
-    assert plain["conll"] == found.clusters.average
-    assert 0 <= plain["f1_interval"]["low"] < plain["conll"] < plain["f1_interval"]["high"] <= 1
+    assert plain["conll_f1"] == found.clusters.average
+    assert 0 <= plain["f1_interval"]["low"] < plain["conll_f1"] < plain["f1_interval"]["high"] <= 1
     assert plain["clusters"]["ceaf_e"]["f1"] == found.clusters.ceaf_e.f1
     table = found.to_table()
-    assert f"CoNLL average {100 * plain['conll']:.2f} (95 % interval" in table
+    assert f"CoNLL average {100 * plain['conll_f1']:.2f} (95 % interval" in table
     rows = dict(line.split(maxsplit=1) for line in table.splitlines() if line.startswith("  "))
     for name, each in plain["clusters"].items():
         assert [float(cell) for cell in rows[name].split()] == [

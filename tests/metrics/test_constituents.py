@@ -30,7 +30,7 @@ def _official(gold, other, tmp_path):
 
 @pytest.mark.parametrize("other", [GOLD, OTHER])
 def test_figures_are_those_of_bracket_files(other, tmp_path):
-    found = score(_documents(GOLD), _documents(other), "constituency").brackets.micro
+    found = score(_documents(GOLD), _documents(other), "constituency").evalb.micro
     official = _official(GOLD, other, tmp_path)
     assert 100 * found.recall == pytest.approx(official["Bracketing Recall"], abs=0.01)
     assert 100 * found.precision == pytest.approx(official["Bracketing Precision"], abs=0.01)
@@ -55,7 +55,7 @@ def test_random_trees_score_as_their_files_do(seed, tmp_path):
     for leaf, tag in zip(_documents(other)[0]["xpos"].spans, tags, strict=True):
         word = words.pop(0)
         other = other.replace(f"({leaf.label} {word})", f"({tag} {word})")
-    found = score(_documents(gold), _documents(other), "constituency").brackets.micro
+    found = score(_documents(gold), _documents(other), "constituency").evalb.micro
     official = _official(gold, other, tmp_path)
     for mine, theirs in ((found.recall, "Recall"), (found.precision, "Precision")):
         said = official[f"Bracketing {theirs}"]
@@ -67,7 +67,7 @@ def test_without_tags_every_word_counts():
     spans = (Span("T1", "S", ((0, 7),)), Span("T2", "NP", ((0, 5),)))
     gold = [Document("Ada , .", (Layer("c", spans),), "a")]
     shorter = (spans[0], Span("T2", "NP", ((0, 3),)))
-    found = score(gold, [Document("Ada , .", (Layer("c", shorter),), "a")], "c").brackets.micro
+    found = score(gold, [Document("Ada , .", (Layer("c", shorter),), "a")], "c").evalb.micro
     assert (found.hits, found.predicted, found.gold) == (1, 2, 2)
 
 
@@ -80,5 +80,5 @@ def test_a_layer_that_no_gold_has_is_named():
 def test_roots_count_nowhere_whatever_they_are_called(root):
     gold = _documents(f"({root} (S (NP (NN a)) (VP (VB b))))\n")
     nothing = _documents(f"({root} (NN a) (VB b))\n")
-    found = score(gold, nothing, "constituency").brackets.micro
+    found = score(gold, nothing, "constituency").evalb.micro
     assert (found.hits, found.predicted, found.gold) == (0, 0, 3)

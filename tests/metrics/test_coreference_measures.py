@@ -11,12 +11,11 @@ from spanloom.metrics import coreference
 from spanloom.metrics.blanc import Blanc, blanc
 from spanloom.metrics.coreference import (
     Coreference,
-    PartialCounts,
-    ratio,
+    restrict_to,
     score,
     without_singletons,
 )
-from spanloom.metrics.counts import Counts
+from spanloom.metrics.counts import Counts, PartialCounts
 
 # the example of Luo et al. (2014), Pradhan et al. (2014), and Moosavi and Strube (2016)
 GOLD = ["abc", "defg"]
@@ -182,8 +181,8 @@ def test_a_kind_of_pairs_that_neither_side_has_is_left_out():
 
 def test_clusters_without_singletons_and_over_given_mentions():
     assert without_singletons(["ab", "c", "def"]) == ["ab", "def"]
-    assert ratio(["ab", "xc", "yz"], "abcd") == [["a", "b"], ["c"], ["d"]]
-    assert score(["ab", "c"], ratio(["ab", "xy"], "abc")).average == pytest.approx(1)
+    assert restrict_to(["ab", "xc", "yz"], "abcd") == [["a", "b"], ["c"], ["d"]]
+    assert score(["ab", "c"], restrict_to(["ab", "xy"], "abc")).average == pytest.approx(1)
 
 
 def test_a_mention_in_several_clusters_is_at_home_in_the_last():

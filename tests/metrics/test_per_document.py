@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import DataError
+from spanloom.metrics.bootstrap import counts_per_document, loads, scores_per_document
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.per_document import counts_per_document, loads, scores_per_document
 
 COUNTS = st.lists(st.builds(Counts, st.integers(0, 3), st.integers(3, 9), st.integers(3, 9)))
 
 
 @given(COUNTS)
 def test_counts_come_back(counts):
-    tally = counts_per_document(counts)
-    again = loads(tally.dumps())
-    assert again.rows.tolist() == tally.rows.tolist()
-    assert tally.value == pytest.approx(total(counts).f1)
+    document_counts = counts_per_document(counts)
+    again = loads(document_counts.dumps())
+    assert again.rows.tolist() == document_counts.rows.tolist()
+    assert document_counts.value == pytest.approx(total(counts).f1)
 
 
 def test_scores_make_their_mean():
@@ -27,6 +27,6 @@ def test_scores_make_their_mean():
     ("text", "told"),
     [("f2: 1 2 3", "expected one of f1, conll"), ("f1: 1 2", "shape"), ("f1: 1 b 2", "numbers")],
 )
-def test_what_is_no_tally(text, told):
+def test_what_is_no_counts(text, told):
     with pytest.raises(DataError, match=told):
         loads(text)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError
 from spanloom.metrics import bootstrap
+from spanloom.metrics.bootstrap import counts_per_document
 from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.per_document import counts_per_document
 
 ONE = [Counts(2, 2, 2), Counts(3, 3, 4), Counts(0, 1, 1), Counts(5, 5, 5), Counts(1, 1, 3)]
 TWO = [Counts(1, 2, 2), Counts(3, 3, 4), Counts(0, 2, 1), Counts(3, 6, 5), Counts(0, 4, 3)]

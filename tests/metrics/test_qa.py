@@ -133,7 +133,7 @@ def test_the_best_of_alternatives_counts_and_none_is_right_where_there_is_none()
     assert [each.f1 for each in report.queries] == [1, 1, pytest.approx(2 / 3), 0]
     assert (report.exact, report.part(answerable=False).exact) == (0.5, 0.5)
     told = report.to_json()
-    assert told["answerable"] == {"exact": 0.5, "f1": pytest.approx(5 / 6), "number": 2}
+    assert told["answerable"] == {"exact_match": 0.5, "f1": pytest.approx(5 / 6), "number": 2}
     assert json.loads(json.dumps(told)) == told
     assert "unanswerable  50.00   50.00       2" in report.to_table()
 

@@ -43,5 +43,5 @@ def model(home):
 
 @pytest.fixture(scope="session")
 def saved(home, model):
-    serialization.save(model, home / "saved", figures={"steps.spans": 0.5})
+    serialization.save(model, home / "saved", figures={"steps.span_f1": 0.5})
     return home / "saved"

@@ -34,7 +34,7 @@ def test_what_is_saved_says_the_same_to_the_last_bit(model, saved):
 
 def test_saving_what_was_loaded_changes_no_byte(saved, tmp_path):
     serialization.save(
-        serialization.load(saved, device="cpu"), tmp_path / "again", figures={"steps.spans": 0.5}
+        serialization.load(saved, device="cpu"), tmp_path / "again", figures={"steps.span_f1": 0.5}
     )
     for name, path in verify_folder(saved).items():
         assert (tmp_path / "again" / name).read_bytes() == path.read_bytes()
@@ -87,7 +87,7 @@ def test_the_card_has_front_matter_tasks_and_figures(saved):
     _, front, body = text.split("---\n", 2)
     assert yaml.safe_load(front)["library_name"] == "spanloom"
     assert "span-relation" in yaml.safe_load(front)["tags"]
-    assert "| steps.spans | 50.00 |" in body
+    assert "| steps.span_f1 | 50.00 |" in body
     assert all(f"**{name}**" in body for name in ("steps", "names", "links"))
     assert "`Acts-on`" in body
 

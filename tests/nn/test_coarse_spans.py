@@ -73,12 +73,12 @@ def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
     there = torch.zeros(len(bounds))
     there[rows] = 1.0
     expected = F.binary_cross_entropy_with_logits(head.score_coarse(view), there, reduction="sum")
-    torch.testing.assert_close(losses["gate"].total, expected)
+    torch.testing.assert_close(losses["coarse"].total, expected)
     scores = head.score_spans(view, gold=torch.tensor(rows))
     target = torch.zeros(len(bounds), dtype=torch.long)
     target[rows] = torch.tensor([1, 2])
     torch.testing.assert_close(
-        losses["spans"].total, F.cross_entropy(scores, target, reduction="sum")
+        losses["span"].total, F.cross_entropy(scores, target, reduction="sum")
     )
     sum(each.total for each in losses.values()).backward()
     assert head.gate.linear.words.weight.grad.abs().sum() > 0
@@ -95,7 +95,7 @@ def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):
     others = [row for row, (a, _) in enumerate(bounds) if a < 6 and row not in there]
     expected = F.softplus(-looks[there]).sum() + F.softplus(looks[others]).sum()
     losses = head.loss(view, replace(GOLD, label_mask=looked), use_gold_spans=False)
-    torch.testing.assert_close(losses["gate"].total, expected)
+    torch.testing.assert_close(losses["coarse"].total, expected)
 
 
 def test_unsure_spans_teach_the_gate_nothing(words):
@@ -106,5 +106,5 @@ def test_unsure_spans_teach_the_gate_nothing(words):
     known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
     expected = F.softplus(looks[known]).sum()
     torch.testing.assert_close(
-        head.loss(view, unsure, use_gold_spans=False)["gate"].total, expected
+        head.loss(view, unsure, use_gold_spans=False)["coarse"].total, expected
     )

@@ -92,10 +92,10 @@ def test_the_loss_is_that_of_a_loop(prune, confusing):
     losses = head.loss(view, GOLD, use_gold_spans=False)
     scores, bounds = head.score_spans(view), head.candidates(SENTENCES).tolist()
     expected = _slow_spans(scores, bounds, confusing)
-    assert losses["spans"].total.item() == pytest.approx(expected, rel=1e-4)
+    assert losses["span"].total.item() == pytest.approx(expected, rel=1e-4)
     kept = _kept(scores, bounds, prune)
     slow = _slow_pairs(head, view, [bounds[r] for r in kept], scores[kept].softmax(-1), given=False)
-    assert losses["pairs"].total.item() == pytest.approx(slow, rel=1e-4)
+    assert losses["relation"].total.item() == pytest.approx(slow, rel=1e-4)
     assert {each.count for each in losses.values()} == {len(SENTENCES)}
 
 
@@ -119,8 +119,8 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
     losses = head.loss(view, gold, use_gold_spans=True)
     types = F.one_hot(gold.labels, LABELS).float()
     slow = _slow_pairs(head, view, gold.bounds.tolist(), types, given=True)
-    assert list(losses) == ["pairs"]
-    assert losses["pairs"].total.item() == pytest.approx(slow, rel=1e-4)
+    assert list(losses) == ["relation"]
+    assert losses["relation"].total.item() == pytest.approx(slow, rel=1e-4)
 
 
 @pytest.mark.parametrize("given", [True, False])
@@ -130,10 +130,10 @@ def test_no_gold_is_learnt_as_none(head, given):
     losses = head.loss(view, empty, use_gold_spans=given)
     sum(each.total for each in losses.values()).backward()
     if given:
-        assert losses["pairs"].total.item() == 0
+        assert losses["relation"].total.item() == 0
     else:
         none = head.score_spans(view).log_softmax(-1)[:, 0]
-        torch.testing.assert_close(losses["spans"].total, -none.sum(), **CLOSE)
+        torch.testing.assert_close(losses["span"].total, -none.sum(), **CLOSE)
 
 
 def test_the_least_none_of_each_sentence_are_kept():
@@ -184,7 +184,7 @@ def test_labels_nobody_looked_for_and_unsure_spans_are_not_learnt(head):
         if (start, end) != (3, 4):
             able = row[:2] if start < 6 else row
             expected = expected - able.log_softmax(-1)[label]
-    found = head.loss(view, gold, use_gold_spans=False)["spans"].total
+    found = head.loss(view, gold, use_gold_spans=False)["span"].total
     torch.testing.assert_close(found, expected, **CLOSE)
     found.backward()
     assert all(torch.isfinite(each.grad).all() for each in head.spans.parameters())

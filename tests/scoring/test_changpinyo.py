@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.errors import FormatError
-from spanloom.metrics.chunks import count_chunks, count_right
+from spanloom.metrics.chunks import count_chunks, count_right, count_tag_spans, spans
 from spanloom.metrics.counts import total
-from spanloom.metrics.tag_spans import count_tag_spans, spans
 from spanloom.scoring import conlleval
 from spanloom.scoring.changpinyo import KIND
 

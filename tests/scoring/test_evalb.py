@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import FormatError
-from spanloom.metrics.brackets import COLLINS, Sentence, compare
+from spanloom.metrics.constituents import COLLINS, Sentence, compare
 from spanloom.scoring.evalb import KIND
 
 CASES = [f"case{number:02}" for number in range(1, 13)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import FormatError
-from spanloom.metrics import overlap
+from spanloom.scoring import orl as overlap
 from spanloom.scoring.orl import KIND
 
 TEXT = "Ada and her friends really like the old view ."
@@ -124,13 +124,13 @@ def test_shares_as_loops_count_them(gold, predicted):
 
     for count, whole in ((overlap.binary, True), (overlap.proportional, False)):
         found = count(gold, predicted)
-        assert found.right == pytest.approx(of(predicted, gold, whole))
-        assert found.found == pytest.approx(of(gold, predicted, whole))
-        assert (found.predicted, found.gold) == (len({*predicted}), len({*gold}))
+        assert found.precision_num == pytest.approx(of(predicted, gold, whole))
+        assert found.recall_num == pytest.approx(of(gold, predicted, whole))
+        assert (found.precision_den, found.recall_den) == (len({*predicted}), len({*gold}))
     exact, part, binary = (
         count(gold, predicted) for count in (overlap.exact, overlap.proportional, overlap.binary)
     )
-    assert exact.right <= part.right + 1e-9 <= binary.right + 2e-9
+    assert exact.precision_num <= part.precision_num + 1e-9 <= binary.precision_num + 2e-9
 
 
 def test_gold_against_itself_on_a_corpus(data):

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import FormatError
-from spanloom.metrics.directed_relations import directed, official, undirected
-from spanloom.scoring.semeval2010_task8 import KIND
+from spanloom.scoring.semeval2010_task8 import KIND, directed, official, undirected
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
 LABELS = ["A-B(e1,e2)", "A-B(e2,e1)", "C-D(e1,e2)", "C-D(e2,e1)", "_Other"]

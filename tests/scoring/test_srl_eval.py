@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from spanloom.annotation.props import Argument, column
 from spanloom.errors import FormatError
-from spanloom.metrics.arguments import match
-from spanloom.scoring.srl_eval import KIND
+from spanloom.scoring.srl_eval import KIND, match
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
 CONFUSED = {"-C": ""}

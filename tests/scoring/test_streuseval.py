@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError, FormatError
 from spanloom.metrics.multiword import Expression, compare_classes, count_links
-from spanloom.scoring._snacs import coarse
+from spanloom.scoring._conllulex import coarse
 from spanloom.scoring.streuseval import KIND
 
 CASES = [f"case{number:02}" for number in range(1, 13)]

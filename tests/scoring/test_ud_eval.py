@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import DataError, FormatError
-from spanloom.metrics.word_alignment import common
+from spanloom.metrics.universal_dependencies import common
 from spanloom.scoring._ud_treebank import BLANKS
 from spanloom.scoring.ud_eval import KIND
 

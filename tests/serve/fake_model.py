@@ -39,7 +39,7 @@ ABOUT = ModelInfo(
         TaskInfo(ALIKE, "extractive_regression", "likeness", {}, (TEXT_PAIR,)),
     ),
     "cc-by-4.0",
-    ({"task": NAMES, "dataset": "people", "licence": "cc-by-4.0", "test": "f1 99.00"},),
+    ({"task": NAMES, "dataset": "people", "license": "cc-by-4.0", "test": "f1 99.00"},),
 )
 
 

@@ -233,7 +233,7 @@ async function token() {
 async function hostile() {
   const strings = JSON.parse(readFileSync(hostileFile, "utf8"));
   const page = await browser.newPage();
-  const tasks = strings.map((name) => ({ name, kind: name, served_at: ["/v1/annotate"] }));
+  const tasks = strings.map((name) => ({ name, kind: name, endpoints: ["/v1/annotate"] }));
   await page.route("**/v1/model", async (route) => {
     const reply = await route.fetch();
     const model = await reply.json();

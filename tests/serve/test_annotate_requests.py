@@ -126,13 +126,13 @@ def test_no_answer_is_null(asked):
 
 
 def test_texts_are_classified(asked):
-    found = asked("/v1/classify", {"texts": ["Ada!", "Ada.", ""]}).json()["judgements"]
+    found = asked("/v1/classify", {"texts": ["Ada!", "Ada.", ""]}).json()["classifications"]
     labels = [result[MOOD] and result[MOOD]["label"] for result in found]
     assert labels == ["loud", "calm", None]
 
 
 def test_two_texts_are_compared(asked):
-    found = asked("/v1/classify", {"text": "Ada", "second": "Bob"}).json()["judgements"]
+    found = asked("/v1/classify", {"text": "Ada", "text_pair": "Bob"}).json()["classifications"]
     assert found == [{ALIKE: {"label": "alike", "value": 2.5, "score": 0.5}}]
 
 
@@ -141,7 +141,7 @@ def test_two_texts_are_compared(asked):
     [
         ("/v1/ask", {"text": "a", "question": "b"}, "answers questions"),
         ("/v1/classify", {"text": "a"}, "judges a text"),
-        ("/v1/classify", {"text": "a", "second": "b"}, "judges two texts"),
+        ("/v1/classify", {"text": "a", "text_pair": "b"}, "judges two texts"),
     ],
 )
 def test_a_model_without_such_a_task_says_so(asked, path, body, what):

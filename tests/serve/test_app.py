@@ -54,11 +54,11 @@ def test_with_the_token_all_is_as_ever(asked):
 
 def test_the_model_is_told(asked):
     told = asked("/v1/model").json()
-    assert (told["name"], told["licence"]) == ("fake", "cc-by-4.0")
-    assert told["licences"] == {"people": "cc-by-4.0"}
+    assert (told["name"], told["license"]) == ("fake", "cc-by-4.0")
+    assert told["licenses"] == {"people": "cc-by-4.0"}
     assert told["scores"][0]["test"] == "f1 99.00"
     assert told["limits"]["texts"] == 256
-    doors = {task["name"]: task["served_at"] for task in told["tasks"]}
+    doors = {task["name"]: task["endpoints"] for task in told["tasks"]}
     assert doors[NAMES] == ["/v1/annotate"]
     assert doors[MOOD] == ["/v1/annotate", "/v1/classify"]
 
@@ -66,7 +66,7 @@ def test_the_model_is_told(asked):
 def test_a_task_that_is_given_annotation_has_no_address(asked):
     roles = TaskInfo("roles", "roles", "roles", {}, ("predicates",))
     about = replace(ABOUT, tasks=(*ABOUT.tasks, roles))
-    assert asked("/v1/model", about=about).json()["tasks"][-1]["served_at"] == []
+    assert asked("/v1/model", about=about).json()["tasks"][-1]["endpoints"] == []
     reply = asked("/v1/annotate", {**BODY, "tasks": ["roles"]}, about=about)
     assert (reply.status_code, reply.json()["where"]) == (422, "tasks[0]")
 

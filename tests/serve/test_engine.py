@@ -58,7 +58,7 @@ def asked(process, *texts, is_over=lambda: False, tasks=(NAMES,), reply_format=J
     [
         *map(ReplyFormat, FORMATS),
         ReplyFormat("answers", ((WHO, "answers"),)),
-        ReplyFormat("judgements", ((MOOD, "moods"),)),
+        ReplyFormat("classifications", ((MOOD, "moods"),)),
     ],
 )
 def test_a_wish_comes_through_as_it_is(reply_format):

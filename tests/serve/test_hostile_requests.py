@@ -63,8 +63,8 @@ def test_what_is_wrong_is_told_with_its_place(asked, body, status, where):
         ("/v1/ask", {"question": "a"}, "text"),
         ("/v1/ask", {"text": "a", "questions": ["b", " \n"]}, "questions[1]"),
         ("/v1/ask", {"text": "a", "question": "\ud800"}, "question: character 0"),
-        ("/v1/classify", {"text": "a", "second": None}, "second"),
-        ("/v1/classify", {"texts": ["a"], "second": "b"}, "second"),
+        ("/v1/classify", {"text": "a", "text_pair": None}, "text_pair"),
+        ("/v1/classify", {"texts": ["a"], "text_pair": "b"}, "text_pair"),
     ],
 )
 def test_other_addresses_check_as_well(asked, path, body, where):
@@ -88,7 +88,7 @@ def test_other_addresses_and_methods_are_told_which_there_are(asked):
     assert "/v1/classify" in reply.json()["detail"]
 
 
-KEYS = st.sampled_from(["text", "texts", "tasks", "format", "question", "questions", "second"])
+KEYS = st.sampled_from(["text", "texts", "tasks", "format", "question", "questions", "text_pair"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(st.characters(), max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
@@ -104,7 +104,7 @@ REQUESTS = st.fixed_dictionaries(
         "format": st.sampled_from(["json", "brat", "conllu"]) | VALUES,
         "question": TEXT,
         "questions": st.lists(TEXT, max_size=3),
-        "second": TEXT,
+        "text_pair": TEXT,
     },
 )
 BODIES = (

@@ -16,7 +16,7 @@ license: cc-by-sa-4.0
 
 # A model
 
-| task | dataset | licence | test |
+| task | dataset | license | test |
 |---|---|---|---|
 | ner | wnut17 | cc-by-4.0 | spans 45.00 |
 | dep | ewt (labels mapped) | cc-by-sa-4.0 | las 88.00 |
@@ -40,11 +40,11 @@ def test_limits_are_those_that_hold():
 def test_a_card_tells_licence_and_scores():
     assert model_card.licence(CARD) == "cc-by-sa-4.0"
     assert list(model_card.tables(CARD)) == [
-        {"task": "ner", "dataset": "wnut17", "licence": "cc-by-4.0", "test": "spans 45.00"},
+        {"task": "ner", "dataset": "wnut17", "license": "cc-by-4.0", "test": "spans 45.00"},
         {
             "task": "dep",
             "dataset": "ewt (labels mapped)",
-            "licence": "cc-by-sa-4.0",
+            "license": "cc-by-sa-4.0",
             "test": "las 88.00",
         },
         {"figure": "ner.spans", "score": "45.00"},

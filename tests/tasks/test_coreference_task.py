@@ -34,7 +34,7 @@ def test_the_example_of_the_scorers_authors():
     figures = TASK.metrics(report)
     assert tuple(figures) == TASK.metric_names
     assert next(iter(figures.values())) == pytest.approx(sum(row[2] for row in ratios) / 3)
-    assert figures["spans"] == 1.0
+    assert figures["span_f1"] == 1.0
 
 
 def test_whom_a_mention_is_linked_to_is_no_matter():

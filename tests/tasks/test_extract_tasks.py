@@ -93,7 +93,7 @@ def test_perfect_scores_answer_every_query_as_gold_does(limit):
     task = make(QUESTION, gold)
     found = recalled(task, gold, limit)
     assert [said(each) for each in found] == [said(each) for each in gold]
-    assert task.metrics(task.compute_metrics(gold, found)) == {"f1": 1.0, "exact": 1.0}
+    assert task.metrics(task.compute_metrics(gold, found)) == {"f1": 1.0, "exact_match": 1.0}
     assert all(0 <= span.score <= 1 for each in found for span in each["main"].spans)
 
 
@@ -250,7 +250,7 @@ def test_perfect_scores_say_the_gold_label(gold, limit):
     task = make(CHOICE, gold)
     found = recalled(task, gold, limit)
     report = task.compute_metrics(gold, found)
-    assert task.metrics(report) == {"accuracy": 1.0, "macro": 1.0, "matthews": 1.0}
+    assert task.metrics(report) == {"accuracy": 1.0, "macro_f1": 1.0, "mcc": 1.0}
     assert tuple(task.metrics(report)) == task.metric_names
     assert task.inputs == ((TEXT_PAIR,) if gold[0].has_layer(TEXT_PAIR) else ())
     with_parts = [
@@ -470,7 +470,7 @@ def test_one_head_without_any_parameter_of_a_task_learns_all_three(place, tmp_pa
     lines = []
     progress = train(recipe, place, tmp_path / "model", lines.append, device="cpu")
     assert set(progress.metrics) == {
-        *("ask.f1", "ask.exact", "heat.accuracy", "heat.macro", "heat.matthews"),
+        *("ask.f1", "ask.exact_match", "heat.accuracy", "heat.macro_f1", "heat.mcc"),
         *("tubes.pearson", "tubes.spearman"),
     }
     assert any("24 queries to learn from (12 without an answer)" in line for line in lines)

@@ -56,10 +56,10 @@ def test_what_was_learnt_by_heart_is_found_with_one():
 
 def test_a_label_that_is_no_relation_is_left_out_of_the_mean():
     task = make(KIND, GOLD, negative_label="Other", gold_spans=True)
-    assert task.metric_names == ("macro", "relations")
+    assert task.metric_names == ("macro_f1", "relation_f1")
     turned = [GOLD[0], _document("b", "Cause", ("T1", "T2"))]
     figures = task.metrics(task.compute_metrics(GOLD, turned))
-    assert figures == {"macro": pytest.approx(2 / 3), "relations": pytest.approx(2 / 3)}
+    assert figures == {"macro_f1": pytest.approx(2 / 3), "relation_f1": pytest.approx(2 / 3)}
 
 
 @pytest.mark.parametrize("given", [True, False])

@@ -54,8 +54,8 @@ def test_an_argument_that_is_a_predicate_too_is_both():
     assert task.vocabulary.spans == ("argument", "argument predicate", "predicate")
     found = _found(kind, task, head, [BOTH])
     assert task.metrics(task.compute_metrics([BOTH], found)) == {
-        "relations": 1.0,
-        "predicates": 1.0,
+        "relation_f1": 1.0,
+        "predicate_f1": 1.0,
     }
     labels = [(span.label, span.start) for span in found[0]["main"].spans]
     assert labels.count(("argument", 13)) == labels.count(("predicate", 13)) == 1
@@ -94,7 +94,7 @@ def test_given_predicates_are_kept_and_their_arguments_found(name):
     bared = task.without_gold(kind.example)
     laid = lay(task, [bared])
     found = predict(task, head, laid, [bared], vectors_of(kind, laid))
-    assert task.metrics(task.compute_metrics([kind.example], found)) == {"relations": 1.0}
+    assert task.metrics(task.compute_metrics([kind.example], found)) == {"relation_f1": 1.0}
 
 
 def test_arguments_of_one_predicate_never_overlap():

@@ -110,11 +110,11 @@ def test_given_spans_are_copied_and_only_relations_are_predicted():
     laid = lay(task, gold)
     (found,) = answer(task, gold, spans=False)
     assert _said(found) == _said(gold[0])
-    assert set(task.metrics(task.compute_metrics(gold, [found])).items()) == {("relations", 1.0)}
+    assert set(task.metrics(task.compute_metrics(gold, [found])).items()) == {("relation_f1", 1.0)}
     torch.manual_seed(0)
     head = task.build_head(HeadInputSpec(4))
     losses = task.loss(head, _random(laid), laid.batch, laid.targets)
-    assert list(losses) == ["pairs"]
+    assert list(losses) == ["relation"]
     (untrained,) = predict(task, head, laid, gold, _random(laid))
     assert _said(untrained) == _said(gold[0])
 

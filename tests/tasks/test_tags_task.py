@@ -63,7 +63,7 @@ def test_gold_tags_decode_to_gold(scheme, limit):
     assert [comparable(each) for each in found] == [comparable(each) for each in gold]
     assert all(span.score > 0.99 for each in found for span in each["main"].spans)
     report = task.compute_metrics(gold[:2], found[:2])
-    assert task.metrics(report) == {"spans": 1.0}
+    assert task.metrics(report) == {"span_f1": 1.0}
     assert tuple(task.metrics(report)) == task.metric_names
 
 
@@ -75,7 +75,7 @@ def test_every_word_has_a_label_without_a_scheme():
     found = recalled(task, gold)
     assert said(found[0]) == said(WORDS)
     wrong = document("a b\nc", ("X", "a"), ("X", "b"), ("X", "c"))
-    assert task.metrics(task.compute_metrics(gold, [wrong])) == {"spans": pytest.approx(2 / 3)}
+    assert task.metrics(task.compute_metrics(gold, [wrong])) == {"span_f1": pytest.approx(2 / 3)}
 
 
 @EVERY
@@ -270,7 +270,7 @@ def test_tags_and_word_pairs_train_save_and_annotate(home):
     lines, model = run(home, "both", tasks)
     assert any(line.startswith("names: 6 documents, ") for line in lines)
     assert any(line.startswith("steps: 6 documents, ") for line in lines)
-    assert any("names.spans" in line and "steps.relations" in line for line in lines)
+    assert any("names.span_f1" in line and "steps.relation_f1" in line for line in lines)
     found = model(TEXT)
     assert found == serialization.load(home / "both", device="cpu")(TEXT)
     assert {each.name for each in found.layers} == {"names", "steps"}

@@ -77,11 +77,13 @@ def test_gold_mentions_are_given_without_their_links_and_are_all_kept():
     assert bared["main"].spans == ALONE["main"].spans
     assert bared["main"].relations == ()
     laid, head = lay(task, [ALONE]), head_of(KIND, task)
-    assert tuple(learn(task, head, vectors_of(KIND, laid), laid)) == task.loss_names == ("pairs",)
+    assert (
+        tuple(learn(task, head, vectors_of(KIND, laid), laid)) == task.loss_names == ("relation",)
+    )
     laid = lay(task, [bared])
     found = predict(task, head, laid, [bared], vectors_of(KIND, laid))
-    assert task.metrics(task.compute_metrics([ALONE], found))["conll"] == 1.0
-    assert task.metrics(task.compute_metrics([ALONE], found))["spans"] == 1.0
+    assert task.metrics(task.compute_metrics([ALONE], found))["conll_f1"] == 1.0
+    assert task.metrics(task.compute_metrics([ALONE], found))["span_f1"] == 1.0
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.metrics.triples import score_triples
+from spanloom.metrics.report import score_triples
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
 
@@ -34,7 +34,7 @@ def fitted(task, gold, limit=100):
     laid = lay(task, gold, limit)
     made, words = head(task, 32), vectors(laid, 32)
     losses = learn(task, made, words, laid)
-    assert losses["pairs"].total / losses["pairs"].count < 0.1
+    assert losses["relation"].total / losses["relation"].count < 0.1
     return answer(task, made, laid, words)
 
 
@@ -79,7 +79,7 @@ def test_one_batch_overfits_and_words_are_related_as_in_gold(limit):
         assert all(0.5 < link.score <= 1 for link in each["main"].relations)
         assert not each["main"].events
     report = task.compute_metrics(gold[:2], found[:2])
-    assert task.metrics(report) == {"relations": 1.0}
+    assert task.metrics(report) == {"relation_f1": 1.0}
     assert tuple(task.metrics(report)) == task.metric_names
 
 
@@ -112,7 +112,7 @@ def test_of_given_spans_that_end_in_one_word_the_widest_is_related():
     (found,) = fitted(task, [gold])
     assert said(found) == said(gold)
     assert linked(found) == [("r", "a b", "c")]
-    assert task.metrics(task.compute_metrics([gold], [found])) == {"relations": 1.0}
+    assert task.metrics(task.compute_metrics([gold], [found])) == {"relation_f1": 1.0}
 
 
 def test_given_spans_in_pieces_and_of_new_labels_are_no_error():
@@ -207,7 +207,7 @@ def test_every_parameter_learns():
     laid, made = lay(task, [KIND.example]), task.build_head(HeadInputSpec(16))
     losses = task.loss(made, vectors(laid), laid.batch, laid.targets)
     assert tuple(losses) == task.loss_names
-    losses["pairs"].total.backward()
+    losses["relation"].total.backward()
     assert all(each.grad is not None and each.grad.any() for each in made.parameters())
 
 

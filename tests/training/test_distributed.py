@@ -106,4 +106,4 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
 def losses(out):
     lines = out.with_name(f"{out.name}.run").joinpath(METRICS).read_text().splitlines()
     found = [json.loads(line) for line in lines]
-    return {each["update"]: each["losses"] for each in found if "losses" in each}
+    return {each["step"]: each["losses"] for each in found if "losses" in each}

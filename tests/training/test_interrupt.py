@@ -160,8 +160,8 @@ def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_p
         stopped(bench, out, resume=True)
     bench.train(out, resume=True)
     same(out, undisturbed)
-    looks = [each["update"] for each in events(out) if "dev" in each]
-    assert looks == [each["update"] for each in events(undisturbed) if "dev" in each]
+    looks = [each["step"] for each in events(out) if "dev" in each]
+    assert looks == [each["step"] for each in events(undisturbed) if "dev" in each]
 
 
 def test_stopped_in_a_later_stage_the_best_of_the_one_before_is_left(

@@ -76,7 +76,7 @@ def test_a_model_of_joined_corpora_has_a_row_a_corpus(bench, home, tmp_path, mon
     asked = ["evaluate", str(tmp_path / "model"), str(home / "acts"), "--split", "test", "--json"]
     result = CliRunner().invoke(app, asked)
     assert "layer 'main' of acts as it learnt it" in result.stderr
-    assert json.loads(result.stdout)["tasks"]["names"]["figures"] == rows[1].figures
+    assert json.loads(result.stdout)["tasks"]["names"]["metrics"] == rows[1].metrics
 
 
 def test_a_label_without_a_name_is_an_error(bench, home):

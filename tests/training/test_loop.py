@@ -46,7 +46,7 @@ def scripted(monkeypatch, values):
 
     def score(model, stage, data):
         value = left.pop(0) if len(left) > 1 else left[0]
-        return {f"{name}.spans": value for name in stage.tasks}
+        return {f"{name}.span_f1": value for name in stage.tasks}
 
     monkeypatch.setattr(loop.validation, "evaluate", score)
 
@@ -88,7 +88,11 @@ def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize(
     ("metric", "hint"),
-    [("names.span", "names.spans"), ("names.relations", "names.spans"), ("names", "names.spans")],
+    [
+        ("names.span_f", "names.span_f1"),
+        ("names.relation_f1", "names.span_f1"),
+        ("names", "names.span_f1"),
+    ],
 )
 def test_a_figure_that_no_task_has_is_refused_before_training(bench, metric, hint):
     with pytest.raises(
@@ -106,12 +110,15 @@ def test_figures_watched_are_the_figures_told(bench, tmp_path):
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    [(None, (0.2 + 0.8) / 2), ("steps.spans", 0.3), ("names.spans", 0.8)],
+    [(None, (0.2 + 0.8) / 2), ("steps.span_f1", 0.3), ("names.span_f1", 0.8)],
 )
 def test_what_decides_is_the_metric_or_the_mean_of_first_figures(bench, tmp_path, metric, expected):
     stage = {"tasks": ["steps", "names"], "precision": "fp32", "validation_metric": metric}
     run = bench.run(tmp_path, stages=[stage])
-    figures = {"steps.mean": 0.2, "steps.spans": 0.3, "steps.relations": 0.1, "names.spans": 0.8}
+    figures = {
+        **{"steps.mean_f1": 0.2, "steps.span_f1": 0.3, "steps.relation_f1": 0.1},
+        "names.span_f1": 0.8,
+    }
     assert validation.selection_score(figures, run.recipe.stages[0]) == pytest.approx(expected)
 
 
@@ -183,8 +190,8 @@ def test_the_best_model_is_what_the_folder_holds(bench, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.2, 0.9, 0.1])
     run = bench.run(tmp_path, **one(epochs=3))
     progress = run.train(LogIntervals(1e9), resume=False)
-    assert progress.metrics == {"names.spans": 0.9}
-    assert "| names.spans | 90.00 |" in (tmp_path / BEST / "README.md").read_text()
+    assert progress.metrics == {"names.span_f1": 0.9}
+    assert "| names.span_f1 | 90.00 |" in (tmp_path / BEST / "README.md").read_text()
     there = load_file(tmp_path / BEST / "model.safetensors")
     network = run.model.network.state_dict()
     assert all(torch.equal(each, network[name]) for name, each in there.items())

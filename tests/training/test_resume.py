@@ -47,9 +47,9 @@ def same(one, two):
 
 def each_update_once(out):
     found = events(out)
-    updates = [each["update"] for each in found if "losses" in each]
+    updates = [each["step"] for each in found if "losses" in each]
     assert updates == list(range(1, len(updates) + 1))
-    assert [each["update"] for each in found] == sorted(each["update"] for each in found)
+    assert [each["step"] for each in found] == sorted(each["step"] for each in found)
     return len(updates)
 
 
@@ -190,4 +190,4 @@ def updates(metrics):
     if not metrics.exists():
         return 0
     lines = metrics.read_text().splitlines()
-    return max([0, *(json.loads(each)["update"] for each in lines if each.endswith("}"))])
+    return max([0, *(json.loads(each)["step"] for each in lines if each.endswith("}"))])

@@ -175,7 +175,7 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
         stage = _Stage(run, run.recipe.stages[0])
         draw = next(draw for update in stage._draw() for draw in update if draw.tasks == ("names",))
         torch.manual_seed(0)
-        told.append(stage._backward(draw, 0, draw.sentences)["names.spans"].item())
+        told.append(stage._backward(draw, 0, draw.sentences)["names.span"].item())
     assert told[0] == pytest.approx(told[1])
 
 
@@ -211,7 +211,7 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
     scored = [each["dev"] for each in events(tmp_path / "model") if "dev" in each]
     run = tmp_path / "model.run"
     assert sorted(each.name for each in (run / OWN).iterdir()) == ["names", "steps"]
-    for task, figure in (("steps", "mean"), ("names", "spans")):
+    for task, figure in (("steps", "mean_f1"), ("names", "span_f1")):
         best = max(each[f"{task}.{figure}"] for each in scored if f"{task}.{figure}" in each)
         kept = serialization.load(run / OWN / task, device="cpu")
         dev = bench.fresh()[1].data[task].dev

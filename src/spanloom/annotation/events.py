@@ -64,7 +64,7 @@ class EventLosses:
     ``shared``: events beyond the first on one trigger; ``merged``: duplicate relations or
     arguments; ``unnamed``: spans with a trigger label and no event; ``swapped``: arguments that
     come back as relations, or the reverse. ``cyclic`` (events that are arguments of themselves) and
-    ``bare`` (events without arguments) are counted, but lose nothing.
+    ``without_arguments`` are counted, but lose nothing.
     """
 
     shared: int = 0
@@ -72,7 +72,7 @@ class EventLosses:
     unnamed: int = 0
     swapped: int = 0
     cyclic: int = 0
-    bare: int = 0
+    without_arguments: int = 0
 
     def __add__(self, other: "EventLosses") -> "EventLosses":
         """Return the sum of two layers' losses."""
@@ -229,7 +229,7 @@ def losses(layer: Layer, scheme: EventScheme) -> EventLosses:
         ),
         swapped=swapped,
         cyclic=len(cyclic(layer.events)),
-        bare=sum(not event.arguments for event in layer.events),
+        without_arguments=sum(not event.arguments for event in layer.events),
     )
 
 

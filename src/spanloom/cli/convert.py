@@ -20,10 +20,12 @@ def convert(
     of: Annotated[str | None, typer.Option("--from", metavar="F", help="guessed if unsaid")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="F", help="by OUT's name")] = None,
     reading: Annotated[
-        list[str] | None, typer.Option("--read", metavar="KEY=VALUE", help="an option of IN's")
+        list[str] | None,
+        typer.Option("--reader-option", metavar="KEY=VALUE", help="an option of IN's"),
     ] = None,
     writing: Annotated[
-        list[str] | None, typer.Option("--write", metavar="KEY=VALUE", help="an option of OUT's")
+        list[str] | None,
+        typer.Option("--writer-option", metavar="KEY=VALUE", help="an option of OUT's"),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
 ) -> None:
@@ -48,8 +50,8 @@ def convert(
     if wanted != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
     log(f"{source} ({name}) to {out} ({wanted})")
-    stream = _read(source, name, pairs("--read", reading or ()))
-    said = pairs("--write", writing or ())
+    stream = _read(source, name, pairs("--reader-option", reading or ()))
+    said = pairs("--writer-option", writing or ())
     lost = _save(stream, out, said) if wanted == BRAT else _file(stream, out, wanted, said)
     if strict and lost:
         raise DataError(f"{out}: {wanted} has no place for {lost.total()} things (--strict)")
@@ -67,8 +69,10 @@ def _read(source: Path, name: str, said: dict[str, str]) -> Iterator[Document]:
         encoding: str = "utf-8"
 
     if name != BRAT:
-        return read(source, name, valued("--read", said), said)
-    return documents(source, validate_options(Brat, said, SourceLocation("--read")).encoding)
+        return read(source, name, valued("--reader-option", said), said)
+    return documents(
+        source, validate_options(Brat, said, SourceLocation("--reader-option")).encoding
+    )
 
 
 def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counter[str]:
@@ -77,7 +81,7 @@ def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counte
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
-    validate_options(Options, said, SourceLocation("--write"))
+    validate_options(Options, said, SourceLocation("--writer-option"))
     lost: Counter[str] = Counter()
     save_collection(_cut(stream, lost), out)
     tell(BRAT, lost)

@@ -14,7 +14,7 @@ from spanloom.errors import DataError
 if TYPE_CHECKING:
     from spanloom.tasks._base import Report
 
-Figures = dict[str, dict[str, float]]
+MetricsByTask = dict[str, dict[str, float]]
 
 
 def evaluate(
@@ -65,13 +65,13 @@ def evaluate(
         raise DataError(
             f"{data}: no document of split {name!r} has a layer that the model predicts"
         )
-    figures = {task: model.tasks[task].metrics(each) for task, each in found.items()}
+    metrics = {task: model.tasks[task].metrics(each) for task, each in found.items()}
     if is_test:
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
         log_test_evaluation(
-            test_log, command, place, data.resolve().name, name, corpus.documents, seed, figures
+            test_log, command, place, data.resolve().name, name, corpus.documents, seed, metrics
         )
-    _show(found, figures, place, data, name, as_json=as_json)
+    _show(found, metrics, place, data, name, as_json=as_json)
 
 
 def _usual(splits: Iterable[str]) -> str:
@@ -89,12 +89,14 @@ def _is_test(data: Path, split: str) -> bool:
     return split == "test" or (split == ALL and by_name)
 
 
-def _show(reports: dict[str, "Report"], figures: Figures, *where: object, as_json: bool) -> None:
+def _show(
+    reports: dict[str, "Report"], metrics: MetricsByTask, *where: object, as_json: bool
+) -> None:
     """Print tables, or one JSON object."""
     if as_json:
         model, data, split = map(str, where)
         told = {
-            name: {"figures": figures[name], **report.to_json()} for name, report in reports.items()
+            name: {"metrics": metrics[name], **report.to_json()} for name, report in reports.items()
         }
         write_stdout(
             json.dumps({"model": model, "data": data, "split": split, "tasks": told}, indent=1)

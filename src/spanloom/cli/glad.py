@@ -22,7 +22,7 @@ ALL = "all"
 DATA, ROWS = Path("glad"), Path("benchmarks/results/glad")
 
 _Data = Annotated[Path, typer.Option("--data", metavar="DIR", help="the prepared datasets")]
-_Rows = Annotated[Path, typer.Option("--rows", metavar="DIR", help="saved results, JSON")]
+_Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="saved results, JSON")]
 _Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
 
 
@@ -37,9 +37,9 @@ def listing() -> None:
     every = {name: cards.load(name) for name in cards.names()}
     wide = max(map(len, every), default=0)
     for name, card in every.items():
-        shipped = "weights may ship" if card.weights else "research only"
+        shipped = "weights may ship" if card.may_share_weights else "research only"
         write_stdout(
-            f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.licence}; {shipped})"
+            f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.license}; {shipped})"
         )
 
 
@@ -80,8 +80,10 @@ def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
 
     card = cards.load(name)
     fetch(card, raw, log)
-    if card.obtain and not any(raw.glob(f) for s in card.sources.values() for f in s.files):
-        raise DataError(f"{name}: {card.obtain}")
+    if card.download_instructions and not any(
+        raw.glob(f) for s in card.sources.values() for f in s.files
+    ):
+        raise DataError(f"{name}: {card.download_instructions}")
     found = making.prepare(name, raw, out, lambda line: log(f"{name}: {line}"))
     log(f"{name}: {'made' if found.fresh else 'there already'}")
     return found
@@ -120,7 +122,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="MODEL", help="runs/RECIPE if not said")
     ] = None,
-    rows: _Rows = ROWS,
+    results: _Results = ROWS,
     settings: _Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
 ) -> None:
@@ -134,7 +136,7 @@ def run(
     from spanloom.glad.run import run as runs
 
     model = out or Path("runs", recipe.stem)
-    _save(runs(recipe, data, model, log, settings or [], resume=resume), rows)
+    _save(runs(recipe, data, model, log, settings or [], resume=resume), results)
 
 
 def _save(found: "Iterable[Result]", folder: Path) -> None:
@@ -156,7 +158,7 @@ def grid(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="runs/GRID if not said")
     ] = None,
-    rows: Annotated[
+    results: Annotated[
         Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
     ] = None,
     only: Annotated[
@@ -176,7 +178,7 @@ def grid(
 
     some = None if only is None else [each.strip() for each in only.split(",") if each.strip()]
     asked = read(file, out or Path("runs", file.stem), settings or [], some)
-    _save(runs(asked, data, log), rows or ROWS.with_name(f"grid-{file.stem}"))
+    _save(runs(asked, data, log), results or ROWS.with_name(f"grid-{file.stem}"))
 
 
 @app.command()
@@ -187,10 +189,10 @@ def release(
     trained: Annotated[
         Path | None, typer.Option("--run", metavar="DIR", help="runs/RECIPE if not said")
     ] = None,
-    rows: _Rows = ROWS,
+    results: _Results = ROWS,
     settings: _Settings = None,
-    tables: Annotated[str, typer.Option(help="fp32 | fp16 | int8: vectors looked up")] = "int8",
-    matrices: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
+    embeddings: Annotated[str, typer.Option(help="fp32 | fp16 | int8: vectors looked up")] = "int8",
+    weights: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
 ) -> None:
     """Train a model, or take the one in DIR, and make of it what may be passed on.
 
@@ -204,8 +206,9 @@ def release(
     from spanloom.model.serialization import WEIGHTS
 
     run = trained or Path("runs", recipe.stem)
-    found = released(recipe, data, run, out, StorageDtypes(tables, matrices), log, settings or [])
-    _save(found, rows)
+    store = StorageDtypes(embeddings, weights)
+    found = released(recipe, data, run, out, store, log, settings or [])
+    _save(found, results)
     log(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 
 
@@ -213,7 +216,7 @@ def release(
 def rescore(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="what release wrote")],
     data: _Data = DATA,
-    rows: _Rows = ROWS,
+    results: _Results = ROWS,
     tasks: Annotated[
         str | None, typer.Option(help="score these anew, with commas; else only the card is made")
     ] = None,
@@ -228,28 +231,28 @@ def rescore(
     from spanloom.glad.rescore import rescore as rescored
 
     names = None if tasks is None else [each.strip() for each in tasks.split(",")]
-    found = rescored(model, data, rows, log, names)
+    found = rescored(model, data, results, log, names)
     if found:
         write_stdout(table(found), end="")
-    log(f"{model}: its card is made of the results in {rows}")
+    log(f"{model}: its card is made of the results in {results}")
 
 
 @app.command()
-def board(
-    rows: _Rows = ROWS,
+def leaderboard(
+    results: _Results = ROWS,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="as a page")] = None,
 ) -> None:
     """Print the table of all saved results; with --html, write it as a page too.
 
-    Example: spanloom glad board --html board.html
+    Example: spanloom glad leaderboard --html leaderboard.html
     """
     from spanloom.atomic_io import write_file
     from spanloom.glad import leaderboard as boards
     from spanloom.glad.result import load_results
 
-    found = load_results(rows)
+    found = load_results(results)
     if not found:
-        raise DataError(f"{rows}: no results; spanloom glad run saves them")
+        raise DataError(f"{results}: no results; spanloom glad run saves them")
     write_stdout(boards.table(found), end="")
     if page is not None:
         write_file(page, boards.page(found).encode())

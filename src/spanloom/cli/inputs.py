@@ -80,11 +80,11 @@ def read(
     from spanloom.formats import _files, jsonl
 
     found = _files.load(form)
-    chosen = _files.chosen(found, options, SourceLocation("--read"))
+    chosen = _files.chosen(found, options, SourceLocation("--reader-option"))
     if not options:
         chosen = _files.suited(path, found)
         for key, value in chosen.model_dump(exclude_unset=True).items():
-            log(f"{path}: {key} {value}, by its looks (--read {key}=… says another)")
+            log(f"{path}: {key} {value}, by its looks (--reader-option {key}=… says another)")
     stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
     yield from _files.named(stream, path)
 

@@ -21,7 +21,7 @@ from spanloom.cli.evaluate import evaluate
 from spanloom.cli.glad import app as glad
 from spanloom.cli.init import init
 from spanloom.cli.options import with_plugins
-from spanloom.cli.pack import pack
+from spanloom.cli.quantize import quantize
 from spanloom.cli.score import score
 from spanloom.cli.serve import serve
 from spanloom.cli.train import train
@@ -62,7 +62,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, view, serve, init, train, evaluate, check, convert, pack):
+for _command in (annotate, view, serve, init, train, evaluate, check, convert, quantize):
     app.command()(with_plugins(_command))
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(

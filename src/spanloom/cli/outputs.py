@@ -145,7 +145,7 @@ def save_file(
         held = form.holding(stream)
         options = form.options(**held)
         for key, value in held.items():
-            log(f"{out}: {key} {value}, by what there is (--write {key}=… says another)")
+            log(f"{out}: {key} {value}, by what there is (--writer-option {key}=… says another)")
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
     tell(name, lost)
@@ -186,7 +186,9 @@ def _asked(name: str, said: Mapping[str, str]) -> "tuple[Format, Options]":
     from spanloom.formats import _files
 
     form = _files.load(name)
-    return form, _files.chosen(form, valued("--write", said), SourceLocation("--write"))
+    return form, _files.chosen(
+        form, valued("--writer-option", said), SourceLocation("--writer-option")
+    )
 
 
 def _counting(

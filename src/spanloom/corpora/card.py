@@ -3,17 +3,17 @@
 A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
     title: WNUT 2017 emerging entities
-    home: https://github.com/leondz/emerging_entities_17
-    licence: CC BY 4.0
-    data: true                  # may the data be passed on, and weights that learnt from it
-    weights: true
-    cite: "Derczynski et al. 2017, …"
+    homepage: https://github.com/leondz/emerging_entities_17
+    license: CC BY 4.0
+    may_share_data: true        # whether the data may be passed on, and weights trained on it
+    may_share_weights: true
+    citation: "Derczynski et al. 2017, …"
     tasks: [entities]
     metric: conlleval
     sources:
       train: {files: [wnut17/train.conll], format: columns, options: {preset: wnut17}}
     splits:
-      train: {of: train}
+      train: {source: train}
     counts: {train: {sentences: 3394}}
 """
 
@@ -36,7 +36,7 @@ class Source(Options):
     """Files of one format."""
 
     files: tuple[str, ...] = Field(description="paths below the raw folder; * and ** as in a shell")
-    base: str = Field("", description="address of the first folder of these paths, to download")
+    base_url: str = Field("", description="address of the first folder of these paths, to download")
     sha256: str = Field("", description="of the list of names and SHA-256 of all files, sorted")
     format: str = Field(description="a format's name, brat, or text: plain, or plain and gzipped")
     options: dict[str, Any] = Field(default={}, description="of the format; and files beside")
@@ -54,14 +54,14 @@ class Fraction(Options):
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
     seed: int = 1
-    by: str = Field("", description="a key of meta: what says the same there stays together")
+    group_by: str = Field("", description="a key of meta: what says the same there stays together")
 
 
 class SentenceRange(Options):
     """A run of sentences, counted over all documents; documents at its borders are cut."""
 
-    first: int | None = Field(None, ge=1, description="this many")
-    after: int = Field(0, ge=0, description="behind this many")
+    limit: int | None = Field(None, ge=1, description="this many")
+    skip: int = Field(0, ge=0, description="after this many")
 
 
 class Listed(Options):
@@ -74,19 +74,23 @@ class Listed(Options):
 class Split(Options):
     """The documents of a source that make a split; every given rule narrows the selection."""
 
-    of: str = Field(description="a source")
-    listed: Listed | None = None
-    unlisted: tuple[Listed, ...] = Field((), description="documents that none of these lists")
-    names: tuple[str, ...] = Field((), description="documents of these names")
-    unnamed: tuple[str, ...] = Field((), description="documents of all names but these")
-    first: int | None = Field(None, ge=1, description="this many documents from the start")
-    after: int = Field(0, ge=0, description="documents after this many")
-    share: Fraction | None = None
-    fold: tuple[int, ...] = Field((), description="these of ten folds of the sorted names")
-    where: dict[str, str] = Field({}, description="documents whose meta says so")
-    like: str = Field("", description="documents of the names that this dataset's split has")
+    source: str = Field(description="a source")
+    listed_in: Listed | None = None
+    not_listed_in: tuple[Listed, ...] = Field((), description="documents that none of these lists")
+    include: tuple[str, ...] = Field((), description="documents of these names")
+    exclude: tuple[str, ...] = Field((), description="documents of all names but these")
+    limit: int | None = Field(None, ge=1, description="this many documents from the start")
+    skip: int = Field(0, ge=0, description="documents after this many")
+    fraction: Fraction | None = None
+    folds: tuple[int, ...] = Field((), description="these of ten folds of the sorted names")
+    meta: dict[str, str] = Field({}, description="documents whose meta says so")
+    same_names_as: str = Field(
+        "", description="documents of the names that this dataset's split has"
+    )
     sentences: SentenceRange | None = None
-    holding: str = Field("", description="documents that have a span in this layer after all")
+    requires_layer: str = Field(
+        "", description="documents that have a span in this layer after all"
+    )
 
 
 class Drop(Options):
@@ -94,30 +98,32 @@ class Drop(Options):
 
     layer: str
     labels: tuple[str, ...] = ()
-    without: str = Field("", description="those that lack this attribute")
+    lacking_attribute: str = Field("", description="those that lack this attribute")
 
 
 class Card(Options):
     """One dataset."""
 
     title: str
-    home: str = Field(description="where people find it")
+    homepage: str = Field(description="where people find it")
     version: str = ""
-    licence: str
-    data: bool = Field(description="may the data be passed on")
-    weights: bool = Field(description="may weights that learnt from it be passed on")
-    cite: str
+    license: str
+    may_share_data: bool = Field(description="may the data be passed on")
+    may_share_weights: bool = Field(description="may weights that learnt from it be passed on")
+    citation: str
     tasks: tuple[str, ...]
     metric: str
-    obtain: str = Field("", description="how to get it where it cannot be downloaded")
+    download_instructions: str = Field(
+        "", description="how to get it where it cannot be downloaded"
+    )
     sources: dict[str, Source]
     splits: dict[str, Split] = Field(description="train, dev and test, or all")
-    own: bool = Field(False, description="the split is ours, for there is no official one")
+    custom_split: bool = Field(False, description="the split is ours, for there is no official one")
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()
     counts: dict[str, dict[str, int]] = Field({}, description="by split; all: of all together")
-    paper: str = Field("", description="what the papers say of it")
-    note: str = Field("", description="what is not comparable")
+    reported: str = Field("", description="what the papers say of it")
+    comparability: str = Field("", description="what is not comparable")
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:
@@ -125,9 +131,9 @@ class Card(Options):
         if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
         for name, split in self.splits.items():
-            if split.of not in self.sources:
+            if split.source not in self.sources:
                 choices = ", ".join(self.sources)
-                raise ValueError(f"split {name}: no source {split.of!r} (there are: {choices})")
+                raise ValueError(f"split {name}: no source {split.source!r} (there are: {choices})")
         for name, source in self.sources.items():
             if source.sentences and source.sentences not in self.sources:
                 raise ValueError(f"source {name}: no source {source.sentences!r}")

@@ -95,14 +95,14 @@ class OracleScore:
                 self.examples[verdict.reason].append(locate(verdict.item))
 
     @property
-    def reached(self) -> int:
+    def reachable(self) -> int:
         """Number of gold items that a model can predict."""
         return self.gold - self.missed.total()
 
     @property
     def recall(self) -> float:
         """Fraction of the gold items that can be predicted; 1.0 without gold."""
-        return self.reached / self.gold if self.gold else 1.0
+        return self.reachable / self.gold if self.gold else 1.0
 
     @property
     def f1(self) -> float:

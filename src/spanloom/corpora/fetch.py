@@ -26,7 +26,7 @@ def fetch(card: Card, raw: Path, report: Say) -> None:
     for source in card.sources.values():
         for path in _missing(source, raw):
             first_part, *other_parts = PurePosixPath(path).parts
-            address = source.base.rstrip("/") + "/" + "/".join(other_parts or [first_part])
+            address = source.base_url.rstrip("/") + "/" + "/".join(other_parts or [first_part])
             report(f"{address} to {raw / path}")
             target = raw / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def fetch(card: Card, raw: Path, report: Say) -> None:
 
 def _missing(source: Source, raw: Path) -> list[str]:
     """Return the paths of a source that have an address and do not exist below ``raw``."""
-    if not source.base:
+    if not source.base_url:
         return []
     return [path for path in source.files if "*" not in path and not (raw / path).exists()]
 

@@ -103,7 +103,9 @@ def read_summary(out: Path, name: str) -> Prepared | None:
 
 def _cache_key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     """Return a digest of all inputs of the result: cards, files, and the version of the readers."""
-    name_source_cards = [cards.text(rule.like) for rule in card.splits.values() if rule.like]
+    name_source_cards = [
+        cards.text(same) for rule in card.splits.values() if (same := rule.same_names_as)
+    ]
     inputs = json.dumps([cards.text(name), name_source_cards, sums, _VERSION], sort_keys=True)
     return hashlib.sha256(inputs.encode()).hexdigest()
 

@@ -23,7 +23,7 @@ EVENTS = {
     "unnamed": "spans with a trigger's label and no event (a model gives them one)",
     "swapped": "arguments that come back as relations, or relations as arguments",
     "cyclic": "events that are arguments of themselves",
-    "bare": "events without arguments",
+    "without_arguments": "events without arguments",
 }
 
 
@@ -32,7 +32,7 @@ def to_json(report: CheckReport) -> dict[str, object]:
     return {
         "model": {"width": report.width, "nested": report.nested},
         "splits": {name: _split_json(split) for name, split in report.splits.items()},
-        "same_text": [asdict(group) for group in report.duplicates],
+        "duplicates": [asdict(group) for group in report.duplicates],
     }
 
 
@@ -63,9 +63,9 @@ def _layer_json(layer: LayerReport) -> dict[str, object]:
         "spans": dict(statistics.shapes),
         "relations": dict(statistics.links),
         "events": asdict(layer.events),
-        "asked": asdict(layer.queries),
+        "queries": asdict(layer.queries),
         "between_parts": layer.between_parts,
-        "ceiling": {
+        "oracle": {
             "spans": _oracle_json(layer.spans),
             "relations": _oracle_json(layer.relations),
         },
@@ -76,7 +76,7 @@ def _oracle_json(oracle: OracleScore) -> dict[str, object]:
     """Return gold items, those that can be predicted, and the others by reason."""
     return {
         "gold": oracle.gold,
-        "reached": oracle.reached,
+        "reachable": oracle.reachable,
         "recall": oracle.recall,
         "f1": oracle.f1,
         "missed": {
@@ -217,7 +217,7 @@ def _oracle_text(kind: str, oracle: OracleScore) -> Iterator[str]:
     if not oracle.gold:
         return
     oracle_scores = f"recall {100 * oracle.recall:.2f}, F1 {100 * oracle.f1:.2f}"
-    yield f"  {kind}: {oracle.reached} of {oracle.gold} in reach: {oracle_scores}"
+    yield f"  {kind}: {oracle.reachable} of {oracle.gold} in reach: {oracle_scores}"
     for reason, count in oracle.missed.most_common():
         yield f"    {count:6}  {reason}"
         for example in oracle.examples[reason]:

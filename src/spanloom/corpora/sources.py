@@ -47,8 +47,10 @@ def needed(card: Card, raw: Path) -> dict[str, list[Path]]:
     The key "" holds the lists of names. Raises ``DataError`` for a missing file.
     """
     rules = card.splits.values()
-    lists = {listed.file for rule in rules for listed in (rule.listed, *rule.unlisted) if listed}
-    advice = card.obtain or f"see {card.home}"
+    lists = {
+        listed.file for rule in rules for listed in (rule.listed_in, *rule.not_listed_in) if listed
+    }
+    advice = card.download_instructions or f"see {card.homepage}"
     by_source = {name: _with_sidecars(source, raw, advice) for name, source in card.sources.items()}
     return by_source | {"": sorted(raw / listed for listed in lists)}
 
@@ -117,12 +119,12 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
     rule = card.splits[split]
     included = _included_names(rule, raw, split, load)
     excluded = {
-        *rule.unnamed,
-        *(name for listed in rule.unlisted for name in _listed_names(listed, raw)),
+        *rule.exclude,
+        *(name for listed in rule.not_listed_in for name in _listed_names(listed, raw)),
     }
     candidates = (
         document
-        for document in _with_sentences(card, rule.of, raw, included)
+        for document in _with_sentences(card, rule.source, raw, included)
         if document.name not in excluded
     )
     names: set[str] = set()
@@ -131,7 +133,8 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
             raise DataError(f"{raw}: split {split}: two documents have the name {document.name!r}")
         names.add(document.name)
         pruned = _keep_layers(document, card)
-        if not rule.holding or (pruned.has_layer(rule.holding) and pruned[rule.holding].spans):
+        layer = rule.requires_layer
+        if not layer or (pruned.has_layer(layer) and pruned[layer].spans):
             yield pruned
 
 
@@ -220,10 +223,10 @@ def _read_text(path: Path) -> str:
 
 def _select(candidates: Iterator[Document], rule: Split) -> Iterator[Document]:
     """Yield the documents that a split's rules select; rules about names are applied elsewhere."""
-    matching = (document for document in candidates if _has_meta(document, rule.where))
-    ordered = matching if not (rule.share or rule.fold) else _sample(list(matching), rule)
-    end = None if rule.first is None else rule.after + rule.first
-    selected = islice(ordered, rule.after, end)
+    matching = (document for document in candidates if _has_meta(document, rule.meta))
+    ordered = matching if not (rule.fraction or rule.folds) else _sample(list(matching), rule)
+    end = None if rule.limit is None else rule.skip + rule.limit
+    selected = islice(ordered, rule.skip, end)
     yield from selected if rule.sentences is None else _sentence_range(selected, rule.sentences)
 
 
@@ -231,10 +234,10 @@ def _included_names(
     rule: Split, raw: Path, split: str, load: Callable[[str], Card]
 ) -> frozenset[str] | None:
     """Return the names that a split's rules include, None if they include all."""
-    name_sets = [] if rule.listed is None else [_listed_names(rule.listed, raw)]
-    name_sets += [frozenset(rule.names)] if rule.names else []
-    if rule.like:
-        name_source = load(rule.like)
+    name_sets = [] if rule.listed_in is None else [_listed_names(rule.listed_in, raw)]
+    name_sets += [frozenset(rule.include)] if rule.include else []
+    if rule.same_names_as:
+        name_source = load(rule.same_names_as)
         name_sets.append(
             frozenset(document.name for document in documents(name_source, split, raw, load))
         )
@@ -243,11 +246,11 @@ def _included_names(
 
 def _sentence_range(candidates: Iterator[Document], rule: SentenceRange) -> Iterator[Document]:
     """Yield the sentences of a range; documents at its borders are cut."""
-    stop = math.inf if rule.first is None else rule.after + rule.first
+    stop = math.inf if rule.limit is None else rule.skip + rule.limit
     num_before = 0
     for document in candidates:
         num_sentences = len(document[SENTENCES].spans)
-        first, end = max(rule.after - num_before, 0), int(min(stop - num_before, num_sentences))
+        first, end = max(rule.skip - num_before, 0), int(min(stop - num_before, num_sentences))
         num_before += num_sentences
         if first < end:
             yield document if (first, end) == (0, num_sentences) else excerpt(document, first, end)
@@ -267,17 +270,17 @@ def _sample(candidates: list[Document], rule: Split) -> Iterator[Document]:
     Folds cut the sorted names into ten runs of about equal length. A fraction is taken from the
     names (or group names) sorted by the SHA-256 of seed and name, so it depends on nothing else.
     """
-    key = "" if rule.share is None else rule.share.by
+    key = "" if rule.fraction is None else rule.fraction.group_by
     groups = [dict(document.meta).get(key, "") if key else document.name for document in candidates]
     names = sorted(set(groups))
-    if rule.fold:
+    if rule.folds:
         fold_of = {name: rank * FOLDS // len(names) for rank, name in enumerate(names)}
-        chosen = {name for name in names if fold_of[name] in rule.fold}
+        chosen = {name for name in names if fold_of[name] in rule.folds}
     else:
-        assert rule.share is not None
-        seed, total = rule.share.seed, len(names)
+        assert rule.fraction is not None
+        seed, total = rule.fraction.seed, len(names)
         ranked = sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
-        chosen = set(ranked[round(rule.share.low * total) : round(rule.share.high * total)])
+        chosen = set(ranked[round(rule.fraction.low * total) : round(rule.fraction.high * total)])
     return (document for document, group in zip(candidates, groups, strict=True) if group in chosen)
 
 
@@ -315,12 +318,14 @@ def _keep_layers(document: Document, card: Card) -> Document:
 def _drop_spans(layer: Layer, rule: Drop) -> Layer:
     """Return a layer without the spans that a rule drops."""
     with_attribute = {
-        attribute.target for attribute in layer.attributes if attribute.label == rule.without
+        attribute.target
+        for attribute in layer.attributes
+        if attribute.label == rule.lacking_attribute
     }
     dropped = {
         span.id
         for span in layer.spans
-        if span.label in rule.labels or (rule.without and span.id not in with_attribute)
+        if span.label in rule.labels or (rule.lacking_attribute and span.id not in with_attribute)
     }
     return without_annotations(layer, dropped)
 

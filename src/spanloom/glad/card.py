@@ -41,7 +41,9 @@ def _card(
     lines += [*_scores(tasks, known, rows), "", *model_card.initial_models(recipe)]
     lines += ["## Data, with thanks", ""]
     for dataset, each in known.items():
-        lines.append(f"- **{dataset}**: {each.title}. {each.cite}. {each.home} ({each.licence})")
+        lines.append(
+            f"- **{dataset}**: {each.title}. {each.citation}. {each.homepage} ({each.license})"
+        )
     lines += ["", "## Licence", "", _licence(), "", "## Labels", ""]
     for task in tasks.values():
         for key, labels in model_card.labels(recipe, task).items():
@@ -62,15 +64,15 @@ def _scores(
         f"Test scores are of these very weights, in percent, computed on {rows[0].compute}. They "
         f"are stored with {stored}.",
         "",
-        *("| task | dataset | licence | test |", "|---|---|---|---|"),
+        *("| task | dataset | license | test |", "|---|---|---|---|"),
     ]
     for row in rows:
-        figures = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.figures.items())
+        metrics = ", ".join(f"{key} {100 * value:.2f}" for key, value in row.metrics.items())
         unscored = ", ".join(sorted(tasks[row.task].unwritten))
         mapped = " (labels mapped)" if row.labels else ""
         left_out = f" ({unscored} not scored)" if unscored else ""
-        licence = known[row.dataset].licence
-        lines.append(f"| {row.task} | {row.dataset}{mapped}{left_out} | {licence} | {figures} |")
+        license_ = known[row.dataset].license
+        lines.append(f"| {row.task} | {row.dataset}{mapped}{left_out} | {license_} | {metrics} |")
     return lines
 
 

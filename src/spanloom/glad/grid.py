@@ -39,24 +39,26 @@ Settings = tuple[str, ...]
 
 
 class Part(Options):
-    """What is changed for the runs of one column: ``every`` for all tasks, ``tasks`` for some."""
+    """What is changed for the runs of one column: ``all_tasks`` for all, ``tasks`` for some."""
 
-    every: Settings = Field(default=(), description="settings of each run, as stages.0.epochs=5")
+    all_tasks: Settings = Field(
+        default=(), description="settings of each run, as stages.0.epochs=5"
+    )
     tasks: dict[str, Settings] = Field(default={}, description="further settings by task")
 
     def of(self, task: str) -> Settings:
         """Return the settings of one task, the later ones stronger."""
-        return (*self.every, *self.tasks.get(task, ()))
+        return (*self.all_tasks, *self.tasks.get(task, ()))
 
 
 class GridSpec(Options):
-    """A grid: ``{joint: recipe.yaml, alone: {every: [...]}, tuned: {...}, leave: [...]}``."""
+    """A grid: ``{joint: FILE, single_task: {...}, fine_tuned: {...}, joint_only: [...]}``."""
 
     joint: str = Field(min_length=1, description="the recipe of all, from the folder of this file")
-    alone: Part = Field(default=Part(), description="what is other where a task learns alone")
-    tuned: Part = Field(default=Part(), description="what is other where it goes on by itself")
-    leave: tuple[str, ...] = Field(default=(), description="tasks that only learn jointly")
-    more: dict[str, dict[str, Any]] = Field(
+    single_task: Part = Field(default=Part(), description="what is other where a task learns alone")
+    fine_tuned: Part = Field(default=Part(), description="what is other where it goes on by itself")
+    joint_only: tuple[str, ...] = Field(default=(), description="tasks that only learn jointly")
+    extra_tasks: dict[str, dict[str, Any]] = Field(
         default={},
         description="tasks that learn alone and on from the others, which never see them",
     )
@@ -102,18 +104,20 @@ def read(
         )
     _check(spec, joint, loaded.location)
     whole = recipes.to_plain(joint)
-    whole["tasks"] |= spec.more
-    every = tuple(name for name in joint.stages[0].tasks if name not in spec.leave)
+    whole["tasks"] |= spec.extra_tasks
+    every = tuple(name for name in joint.stages[0].tasks if name not in spec.joint_only)
     together = out / JOINT
     cells = [
-        Cell(ALONE, _single(whole, name, spec.alone.of(name)), out / f"{ALONE}-{name}", (name,))
-        for name in (*every, *spec.more)
+        Cell(
+            ALONE, _single(whole, name, spec.single_task.of(name)), out / f"{ALONE}-{name}", (name,)
+        )
+        for name in (*every, *spec.extra_tasks)
     ]
     cells.append(Cell(JOINT, joint, together, every))
     if joint.stages[0].save_best_per_task:
         cells += [Cell(BEST, joint, train.home(together) / OWN / name, (name,)) for name in every]
-    for name in (*every, *spec.more):
-        tuned = _single({**whole, "init_from": str(together)}, name, spec.tuned.of(name))
+    for name in (*every, *spec.extra_tasks):
+        tuned = _single({**whole, "init_from": str(together)}, name, spec.fine_tuned.of(name))
         cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
     names = [cell.name for cell in cells]
     for name in only or ():
@@ -125,18 +129,20 @@ def read(
 
 def _check(spec: GridSpec, joint: Recipe, where: SourceLocation) -> None:
     """Raise ``RecipeError`` where a name is none of the tasks', or one of them twice."""
-    known = (*joint.tasks, *spec.more)
+    known = (*joint.tasks, *spec.extra_tasks)
     for key, names, there in (
-        ("leave", spec.leave, tuple(joint.tasks)),
-        ("alone", spec.alone.tasks, known),
-        ("tuned", spec.tuned.tasks, known),
+        ("joint_only", spec.joint_only, tuple(joint.tasks)),
+        ("single_task", spec.single_task.tasks, known),
+        ("fine_tuned", spec.fine_tuned.tasks, known),
     ):
         for name in names:
             if name not in there:
                 raise where.location_of(key).error(f"no task {name!r}{did_you_mean(name, there)}")
-    for name in spec.more:
+    for name in spec.extra_tasks:
         if name in joint.tasks:
-            raise where.location_of("more", name).error(f"{spec.joint} has a task of this name")
+            raise where.location_of("extra_tasks", name).error(
+                f"{spec.joint} has a task of this name"
+            )
 
 
 def _single(joint: Mapping[str, Any], name: str, settings: Settings) -> Recipe:

@@ -26,14 +26,19 @@ def cells(row: Result) -> tuple[str, ...]:
     """
     measure, value = row.main
     kind = ", ".join(
-        (row.kind, *(["given"] if row.given else []), *(["labels mapped"] if row.labels else []))
+        (
+            row.kind,
+            *(["given"] if row.gold_inputs else []),
+            *(["labels mapped"] if row.labels else []),
+        )
     )
     dev = row.dev.get(f"{row.task}.{measure}")
     sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
     return (
         *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
-        *(" to ".join(sure), row.made_by, str(row.seed), _shown(row.minutes, ".1f")),
-        *(_shown(row.trained, ",.0f"), f"{row.annotated:,.0f}", _shown(row.ratio, ".0f", 100)),
+        *(" to ".join(sure), row.made_by, str(row.seed), _shown(row.train_cpu_minutes, ".1f")),
+        *(_shown(row.train_words_per_s, ",.0f"), f"{row.annotate_words_per_s:,.0f}"),
+        _shown(row.relative_speed, ".0f", 100),
         *(row.commit, row.version),
     )
 
@@ -84,8 +89,8 @@ def _how(row: Result) -> str:
     """A row's command, and what its dataset's card says that matters to whoever compares."""
     known = row.dataset in cards.names()
     card = cards.load(row.dataset) if known else None
-    note = f" {card.note}" if card and card.note else ""
-    licence = f" ({card.licence})" if card else ""
+    note = f" {card.comparability}" if card and card.comparability else ""
+    licence = f" ({card.license})" if card else ""
     return (
         f"{escape(row.dataset)}{escape(licence)}: <code>{escape(row.command)}</code>{escape(note)}"
     )

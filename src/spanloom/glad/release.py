@@ -55,7 +55,7 @@ def release(
         raise DataError(f"{data}: no task of {recipe} has a test split, so nothing could be told")
     train_unless_done(asked, data, run, say, resume=train.home(run).exists())
     took = spent(run, asked, data, say)
-    stored = ["--tables", store.tables, "--matrices", store.matrices]
+    stored = ["--embeddings", store.tables, "--weights", store.matrices]
     command = shlex.join(["spanloom", "glad", "release", str(recipe), *said(settings), *stored])
     origin = Origin(recipe.stem, (f"{card.STORED}{store}", *settings), commit(recipe), command)
     made = out.with_name(f"{out.name}.release")  # what fails must not leave half of it at OUT
@@ -85,9 +85,9 @@ def _cards(recipe: Recipe, data: Path) -> dict[str, Card]:
                 f"made, so nobody knows its licence"
             )
         found[name] = cards.load(name)
-        if not found[name].weights:
+        if not found[name].may_share_weights:
             raise DataError(
-                f"{name}: its licence ({found[name].licence}) does not say that weights learnt "
+                f"{name}: its licence ({found[name].license}) does not say that weights learnt "
                 f"from it may be passed on"
             )
     return found

@@ -15,7 +15,10 @@ from spanloom.glad.result import Result, load_results, save
 from spanloom.glad.run import Origin, Say, commit, read_tests, scored
 from spanloom.model import serialization, sharing
 
-_OF_TRAINING = ("recipe", "settings", "command", "dev", "updates", "epoch", "minutes", "trained")
+_OF_TRAINING = (
+    *("recipe", "settings", "command", "dev", "updates", "epoch"),
+    *("train_cpu_minutes", "train_words_per_s"),
+)
 
 
 def rescore(

@@ -18,20 +18,21 @@ _TOLD = 2  # settings after the first that are told one by one
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``figures`` are the task's own numbers, the first its main one; ``intervals`` are of those.
+    """Test scores of one task on one dataset, with the training and the speed behind them.
 
-    ``key`` says which files and card the dataset was prepared from, ``given`` the layers that the
-    task was told, ``labels`` what the dataset's labels are called where a task learns from several
-    (what nobody looked for is not scored: not the dataset's usual figure), ``settings`` what was
-    changed in the recipe but for the seed, ``report`` all that was measured, ``tallies`` what
-    figures are made of document by document (``metrics.tally``). ``dev`` are the
-    figures for which the weights were chosen, after ``updates``, which is ``epoch`` passes over the
-    data of the last stage.
+    ``metrics`` are the task's own numbers, the first its main one; ``intervals`` are their 95 %
+    bounds. ``key`` identifies the files and the card that the dataset was prepared from.
+    ``gold_inputs`` are the layers that the task reads as gold. ``labels`` maps the dataset's labels
+    if the task learns from several datasets; labels that were not annotated everywhere are not
+    scored then. ``settings`` are changes of the recipe without the seed, ``report`` holds all
+    measurements, ``per_document_counts`` the counts behind metrics (``metrics.bootstrap``).
+    ``dev`` are the dev metrics of the chosen weights, reached after ``updates`` steps, which are
+    ``epoch`` passes over the data of the last stage.
 
-    ``minutes`` are of CPU time in training. Speeds are words a second of CPU time: ``trained`` in
-    training, ``annotated`` end to end, ``encoder`` the encoder alone on the same batches in the
-    same run; ``ratio`` is annotated by encoder, round by round, the median. What is not known is
-    None: times where the run's folder is gone, ``encoder`` and ``ratio`` without a transformer.
+    Times and speeds are of CPU time. ``annotate_words_per_s`` is end to end,
+    ``encoder_words_per_s`` is the encoder alone on the same batches in the same run;
+    ``relative_speed`` is the median over rounds of the first divided by the second. Unknown values
+    are None: times if the run's folder is gone, encoder speeds without a transformer.
     """
 
     dataset: str
@@ -39,33 +40,33 @@ class Result:
     key: str
     task: str
     kind: str
-    given: tuple[str, ...]
+    gold_inputs: tuple[str, ...]
     recipe: str
     settings: tuple[str, ...]
     seed: int
     commit: str
     command: str
     date: str
-    figures: dict[str, float]
+    metrics: dict[str, float]
     intervals: dict[str, Bounds]
     dev: dict[str, float]
     updates: int | None
     epoch: float | None
-    minutes: float | None
-    trained: float | None
-    annotated: float
-    encoder: float | None
-    ratio: float | None
+    train_cpu_minutes: float | None
+    train_words_per_s: float | None
+    annotate_words_per_s: float
+    encoder_words_per_s: float | None
+    relative_speed: float | None
     compute: str
     report: dict[str, Any]
     labels: dict[str, str | None] = field(default_factory=dict)
-    tallies: dict[str, str] = field(default_factory=dict)
+    per_document_counts: dict[str, str] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @property
     def main(self) -> tuple[str, float]:
-        """The name of the first figure, and its value."""
-        return next(iter(self.figures.items()))
+        """The name of the first metric, and its value."""
+        return next(iter(self.metrics.items()))
 
     @property
     def made_by(self) -> str:
@@ -108,6 +109,6 @@ def _load(path: Path) -> Result:
         where = ".".join(map(str, first["loc"])) or "row"
         problem = f"{where}: {first['msg']}, got {first['input']!r:.60}"
         raise FormatError(str(path), None, f"no row of the board: {problem}") from error
-    if not row.figures:
-        raise FormatError(str(path), None, "no row of the board: figures: expected one, got none")
+    if not row.metrics:
+        raise FormatError(str(path), None, "no row of the board: metrics: expected one, got none")
     return row

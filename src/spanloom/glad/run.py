@@ -31,6 +31,8 @@ INTERVAL = "f1_interval"
 # what training adds to the recipe of a model, and what changes nothing that it learns
 NOTED = ("vocabulary", "removed_tasks", "pretraining_data", "card")
 SEED = "seed="
+_SECTIONS = {"span_f1": "spans", "relation_f1": "relations"}  # of a report, by metric
+_MEASURED_IN_TRAINING = ("updates", "epoch", "train_cpu_minutes", "train_words_per_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,8 @@ def scored(
     for name, test in found:
         row = _row(model, name, test, say)
         if row is not None:
-            figures, seed = {name: row["figures"]}, model.recipe.seed
-            look = origin.command, str(place), test.dataset, "test", test.raw, seed, figures
+            metrics, seed = {name: row["metrics"]}, model.recipe.seed
+            look = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
             evaluation.log_test_evaluation(evaluation.LOG, *look)
             prepared = prepare.read_summary(data, test.dataset)
             known = test.dataset in cards.names()
@@ -154,13 +156,13 @@ def _plain(recipe: Recipe) -> dict[str, Any]:
 def _training(took: Trained | None) -> dict[str, Any]:
     """What a row says of training."""
     if took is None:
-        return dict.fromkeys(("updates", "epoch", "minutes", "trained")) | {"dev": {}}
+        return dict.fromkeys(_MEASURED_IN_TRAINING) | {"dev": {}}
     return {
         "dev": took.dev,
         "updates": took.updates,
         "epoch": took.epoch,
-        "minutes": _rounded(took.minutes, 2),
-        "trained": _rounded(took.speed, 1),
+        "train_cpu_minutes": _rounded(took.minutes, 2),
+        "train_words_per_s": _rounded(took.speed, 1),
     }
 
 
@@ -202,37 +204,37 @@ def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None
     if report is None:
         return None
     task, told = model.tasks[name], report.to_json()
-    figures = task.metrics(report)
+    metrics = task.metrics(report)
     bare = (task.without_gold(each) for each in documents if task.has_gold(each))
     rates = speed.speeds(model, speed.first(model, bare), [name])
     return {
         "kind": model.recipe.tasks[name].kind,
-        "given": tuple(task.inputs),
-        "figures": figures,
-        "intervals": _intervals(figures, told),
-        "annotated": round(rates.annotated, 1),
-        "encoder": _rounded(rates.encoder, 1),
-        "ratio": _rounded(rates.ratio, 3),
+        "gold_inputs": tuple(task.inputs),
+        "metrics": metrics,
+        "intervals": _intervals(metrics, told),
+        "annotate_words_per_s": round(rates.annotated, 1),
+        "encoder_words_per_s": _rounded(rates.encoder, 1),
+        "relative_speed": _rounded(rates.ratio, 3),
         "compute": str(model.compute),
         "report": told,
-        "tallies": {
-            name: each.dumps()
-            for name, each in report.per_document_counts().items()
-            if name in figures
+        "per_document_counts": {
+            metric: counts.dumps()
+            for metric, counts in report.per_document_counts().items()
+            if metric in metrics
         },
     }
 
 
-def _intervals(figures: Mapping[str, float], told: Mapping[str, Any]) -> dict[str, Bounds]:
-    """The intervals that a report tells of figures; one that stands at its top is of the first."""
-    main = next(iter(figures))
-    places = {name: told.get(name) for name in figures}
-    if INTERVAL in told:
-        places[main] = told
+def _intervals(metrics: Mapping[str, float], report: Mapping[str, Any]) -> dict[str, Bounds]:
+    """Return the intervals of a report by metric; one at its top level is the main metric's."""
+    main = next(iter(metrics))
+    sections = {name: report.get(_SECTIONS.get(name, name)) for name in metrics}
+    if INTERVAL in report:
+        sections[main] = report
     return {
-        name: (place[INTERVAL]["low"], place[INTERVAL]["high"])
-        for name, place in places.items()
-        if isinstance(place, dict) and INTERVAL in place
+        name: (section[INTERVAL]["low"], section[INTERVAL]["high"])
+        for name, section in sections.items()
+        if isinstance(section, dict) and INTERVAL in section
     }
 
 

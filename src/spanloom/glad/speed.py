@@ -147,7 +147,7 @@ class Trained:
 
     ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
-    that were best on dev, where they had the figures ``dev``. ``data`` tells train and dev from
+    that were best on dev, where they had the metrics ``dev``. ``data`` tells train and dev from
     others (``training.prepare.identity``).
     """
 
@@ -161,10 +161,10 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A line of a run's metrics: the figures on dev after so many passes of a stage."""
+    """A line of a run's metrics: the metrics on dev after so many passes of a stage."""
 
-    update: int
-    epochs: float
+    step: int
+    epoch: float
     dev: dict[str, float]
 
 
@@ -172,7 +172,7 @@ class _Look:
 class _Log:
     """A line of a run's metrics: how fast it was so far, resumptions included."""
 
-    update: int
+    step: int
     seconds: float
     words_per_cpu_second: PositiveFloat
 
@@ -192,14 +192,12 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
     if not (metrics.is_file() and state.is_file() and _weights(place / BEST) == _weights(out)):
         return None
     progress, lines = _read(state, _WHERE), _lines(metrics)
-    logs = [each for each in lines if isinstance(each, _Log) and each.update > 1]
+    logs = [each for each in lines if isinstance(each, _Log) and each.step > 1]
     looks = [
-        each
-        for each in lines
-        if isinstance(each, _Look) and each.update > progress.stage_start_step
+        each for each in lines if isinstance(each, _Look) and each.step > progress.stage_start_step
     ]
     if not looks or not all(looks[0].dev.keys() == look.dev.keys() != set() for look in looks):
-        problem = "expected figures on dev of the last stage, the same each time"
+        problem = "expected metrics on dev of the last stage, the same each time"
         raise FormatError(str(metrics), None, problem)
     if last.validation_metric is not None and last.validation_metric not in looks[0].dev:
         known = ", ".join(looks[0].dev)
@@ -209,8 +207,8 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
     best = max(
         looks, key=lambda look: validation.selection_score(look.dev, last)
     )  # the first of equal ones
-    minutes, speed = _cost(progress, logs, lines[-1].update)
-    return Trained(minutes, speed, best.update, best.epochs, best.dev, progress.data)
+    minutes, speed = _cost(progress, logs, lines[-1].step)
+    return Trained(minutes, speed, best.step, best.epoch, best.dev, progress.data)
 
 
 def _cost(
@@ -224,8 +222,8 @@ def _cost(
     """
     if not logs:
         return None, None
-    timed = logs[-1].update - 1  # a line is written before the time of its own update is added
-    speed = logs[-1].words_per_cpu_second * timed / logs[-1].update
+    timed = logs[-1].step - 1  # a line is written before the time of its own update is added
+    speed = logs[-1].words_per_cpu_second * timed / logs[-1].step
     if progress.words and progress.global_step:
         return progress.words * updates / progress.global_step / speed / 60, speed
     return logs[-1].seconds * updates / timed / 60, speed

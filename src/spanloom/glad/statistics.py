@@ -39,11 +39,12 @@ def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
 def _section(name: str, card: Card, made: Prepared, place: Path) -> str:
     """One dataset: where it comes from, what is in it, what is not comparable."""
     facts = [
-        f"{card.title}. {card.home}",
-        f"Licence: {card.licence}; data {_may(card.data)}, weights {_may(card.weights)}.",
+        f"{card.title}. {card.homepage}",
+        f"Licence: {card.license}; data {_may(card.may_share_data)}, "
+        f"weights {_may(card.may_share_weights)}.",
         f"Tasks: {', '.join(card.tasks)}; scored by `{card.metric}`.",
     ]
-    if card.own:
+    if card.custom_split:
         facts.append("Own split: there is no official one.")
     facts += [f"{label}: {said}" for label, said in _told(card) if said]
     facts += [f"**Differs from the card:** {each}." for each in made.differing(card)]
@@ -54,7 +55,8 @@ def _section(name: str, card: Card, made: Prepared, place: Path) -> str:
 
 
 def _told(card: Card) -> list[tuple[str, str]]:
-    return [("Paper", card.paper), ("Not comparable", card.note), ("Cite", card.cite)]
+    notes = ("Paper", card.reported), ("Not comparable", card.comparability)
+    return [*notes, ("Cite", card.citation)]
 
 
 def _may(allowed: bool) -> str:

@@ -11,28 +11,19 @@ from dataclasses import dataclass
 from math import comb
 
 from spanloom.metrics.coreference import Clusters
-from spanloom.metrics.counts import PRF, Counts, total
-from spanloom.metrics.percentages import harmonic
+from spanloom.metrics.counts import PRF, Counts, Summable, harmonic, total
 
 _ClusterIds = frozenset[int]  # the clusters of one side that a mention is in
 _Membership = tuple[_ClusterIds, _ClusterIds]  # a mention's gold and predicted clusters
 
 
 @dataclass(frozen=True, slots=True)
-class Blanc:
+class Blanc(Summable):
     """Counts of pairs in one cluster, of pairs in two clusters, and of mentions."""
 
     coreference: Counts = Counts()
     non_coreference: Counts = Counts()
     mentions: Counts = Counts()
-
-    def __add__(self, other: "Blanc") -> "Blanc":
-        """Return the sum of both, as if their documents were one set."""
-        return Blanc(
-            self.coreference + other.coreference,
-            self.non_coreference + other.non_coreference,
-            self.mentions + other.mentions,
-        )
 
     @property
     def prf(self) -> PRF:

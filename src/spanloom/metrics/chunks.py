@@ -1,7 +1,8 @@
-"""Count chunks in two columns of tags as conlleval does (Tjong Kim Sang and Buchholz, 2000).
+"""Count chunks in two columns of tags, as conlleval does and as Changpinyo et al. (2018) do.
 
-A tag is a letter, a hyphen and a type, which may contain hyphens. Chunks are implicit: a chunk
-starts and ends between two tags, by rules for the letters of several schemes:
+conlleval (Tjong Kim Sang and Buchholz, 2000): a tag is a letter, a hyphen and a type, which may
+contain hyphens. Chunks are implicit: a chunk starts and ends between two tags, by rules for the
+letters of several schemes:
 
     before  after   between them, for tags of one type
     B I     B       one chunk ends, the next starts
@@ -12,14 +13,27 @@ starts and ends between two tags, by rules for the letters of several schemes:
 
 A change of type ends the previous chunk (unless O or .) and starts the next (unless O or .). A
 chunk is right if it starts and ends in both columns at once and its types agree word by word.
+
+Changpinyo et al. (2018, section 3.2): any tag but O belongs to a span, and their program reads
+spans from whatever tags a model predicts:
+
+    tag        it is read as
+    O          outside any span, as is a tag that begins with O-
+    I-X E-X    a further word of the span just before, if that is an X; else the first of one
+    B-X, V-X   with these or any other letter: the first word of a span
+    VERB       without a letter and a hyphen: a span of one word, labelled VERB
+
+So the F1 of parts of speech, and of all tags that each word has, is the accuracy, and bare B and I
+are two labels.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from spanloom.metrics.counts import Counts
+from spanloom.annotation.tag_schemes import OUTSIDE, Tagged
+from spanloom.metrics.counts import Counts, counts_by_label
 
 Pair = tuple[str, str]
 """The gold tag of a word and its predicted one."""
@@ -64,10 +78,7 @@ def count_chunks(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
     gold = Counter(step.gold for step in steps if step.gold is not None)
     predicted = Counter(step.predicted for step in steps if step.predicted is not None)
     hits = _hits(steps, split(padded[-1][0])[1])
-    return {
-        label: Counts(hits[label], predicted[label], gold[label])
-        for label in sorted({*gold, *predicted})
-    }
+    return counts_by_label(hits, predicted, gold)
 
 
 def count_right(pairs: Iterable[Pair | None]) -> Counts:
@@ -124,3 +135,43 @@ def _ends(tag: tuple[str, str], next_tag: tuple[str, str]) -> bool:
     (letter, label), (next_letter, next_label) = tag, next_tag
     changed = letter not in _NEUTRAL and label != next_label
     return (letter, next_letter) in _ENDS or changed or letter in _BRACKETS
+
+
+_CONTINUING = frozenset("IE")
+
+
+def spans(tags: Sequence[str]) -> list[Tagged]:
+    """Return the spans of a sentence, ascending: bounds ``[start, end)`` in words, and label."""
+    spans: list[Tagged] = []
+    current = ""  # the label that a continuing tag would extend
+    for word, tag in enumerate(tags):
+        if tag == OUTSIDE:
+            current = ""
+            continue
+        letter, label = (tag[0], tag[2:]) if tag[1:2] == "-" and tag[2:] else ("", tag)
+        if letter in _CONTINUING and label == current:
+            spans[-1] = (spans[-1][0], word + 1, label)
+        elif letter != OUTSIDE:
+            spans.append((word, word + 1, label))
+        current = label if letter not in {"", OUTSIDE} else ""
+    return spans
+
+
+def count_tag_spans(pairs: Iterable[Pair | None]) -> dict[str, Counts]:
+    """Count spans by label, sorted; None is the end of a sentence, where every span ends."""
+    hits: Counter[str] = Counter()
+    sides: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for columns in _sentences(pairs):
+        side_spans = [spans(tags) for tags in columns]
+        for counts, sentence_spans in zip(sides, side_spans, strict=True):
+            counts.update(label for _, _, label in sentence_spans)
+        hits.update(label for _, _, label in {*side_spans[0]} & {*side_spans[1]})
+    gold, predicted = sides
+    return counts_by_label(hits, predicted, gold)
+
+
+def _sentences(pairs: Iterable[Pair | None]) -> Iterator[tuple[Sequence[str], ...]]:
+    """Yield the gold and the predicted tags of each sentence."""
+    for is_sentence, words in groupby(pairs, key=bool):
+        if is_sentence:
+            yield tuple(zip(*filter(None, words), strict=True))

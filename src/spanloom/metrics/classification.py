@@ -5,19 +5,24 @@ nan, as in scipy.
 """
 
 import math
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
 from spanloom.document import Document
-from spanloom.errors import LayerError
-from spanloom.metrics.correlation import Numbers, pearson, spearman
-from spanloom.metrics.counts import Counts, macro
-from spanloom.metrics.per_document import DocumentCounts, scores_per_document
-from spanloom.metrics.report import matched_documents
+from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
+from spanloom.metrics.counts import Counts, counts_by_label, macro
+from spanloom.metrics.report import annotated
+
+Numbers = NDArray[np.float64]
+Correlation = tuple[float, float]
+"""A correlation from -1 to 1 and its two-sided p-value; both nan if undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,7 @@ class ClassificationReport:
         gold = Counter(a for a, _ in self.pairs)
         predicted = Counter(b for _, b in self.pairs if b is not None)
         hits = Counter(a for a, b in self.pairs if a == b)
-        labels = sorted({*gold, *predicted})
-        return {label: Counts(hits[label], predicted[label], gold[label]) for label in labels}
+        return counts_by_label(hits, predicted, gold)
 
     @property
     def macro(self) -> float:
@@ -51,7 +55,7 @@ class ClassificationReport:
         return macro(self.by_label).f1
 
     @property
-    def matthews(self) -> float:
+    def mcc(self) -> float:
         """Matthews' correlation for any number of labels (Gorodkin 2004, R_K), from -1 to 1."""
         gold, predicted = Counter(a for a, _ in self.pairs), Counter(b for _, b in self.pairs)
         size, num_right = len(self.pairs), sum(a == b for a, b in self.pairs)
@@ -71,8 +75,8 @@ class ClassificationReport:
         A correlation below 0 becomes 0; it is 1 if all labels are right, even where it is
         undefined.
         """
-        matthews = 1.0 if self.accuracy == 1 else max(0.0, self.matthews)
-        return {"accuracy": self.accuracy, "macro": self.macro, "matthews": matthews}
+        mcc = 1.0 if self.accuracy == 1 else max(0.0, self.mcc)
+        return {"accuracy": self.accuracy, "macro_f1": self.macro, "mcc": mcc}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -82,7 +86,7 @@ class ClassificationReport:
             "not_annotated": self.not_annotated,
             "accuracy": self.accuracy,
             "macro_f1": self.macro,
-            "matthews": self.matthews,
+            "mcc": self.mcc,
             "labels": {label: counts.f1 for label, counts in self.by_label.items()},
         }
 
@@ -104,7 +108,7 @@ class ClassificationReport:
         return [
             ("accuracy", self.accuracy),
             ("macro F1", self.macro),
-            ("Matthews", self.matthews),
+            ("Matthews", self.mcc),
         ]
 
 
@@ -125,13 +129,13 @@ class RegressionReport:
     def pearson(self) -> float:
         """Pearson's correlation, from -1 to 1, or nan."""
         gold, predicted = self._columns()
-        return pearson(gold, predicted)
+        return pearson(gold, predicted)[0]
 
     @property
     def spearman(self) -> float:
         """Pearson's correlation of ranks, or nan; ties share the mean of their ranks."""
         gold, predicted = self._columns()
-        return spearman(gold, predicted)
+        return spearman(gold, predicted)[0]
 
     @property
     def squared_error(self) -> float:
@@ -187,6 +191,30 @@ class RegressionReport:
         ]
 
 
+def pearson(x: Numbers, y: Numbers) -> Correlation:
+    """Return Pearson's correlation and its p-value, for independent normal numbers."""
+    from scipy.stats import pearsonr  # its import takes half a second
+
+    return _correlate(pearsonr, x, y)
+
+
+def spearman(x: Numbers, y: Numbers) -> Correlation:
+    """Return Pearson's correlation of ranks and its p-value, by Student's t; ties share a rank."""
+    from scipy.stats import spearmanr
+
+    return _correlate(spearmanr, x, y)
+
+
+def _correlate(correlation: Callable[..., Any], x: Numbers, y: Numbers) -> Correlation:
+    """Return scipy's result; nan of fewer than two points, or if a side is constant."""
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about sides that are nearly constant
+        result = correlation(x, y)
+    return float(result.statistic), float(result.pvalue)
+
+
 def score_classes(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> ClassificationReport:
@@ -222,10 +250,7 @@ def _classifications(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> list[tuple[Classification | None, Classification | None]]:
     """Return the gold and predicted classification of each gold document with the layer."""
-    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
-    if not pairs:
-        names = sorted({source.name for document in gold for source in document.layers})
-        raise LayerError("gold documents", layer, names)
+    pairs = annotated(gold, predicted, layer)
     return [(classification_of(a, layer), _predicted_classification(a, b, layer)) for a, b in pairs]
 
 

@@ -12,11 +12,10 @@ from dataclasses import asdict, dataclass
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import Document, Layer
 from spanloom.metrics import report
-from spanloom.metrics.bootstrap import Interval, interval
+from spanloom.metrics.bootstrap import DocumentCounts, Interval, clusters_per_document, interval
 from spanloom.metrics.coreference import Clusters, Coreference, without_singletons
 from spanloom.metrics.coreference import score as score_clusters
 from spanloom.metrics.counts import PRF
-from spanloom.metrics.per_document import DocumentCounts, clusters_per_document
 from spanloom.metrics.report import Score, annotated, heading, section
 from spanloom.metrics.spans import bounds
 
@@ -25,15 +24,15 @@ from spanloom.metrics.spans import bounds
 class Report:
     """The scores of one layer: its clusters, and all its spans.
 
-    ``tally`` and ``interval`` are of the CoNLL average. ``singletons`` are the scores with
-    singletons counted as clusters. ``not_annotated`` is the number of gold documents without the
-    layer; they are not scored.
+    ``document_counts`` and ``interval`` are of the CoNLL average. ``singletons`` are the scores
+    with singletons counted as clusters. ``not_annotated`` is the number of gold documents without
+    the layer; they are not scored.
     """
 
     layer: str
     documents: int
     clusters: Coreference
-    tally: DocumentCounts
+    document_counts: DocumentCounts
     interval: Interval
     singletons: Coreference
     spans: Score
@@ -42,17 +41,17 @@ class Report:
     def metrics(self) -> dict[str, float]:
         """Return the CoNLL average, the three F1 it is the mean of, and F1 of spans."""
         return {
-            "conll": self.clusters.average,
+            "conll_f1": self.clusters.average,
             "muc": self.clusters.muc.f1,
             "b_cubed": self.clusters.b_cubed.f1,
             "ceaf_e": self.clusters.ceaf_e.f1,
-            "spans": self.spans.micro.f1,
-            "conll_singletons": self.singletons.average,
+            "span_f1": self.spans.micro.f1,
+            "conll_f1_singletons": self.singletons.average,
         }
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the counts behind the CoNLL average and F1 of spans."""
-        return {"conll": self.tally, "spans": self.spans.tally}
+        return {"conll_f1": self.document_counts, "span_f1": self.spans.document_counts}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -60,10 +59,10 @@ class Report:
             "layer": self.layer,
             "documents": self.documents,
             "not_annotated": self.not_annotated,
-            "conll": self.clusters.average,
+            "conll_f1": self.clusters.average,
             "f1_interval": asdict(self.interval),
             "clusters": {name: asdict(prf) for name, prf in _prf_of(self.clusters).items()},
-            "conll_singletons": self.singletons.average,
+            "conll_f1_singletons": self.singletons.average,
             "singletons": {name: asdict(prf) for name, prf in _prf_of(self.singletons).items()},
             "spans": self.spans.to_json(),
         }
@@ -104,13 +103,13 @@ def score(
         for gold_document, predicted_document in annotated(gold, predicted, layer)
     ]
     scores = [score_clusters(without_singletons(a), without_singletons(b)) for a, b in pairs]
-    tally = clusters_per_document(scores)
+    document_counts = clusters_per_document(scores)
     return Report(
         layer,
         len(scores),
         sum(scores, Coreference()),
-        tally,
-        interval(tally, seed=seed, resamples=resamples),
+        document_counts,
+        interval(document_counts, seed=seed, resamples=resamples),
         sum((score_clusters(a, b) for a, b in pairs), Coreference()),
         mentions.spans,
         mentions.not_annotated,

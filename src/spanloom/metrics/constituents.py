@@ -1,52 +1,130 @@
-"""Score trees of predicted documents against gold ones as evalb does (SpanRel, table 3).
+"""Compare constituents as evalb does (Black et al., 1991), in trees and in documents.
 
-Punctuation is left out, as in ``metrics.brackets.COLLINS``, if a gold document has parts of speech
-in the layer ``xpos``; without that layer all words count. Roots never count, whatever their label:
-they are always right.
+What counts follows Collins' settings. Words of some tags (punctuation, traces) are removed first,
+so brackets are over the others; brackets over no words or of some labels do not count. In documents
+(SpanRel, table 3) tags are in the gold layer ``xpos``; without that layer all words count. Roots of
+documents never count, whatever their label: they are always right.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 from spanloom.document import Document
-from spanloom.metrics.brackets import COLLINS, Bracket, counted
-from spanloom.metrics.counts import Counts
-from spanloom.metrics.per_document import DocumentCounts
-from spanloom.metrics.report import Score, annotated, heading, section, sum_counts
+from spanloom.metrics.counts import Counts, counts_by_label
+from spanloom.metrics.report import LayerReport, Score, annotated, sum_counts
 from spanloom.tokenization import blank_words, given_words
+
+Bracket = tuple[int, int, str]
+"""A label over the words ``[start, end)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Tags and labels that do not count, and labels that count as another one.
+
+    ``no_length``: tags whose words do not count in a sentence's length either.
+    """
+
+    deleted: frozenset[str] = frozenset()
+    no_length: frozenset[str] = frozenset()
+    same: Mapping[str, str] = field(default_factory=dict)
+
+
+COLLINS = Rules(
+    frozenset(["TOP", "-NONE-", ",", ":", "``", "''", "."]),
+    frozenset(["-NONE-"]),
+    {"PRT": "ADVP"},
+)
+
+
+class Sentence(NamedTuple):
+    """The words that count, their tags, and all brackets with bounds in these words."""
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    brackets: Sequence[Bracket]
+
+
+class Compared(NamedTuple):
+    """Brackets, predicted ones that cross a gold one, and tags (as many gold as predicted)."""
+
+    brackets: Counts
+    crossing: int
+    tags: Counts
+
+
+def compare(gold: Sentence, predicted: Sentence, rules: Rules = COLLINS) -> Compared:
+    """Compare two trees over the same words; each of several equal brackets is matched once."""
+    gold_brackets = counted(gold.brackets, rules)
+    predicted_brackets = counted(predicted.brackets, rules)
+    hits = (Counter(gold_brackets) & Counter(predicted_brackets)).total()
+    bounds = {(start, end) for start, end, _ in gold_brackets}
+    unmatched = [(start, end) for start, end, _ in predicted_brackets if (start, end) not in bounds]
+    crossing_index = _CrossingIndex(bounds if unmatched else ())
+    crossing = sum(1 for start, end in unmatched if crossing_index.crosses(start, end))
+    same = rules.same
+    pairs = zip(gold.tags, predicted.tags, strict=True)
+    num_right = sum(1 for a, b in pairs if a == b or same.get(a, a) == same.get(b, b))
+    words = len(gold.tags)
+    brackets = Counts(hits, len(predicted_brackets), len(gold_brackets))
+    return Compared(brackets, crossing, Counts(num_right, words, words))
+
+
+def counted(brackets: Iterable[Bracket], rules: Rules = COLLINS) -> list[Bracket]:
+    """Return the brackets that count, without functions, each label as the one it counts as."""
+    counting = []
+    for start, end, label in brackets:
+        if start != end:
+            plain = label.partition("-")[0].partition("=")[0]
+            if plain not in rules.deleted:
+                counting.append((start, end, rules.same.get(plain, plain)))
+    return counting
+
+
+class _CrossingIndex:
+    """Index of a tree's brackets that tells whether another bracket crosses one of them."""
+
+    def __init__(self, bounds: Iterable[tuple[int, int]]) -> None:
+        """Store the innermost bracket around each position between two words, in linear time."""
+        self.innermost_at: dict[int, tuple[int, int]] = {}
+        stack: list[tuple[int, int]] = []
+        spans = [(start, end) for start, end in bounds if start < end]
+        position = 0
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            position = self._fill_to(position, start, stack)
+            stack.append((start, end))
+        self._fill_to(position, stack[0][1] if stack else position, stack)
+
+    def crosses(self, start: int, end: int) -> bool:
+        """Return whether a bracket of the tree has one of these bounds inside and one outside."""
+        left, right = self.innermost_at.get(start), self.innermost_at.get(end)
+        return bool(left and left[1] < end) or bool(right and start < right[0])
+
+    def _fill_to(self, position: int, end: int, stack: list[tuple[int, int]]) -> int:
+        """Store the innermost brackets after ``position``, up to ``end``; pop finished ones."""
+        for current in range(position + 1, end + 1):
+            while stack and stack[-1][1] <= current:
+                stack.pop()
+            if stack:
+                self.innermost_at[current] = stack[-1]
+        return max(position, end)
+
 
 _TAG_LAYER = "xpos"
 _ROOTS = frozenset(["", "ROOT", "S1", "TOP"])
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The scores of one layer; ``not_annotated`` is the number of gold documents without it."""
+class Report(LayerReport):
+    """The scores of one layer of constituents."""
 
-    layer: str
-    documents: int
-    brackets: Score
-    not_annotated: int = 0
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {"evalb": ("evalb", "brackets (as evalb)")}
+    UNSCORED: ClassVar[str] = ""
 
-    def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind F1 of brackets."""
-        return {"evalb": self.brackets.tally}
-
-    def to_json(self) -> dict[str, object]:
-        """Return plain numbers, ready for ``json.dump``."""
-        return {
-            "layer": self.layer,
-            "documents": self.documents,
-            "not_annotated": self.not_annotated,
-            "evalb": self.brackets.to_json(),
-        }
-
-    def to_table(self) -> str:
-        """Return aligned text, ratios in percent."""
-        header = heading(self.layer, self.documents, self.not_annotated)
-        return "\n\n".join([header, section("brackets (as evalb)", self.brackets)]) + "\n"
+    evalb: Score
 
 
 def score(
@@ -64,7 +142,8 @@ def score(
     """
     pairs = annotated(gold, predicted, layer)
     tables = [_counts_by_label(*pair, layer) for pair in pairs]
-    return Report(layer, len(pairs), sum_counts(tables, seed, resamples), len(gold) - len(pairs))
+    brackets = sum_counts(tables, seed, resamples)
+    return Report(layer, len(pairs), len(gold) - len(pairs), 0, brackets)
 
 
 def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:
@@ -73,9 +152,7 @@ def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[st
     gold_brackets = Counter(counted(_brackets(gold, layer, words)))
     predicted_brackets = Counter(counted(_brackets(predicted, layer, words)))
     hits = _label_counts(gold_brackets & predicted_brackets)
-    num_predicted, num_gold = _label_counts(predicted_brackets), _label_counts(gold_brackets)
-    labels = {label for _, _, label in gold_brackets | predicted_brackets}
-    return {label: Counts(hits[label], num_predicted[label], num_gold[label]) for label in labels}
+    return counts_by_label(hits, _label_counts(predicted_brackets), _label_counts(gold_brackets))
 
 
 def _label_counts(brackets: Counter[Bracket]) -> Counter[str]:

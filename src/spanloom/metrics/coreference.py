@@ -9,62 +9,22 @@ unique cluster, counts it in each.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from spanloom.metrics.assignment import Pair, best_assignment
-from spanloom.metrics.counts import PRF
-from spanloom.metrics.percentages import harmonic
+import numpy as np
+from numpy.typing import NDArray
+
+from spanloom.metrics.counts import PartialCounts, Summable
 
 Clusters = Sequence[Sequence[Hashable]]
+Pair = tuple[int, int]
+"""Indices of a gold and a predicted cluster."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartialCounts:
-    """Numerators and denominators of recall and precision.
-
-    Unlike in ``Counts``, both ratios may have different numerators. Add documents up, then use
-    ``f1``. Undefined ratios are 0.0.
-    """
-
-    recall_num: float = 0
-    recall_den: float = 0
-    precision_num: float = 0
-    precision_den: float = 0
-
-    def __add__(self, other: "PartialCounts") -> "PartialCounts":
-        """Return the sum of both, as if their documents were one set."""
-        return PartialCounts(
-            self.recall_num + other.recall_num,
-            self.recall_den + other.recall_den,
-            self.precision_num + other.precision_num,
-            self.precision_den + other.precision_den,
-        )
-
-    @property
-    def precision(self) -> float:
-        """Between 0 and 1; 0.0 if nothing was predicted."""
-        return self.precision_num / self.precision_den if self.precision_den else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Between 0 and 1; 0.0 if nothing is gold."""
-        return self.recall_num / self.recall_den if self.recall_den else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 if both are 0."""
-        return harmonic(self.precision, self.recall)
-
-    @property
-    def prf(self) -> PRF:
-        """All three ratios."""
-        return PRF(self.precision, self.recall, self.f1)
-
-
-@dataclass(frozen=True, slots=True)
-class Coreference:
+class Coreference(Summable):
     """The measures of one or more documents; ``mentions`` are those of all clusters."""
 
     mentions: PartialCounts = PartialCounts()
@@ -73,31 +33,10 @@ class Coreference:
     ceaf_e: PartialCounts = PartialCounts()
     lea: PartialCounts = PartialCounts()
 
-    def __add__(self, other: "Coreference") -> "Coreference":
-        """Return the sum of both, as if their documents were one set."""
-        return Coreference(
-            self.mentions + other.mentions,
-            self.muc + other.muc,
-            self.b_cubed + other.b_cubed,
-            self.ceaf_e + other.ceaf_e,
-            self.lea + other.lea,
-        )
-
     @property
     def average(self) -> float:
         """The CoNLL score: the mean F1 of MUC, B³ and CEAFe."""
         return (self.muc.f1 + self.b_cubed.f1 + self.ceaf_e.f1) / 3
-
-
-def score(gold: Clusters, predicted: Clusters) -> Coreference:
-    """Return all measures of one document."""
-    return Coreference(
-        mentions(gold, predicted),
-        muc(gold, predicted),
-        b_cubed(gold, predicted),
-        ceaf_e(gold, predicted),
-        lea(gold, predicted),
-    )
 
 
 def without_singletons(clusters: Clusters) -> Clusters:
@@ -105,7 +44,7 @@ def without_singletons(clusters: Clusters) -> Clusters:
     return [cluster for cluster in clusters if len(cluster) > 1]
 
 
-def ratio(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
+def restrict_to(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
     """Return the clusters restricted to the given mentions, for systems that read gold mentions.
 
     Other mentions are left out, and a given mention in no cluster becomes a singleton.
@@ -179,9 +118,67 @@ def overlaps(gold: Clusters, predicted: Clusters) -> Counter[Pair]:
     )
 
 
+def best_assignment(weights: Mapping[Pair, float]) -> dict[int, int]:
+    """Return the column of each row in a one-to-one assignment with the greatest sum of weights.
+
+    Weights are positive, missing pairs weigh nothing; rows ascend, and rows without a column are
+    left out. Connected parts are independent and solved separately, so that tables stay small.
+    """
+    column_of: dict[int, int] = {}
+    for part in _connected_parts(weights):
+        rows, columns = (sorted({pair[side] for pair in part}) for side in (0, 1))
+        dense = np.zeros((len(rows), len(columns)))
+        row_index, column_index = ({n: i for i, n in enumerate(side)} for side in (rows, columns))
+        for row, column in part:
+            dense[row_index[row], column_index[column]] = weights[row, column]
+        pairs = full_assignment(dense) if len(part) > 1 else [(0, 0)]
+        column_of |= {rows[i]: columns[j] for i, j in pairs if dense[i, j] > 0}
+    return dict(sorted(column_of.items()))
+
+
+def full_assignment(weights: NDArray[np.float64]) -> list[Pair]:
+    """Return min(rows, columns) pairs with the greatest sum of weights; rows ascend."""
+    from scipy.optimize import linear_sum_assignment  # its import takes half a second
+
+    rows, columns = linear_sum_assignment(weights, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _connected_parts(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Yield the pairs of each connected part of a bipartite graph."""
+    pairs = list(pairs)
+    columns_of_row: dict[int, list[int]] = {}
+    rows_of_column: dict[int, list[int]] = {}
+    for row, column in pairs:
+        columns_of_row.setdefault(row, []).append(column)
+        rows_of_column.setdefault(column, []).append(row)
+    seen: set[int] = set()
+    for first in columns_of_row:
+        if first in seen:
+            continue
+        rows = {first: None}  # ordered
+        queue = [first]
+        for row in queue:  # grows during the iteration
+            for column in columns_of_row[row]:
+                new_rows = [other for other in rows_of_column.pop(column, ()) if other not in rows]
+                rows |= dict.fromkeys(new_rows)
+                queue += new_rows
+        seen.update(rows)
+        yield [(row, column) for row in rows for column in columns_of_row[row]]
+
+
 def cluster_of(clusters: Clusters) -> dict[Hashable, int]:
     """Return the index of each mention's cluster."""
     return {mention: index for index, cluster in enumerate(clusters) for mention in cluster}
+
+
+Measure = Callable[[Clusters, Clusters], PartialCounts]
+
+
+def score(gold: Clusters, predicted: Clusters, ceaf_e: Measure = ceaf_e) -> Coreference:
+    """Return all measures of one document, CEAFe by the given function."""
+    measures: tuple[Measure, ...] = (mentions, muc, b_cubed, ceaf_e, lea)
+    return Coreference(*(measure(gold, predicted) for measure in measures))
 
 
 _SideCounter = Callable[[Clusters, Clusters, Mapping[Hashable, int]], tuple[float, float]]

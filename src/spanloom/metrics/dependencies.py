@@ -4,46 +4,35 @@ An arc is right if both of its words are, and for LAS its label up to the first 
 scorer of Universal Dependencies (``nsubj:pass`` counts as ``nsubj``). Punctuation counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from spanloom.document import Document
 from spanloom.metrics import report
-from spanloom.metrics.per_document import DocumentCounts
-from spanloom.metrics.report import Score, heading, section
+from spanloom.metrics.report import LayerReport, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The arcs of one layer; ``not_annotated`` is the number of gold documents without it."""
+class Report(LayerReport):
+    """The scores of one layer of arcs, with and without labels."""
 
-    layer: str
-    documents: int
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "las": ("las", "arcs and their labels (LAS)"),
+        "uas": ("uas", "arcs (UAS)"),
+    }
+    UNSCORED: ClassVar[str] = "unscored_arcs"
+
     las: Score
     uas: Score
-    not_annotated: int = 0
-    unscored: int = 0
-
-    def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind both F1."""
-        return {"las": self.las.tally, "uas": self.uas.tally}
-
-    def to_json(self) -> dict[str, object]:
-        """Return plain numbers, ready for ``json.dump``."""
-        return {
-            "layer": self.layer,
-            "documents": self.documents,
-            "not_annotated": self.not_annotated,
-            "unscored_arcs": self.unscored,
-            "las": self.las.to_json(),
-            "uas": self.uas.to_json(),
-        }
 
     def to_table(self) -> str:
-        """Return aligned text, ratios in percent."""
-        header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
-        uas = f"UAS {100 * self.uas.micro.f1:.2f}"
-        return "\n\n".join([header, section("arcs and their labels (LAS)", self.las), uas]) + "\n"
+        """Return aligned text, ratios in percent; of UAS the F1 alone."""
+        return f"{LayerReport.to_table(self)}\nUAS {100 * self.uas.micro.f1:.2f}\n"
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return LAS alone."""
+        return ["las"]
 
 
 def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Report:
@@ -60,14 +49,8 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
         )
         for with_labels in (True, False)
     )
-    return Report(
-        layer,
-        labeled.documents,
-        labeled.relations,
-        unlabeled.relations,
-        labeled.not_annotated,
-        labeled.unscored,
-    )
+    sizes = labeled.documents, labeled.not_annotated, labeled.unscored
+    return Report(layer, *sizes, labeled.relations, unlabeled.relations)
 
 
 def _arcs(document: Document, name: str, with_labels: bool) -> Document:

@@ -53,7 +53,7 @@ class Compared(NamedTuple):
     """Counts of a class: words alone, with both senses, with the first, with the second."""
 
     words: Counts
-    labelled: Counts
+    senses: Counts
     role: Counts
     function: Counts
 

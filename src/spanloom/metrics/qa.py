@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from spanloom.annotation.queries import answers
 from spanloom.document import Document
-from spanloom.errors import LayerError
 
 if TYPE_CHECKING:
-    from spanloom.metrics.per_document import DocumentCounts
+    from spanloom.metrics.bootstrap import DocumentCounts
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -130,14 +129,9 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     Of several answers to a query the first counts. Raises ``DataError`` where names do not match
     one to one or texts differ, and ``LayerError`` where no gold document has the layer.
     """
-    from spanloom.metrics.report import (
-        matched_documents,  # numpy, which the measures above do without
-    )
+    from spanloom.metrics.report import annotated  # numpy, which the measures above do without
 
-    pairs = [pair for pair in matched_documents(gold, predicted) if pair[0].has_layer(layer)]
-    if not pairs:
-        names = sorted({source.name for document in gold for source in document.layers})
-        raise LayerError("gold documents", layer, names)
+    pairs = annotated(gold, predicted, layer)
     queries = [query for pair in pairs for query in _score_document(*pair, layer)]
     return Report(layer, len(pairs), tuple(queries), len(gold) - len(pairs))
 
@@ -169,4 +163,4 @@ def _mean(values: Sequence[float]) -> float:
 
 def _numbers(report: Report) -> dict[str, float]:
     """Return the report's numbers by name."""
-    return {"exact": report.exact, "f1": report.f1, "number": len(report.queries)}
+    return {"exact_match": report.exact, "f1": report.f1, "number": len(report.queries)}

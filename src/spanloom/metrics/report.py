@@ -1,31 +1,37 @@
-"""Score spans and relations of predicted documents against gold ones, with confidence intervals."""
+"""Score spans and relations of predicted documents against gold ones, with confidence intervals.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+Relations match if label, direction and the bounds of both ends do, "typed" ones if the labels of
+both ends do, too ("strict"; the former is what SpanRel, Jiang et al. 2020, reports). Both sides are
+sets: equal relations count once on each side. Events are compared as the relations that
+``annotation.events.project`` makes of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 from spanloom.annotation.events import EventScheme, collect, project
 from spanloom.annotation.partial_labels import annotated_labels, scorable
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
-from spanloom.metrics import relations, spans
-from spanloom.metrics.bootstrap import Interval, interval
+from spanloom.metrics import spans
+from spanloom.metrics.bootstrap import DocumentCounts, Interval, counts_per_document, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
-from spanloom.metrics.per_document import DocumentCounts, counts_per_document
-from spanloom.metrics.relations import Triple
+from spanloom.metrics.spans import Triple
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """One measure: counts over all documents and by label, and a 95 % interval of micro F1.
 
-    ``tally`` has the counts per document in the order of the gold documents, so that two systems
-    can be compared with ``bootstrap.paired``.
+    ``document_counts`` are in the order of the gold documents, so that two systems can be compared
+    with ``bootstrap.paired``.
     """
 
     micro: Counts
     macro: PRF
     by_label: dict[str, Counts]
-    tally: DocumentCounts
+    document_counts: DocumentCounts
     interval: Interval
 
     def to_json(self) -> dict[str, object]:
@@ -39,52 +45,74 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The scores of one layer.
+class LayerReport:
+    """The scores of one layer; a subclass has a ``Score`` for each field that ``MEASURES`` names.
 
-    ``relations`` compares label and bounds of both ends, ``relations_typed`` also the labels of
-    both ends; events count as relations from their triggers. ``not_annotated`` is the number of
-    gold documents without the layer, which are not scored; ``unscored`` that of gold and predicted
-    relations with an end that is no span.
+    ``not_annotated`` is the number of gold documents without the layer, which are not scored;
+    ``unscored`` that of gold and predicted relations with an end that is no span. ``MEASURES`` maps
+    fields to metric names and titles.
     """
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    UNSCORED: ClassVar[str] = "unscored_relations"
 
     layer: str
     documents: int
-    spans: Score
-    relations: Score
-    relations_typed: Score
-    not_annotated: int = 0
-    unscored: int = 0
+    not_annotated: int
+    unscored: int
+
+    def measures(self) -> dict[str, Score]:
+        """Return the score of each field."""
+        return {name: getattr(self, name) for name in self.MEASURES}
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the counts behind each F1."""
-        return {
-            "spans": self.spans.tally,
-            "relations": self.relations.tally,
-            "relations_typed": self.relations_typed.tally,
-        }
+        """Return the counts behind each metric."""
+        return {self.MEASURES[name][0]: s.document_counts for name, s in self.measures().items()}
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
+        unscored = {self.UNSCORED: self.unscored} if self.UNSCORED else {}
         return {
             "layer": self.layer,
             "documents": self.documents,
             "not_annotated": self.not_annotated,
-            "unscored_relations": self.unscored,
-            "spans": self.spans.to_json(),
-            "relations": self.relations.to_json(),
-            "relations_typed": self.relations_typed.to_json(),
+            **unscored,
+            **{name: score.to_json() for name, score in self.measures().items()},
         }
 
     def to_table(self) -> str:
         """Return aligned text: one section per measure, ratios in percent."""
         header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
-        sections = [("spans (bounds and label)", self.spans)]
-        if self.relations.by_label:
-            sections.append(("relations (bounds and label)", self.relations))
-            sections.append(("relations (and labels of both ends)", self.relations_typed))
-        parts = [header, *(section(title, score) for title, score in sections)]
-        return "\n\n".join(parts) + "\n"
+        shown = self.shown_measures()
+        sections = [section(self.MEASURES[name][1], getattr(self, name)) for name in shown]
+        return "\n\n".join([header, *sections]) + "\n"
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return the fields that the table shows."""
+        return list(self.MEASURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Report(LayerReport):
+    """The scores of one layer of spans and relations.
+
+    ``relations`` compares label and bounds of both ends, ``relations_typed`` also the labels of
+    both ends; events count as relations from their triggers.
+    """
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "spans": ("span_f1", "spans (bounds and label)"),
+        "relations": ("relation_f1", "relations (bounds and label)"),
+        "relations_typed": ("relation_f1_typed", "relations (and labels of both ends)"),
+    }
+
+    spans: Score
+    relations: Score
+    relations_typed: Score
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return all fields, or spans alone if there are no relations."""
+        return list(self.MEASURES) if self.relations.by_label else ["spans"]
 
 
 def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -> str:
@@ -130,7 +158,7 @@ def score(
 
     def score_relations(*, typed: bool) -> Score:
         tables = [
-            relations.count_by_label(pair.gold_triples, pair.predicted_triples, typed=typed)
+            spans.count_relations_by_label(pair.gold_triples, pair.predicted_triples, typed=typed)
             for pair in pairs
         ]
         return sum_counts(tables, seed, resamples)
@@ -219,7 +247,7 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
     """Project both sides with one scheme and look up the ends of their relations."""
     sides = _layer_or_empty(gold, layer), _layer_or_empty(predicted, layer)
     side_triples = [
-        relations.triples(project(side, scheme)[1], document.annotations())
+        spans.triples(project(side, scheme)[1], document.annotations())
         for document, side in zip((gold, predicted), sides, strict=True)
     ]
     (gold_triples, gold_lost), (predicted_triples, predicted_lost) = side_triples
@@ -229,9 +257,9 @@ def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) 
 def sum_counts(tables: Sequence[dict[str, Counts]], seed: int = 0, resamples: int = 1000) -> Score:
     """Add up one table of counts by label per document."""
     by_document = [total(table.values()) for table in tables]
-    by_label, tally = total_by_label(tables), counts_per_document(by_document)
-    f1_interval = interval(tally, seed=seed, resamples=resamples)
-    return Score(total(by_document), macro(by_label), by_label, tally, f1_interval)
+    by_label, document_counts = total_by_label(tables), counts_per_document(by_document)
+    f1_interval = interval(document_counts, seed=seed, resamples=resamples)
+    return Score(total(by_document), macro(by_label), by_label, document_counts, f1_interval)
 
 
 def _numbers(counts: Counts) -> dict[str, float]:
@@ -260,3 +288,37 @@ def _row(label: str, ratios: PRF, counts: Counts | None, width: int) -> str:
     if counts is None:
         return line
     return f"{line}  {counts.hits:4}  {counts.predicted:9}  {counts.gold:5}"
+
+
+@dataclass(frozen=True, slots=True)
+class TripleReport(LayerReport):
+    """The scores of one layer's relations, compared by the last words of their ends."""
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "relations": ("relation_f1", "relations (last words and label)")
+    }
+
+    relations: Score
+
+
+def score_triples(
+    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+) -> TripleReport:
+    """Score a layer's relations; raises as ``metrics.report.score`` does."""
+    gold = [_document_with_ends(document) for document in gold]
+    predicted = [_document_with_ends(document) for document in predicted]
+    report = score(gold, predicted, layer)
+    return TripleReport(
+        report.layer, report.documents, report.not_annotated, report.unscored, report.relations
+    )
+
+
+def _document_with_ends(document: Document) -> Document:
+    """Return the document with each span reduced to its end, a span of no width."""
+    return replace(document, layers=tuple(_layer_with_ends(layer) for layer in document.layers))
+
+
+def _layer_with_ends(layer: Layer) -> Layer:
+    """Return the layer with each span reduced to its end."""
+    spans = (replace(span, fragments=((span.end, span.end),)) for span in layer.spans)
+    return replace(layer, spans=tuple(spans))

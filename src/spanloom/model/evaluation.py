@@ -75,7 +75,7 @@ def log_test_evaluation(
     split: str,
     documents: Sequence[Document],
     seed: int,
-    figures: Mapping[str, MetricValues],
+    metrics: Mapping[str, MetricValues],
 ) -> None:
     """Add one look at a test set to a log: when, by which command, at which model and data."""
     manifest = Path(place) / MANIFEST
@@ -87,7 +87,7 @@ def log_test_evaluation(
         "fingerprint": fingerprint(documents),
         "split": split,
         "seed": seed,
-        "figures": figures,
+        "metrics": metrics,
     }
     with log.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(entry) + "\n")

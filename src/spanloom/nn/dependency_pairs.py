@@ -65,7 +65,7 @@ class ArcPairs(nn.Module):
             target = torch.where(is_gold_arc, labels[indices][:, None], 0)
             pair_mask = is_word[:, :, None] & is_learnt[:, None]
             total = total + F.cross_entropy(scores[pair_mask], target[pair_mask], reduction="sum")
-        return {"pairs": Loss(total, len(runs))}
+        return {"relation": Loss(total, len(runs))}
 
     def _score_groups(
         self, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]

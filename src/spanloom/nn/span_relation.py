@@ -279,7 +279,7 @@ class SpanRelation(nn.Module):
         annotated_scores = scores
         if gold.label_mask is not None:
             annotated_scores = scores.masked_fill(~gold.label_mask[bounds[:, 0]], -torch.inf)
-        losses = {"spans": self._span_loss(annotated_scores, target, inputs.sentences, bounds)}
+        losses = {"span": self._span_loss(annotated_scores, target, inputs.sentences, bounds)}
         if coarse_scores is not None:
             has_label, weight = (target > 0).float(), (target != _UNKNOWN).float()
             if gold.label_mask is not None:
@@ -288,12 +288,12 @@ class SpanRelation(nn.Module):
             total = F.binary_cross_entropy_with_logits(
                 coarse_scores, has_label, weight, reduction="sum"
             )
-            losses["gate"] = Loss(total, len(inputs.sentences))
+            losses["coarse"] = Loss(total, len(inputs.sentences))
         if gold.attribute_values is not None:
             total = self.spans.attribute_sizes.loss(
                 attribute_scores[gold_index[is_candidate]], gold.attribute_values[is_candidate]
             )
-            losses["attributes"] = Loss(total, len(inputs.sentences))
+            losses["span_attribute"] = Loss(total, len(inputs.sentences))
         if self.pairs is not None:
             kept = text_order(bounds, self.keep(scores, bounds, inputs.pair_groups) | (target > 0))
             candidate_to_kept = torch.full_like(target, -1)
@@ -376,9 +376,9 @@ class SpanRelation(nn.Module):
                 attribute_total = self.pairs.attribute_sizes.loss(
                     attribute_scores[pair_index], gold.pair_attribute_values[relation_index]
                 )
-        losses = {"pairs": Loss(total, len(inputs.sentences))}
+        losses = {"relation": Loss(total, len(inputs.sentences))}
         if gold.pair_attribute_values is not None:
-            losses["pair_attributes"] = Loss(attribute_total, len(inputs.sentences))
+            losses["relation_attribute"] = Loss(attribute_total, len(inputs.sentences))
         return losses
 
 

@@ -103,12 +103,12 @@ def summarize(score: Score) -> Scores:
 
 def compare_predictions(first: Score, second: Score) -> Scores:
     """Return the first score's F1 minus the second's, and the p-values of that difference."""
-    first_tally, second_tally = first.tally, second.tally
+    first_counts, second_counts = first.document_counts, second.document_counts
     return {
         **to_row(second.micro),
         "difference": 100 * (first.micro.f1 - second.micro.f1),
-        "p_bootstrap": paired(first_tally, second_tally),
-        "p_permutation": permutation(first_tally, second_tally),
+        "p_bootstrap": paired(first_counts, second_counts),
+        "p_permutation": permutation(first_counts, second_counts),
     }
 
 

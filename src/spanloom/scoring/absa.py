@@ -12,8 +12,8 @@ from pathlib import Path
 from spanloom.annotation.aspects import ASPECTS, CONFLICT
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
-from spanloom.metrics.counts import Counts, compare, macro, total
-from spanloom.metrics.percentages import percent
+from spanloom.metrics.classification import ClassificationReport
+from spanloom.metrics.counts import Counts, compare, macro, percent, total
 from spanloom.metrics.report import sum_counts
 from spanloom.metrics.spans import bounds, count_by_label
 from spanloom.scoring._base import Scorer, Scores
@@ -90,21 +90,12 @@ def _score_polarities(span_pairs: list[_SpanPair]) -> Scores:
     for gold, predicted in span_pairs:
         labels = {bounds(span): span.label for span in predicted}
         label_pairs += [(span.label, labels.get(bounds(span))) for span in gold]
-    num_right = sum(gold_label == predicted_label for gold_label, predicted_label in label_pairs)
-    by_label = {
-        label: Counts(
-            sum(
-                gold_label == predicted_label == label
-                for gold_label, predicted_label in label_pairs
-            ),
-            sum(predicted_label == label for _, predicted_label in label_pairs),
-            sum(gold_label == label for gold_label, _ in label_pairs),
-        )
-        for label in sorted({gold_label for gold_label, _ in label_pairs})
-    }
+    by_label = ClassificationReport(ASPECTS, tuple(label_pairs)).by_label
+    in_gold = {label: counts for label, counts in by_label.items() if counts.gold}
+    num_right = total(in_gold.values()).hits
     return {
         "accuracy": percent(num_right, len(label_pairs)),
-        "macro_f1": 100 * macro(by_label).f1,
+        "macro_f1": 100 * macro(in_gold).f1,
         "right": num_right,
         "gold": len(label_pairs),
     }

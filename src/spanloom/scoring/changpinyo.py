@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from spanloom.metrics.counts import total
-from spanloom.metrics.percentages import percentages, printed
-from spanloom.metrics.tag_spans import count_tag_spans
+from spanloom.metrics.chunks import count_tag_spans
+from spanloom.metrics.counts import percentages, printed, total
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._columns import tag_pairs
-from spanloom.scoring.conlleval import by_type_rows, phrase_counts, table
+from spanloom.scoring.conlleval import by_type_rows, phrase_counts, table, tag_pairs
 
 
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:

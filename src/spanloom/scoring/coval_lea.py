@@ -5,26 +5,23 @@ Each is computed with and without singleton clusters. ``printed`` has percentage
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from spanloom.metrics.assignment import full_assignment
 from spanloom.metrics.coreference import (
     Clusters,
     Coreference,
-    PartialCounts,
-    b_cubed,
     ceaf_e,
-    lea,
-    mentions,
-    muc,
+    full_assignment,
     phi4,
     without_singletons,
 )
-from spanloom.metrics.percentages import rounded
+from spanloom.metrics.coreference import score as score_clusters
+from spanloom.metrics.counts import PartialCounts, rounded
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._coreference import pairs, table
+from spanloom.scoring.conll2012_coref import pairs, table
 
 CELLS = 1 << 24  # maximum size of a similarity table in memory: 128 MiB
 
@@ -55,18 +52,7 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
 
 def _sum_measures(documents: Iterable[tuple[Clusters, Clusters]]) -> Coreference:
     """Return the measures of all documents, added up in their order."""
-    return sum((_measure_document(*clusters) for clusters in documents), Coreference())
-
-
-def _measure_document(gold: Clusters, predicted: Clusters) -> Coreference:
-    """Return the measures of one document."""
-    return Coreference(
-        mentions(gold, predicted),
-        muc(gold, predicted),
-        b_cubed(gold, predicted),
-        _ceaf_e(gold, predicted),
-        lea(gold, predicted),
-    )
+    return sum((score_clusters(*clusters, _ceaf_e) for clusters in documents), Coreference())
 
 
 def _ceaf_e(gold: Clusters, predicted: Clusters) -> PartialCounts:
@@ -91,15 +77,12 @@ def _to_json(measures: Coreference) -> Scores:
         name: getattr(measures, key) for name, key in _MEASURES.items()
     }
     printed: Scores = {
-        name: {
-            "recall": _percent(partial_counts.recall),
-            "precision": _percent(partial_counts.precision),
-            "f1": _percent(partial_counts.f1),
-        }
+        name: {key: _percent(ratio) for key, ratio in _ratios(partial_counts).items()}
         for name, partial_counts in counts.items()
     }
     computed: Scores = {
-        name: _full_precision(partial_counts) for name, partial_counts in counts.items()
+        name: {**asdict(partial_counts), **_ratios(partial_counts)}
+        for name, partial_counts in counts.items()
     }
     return {
         "exit_code": 0,
@@ -108,17 +91,9 @@ def _to_json(measures: Coreference) -> Scores:
     }
 
 
-def _full_precision(counts: PartialCounts) -> dict[str, float]:
-    """Return the fractions and ratios of one measure."""
-    return {
-        "recall_num": counts.recall_num,
-        "recall_den": counts.recall_den,
-        "precision_num": counts.precision_num,
-        "precision_den": counts.precision_den,
-        "recall": counts.recall,
-        "precision": counts.precision,
-        "f1": counts.f1,
-    }
+def _ratios(counts: PartialCounts) -> dict[str, float]:
+    """Return the ratios in the program's order."""
+    return {"recall": counts.recall, "precision": counts.precision, "f1": counts.f1}
 
 
 def _percent(ratio: float) -> float:

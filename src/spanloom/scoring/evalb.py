@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.brackets import COLLINS, Compared, Sentence, compare
-from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.percentages import percent, percentages, rounded
+from spanloom.metrics.constituents import COLLINS, Compared, Sentence, compare
+from spanloom.metrics.counts import Counts, percent, percentages, rounded, total
 from spanloom.scoring._base import Scorer, Scores
 
 _MAX_ERRORS = 12  # the error at which the program stops

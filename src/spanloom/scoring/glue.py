@@ -9,8 +9,7 @@ import numpy as np
 
 from spanloom.errors import DataError, FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.classification import ClassificationReport
-from spanloom.metrics.correlation import pearson, pearson_p, spearman, spearman_p
+from spanloom.metrics.classification import ClassificationReport, pearson, spearman
 from spanloom.metrics.counts import Counts, total
 from spanloom.scoring._base import Scorer, Scores
 
@@ -96,7 +95,7 @@ def _classification(pairs: Sequence[tuple[str, str]]) -> Scores:
     by_label = report.by_label
     if all(map(_INTEGER.fullmatch, by_label)):
         by_label = {label: by_label[label] for label in sorted(by_label, key=int)}
-    scores: Scores = {"accuracy": report.accuracy, "mcc": report.matthews}
+    scores: Scores = {"accuracy": report.accuracy, "mcc": report.mcc}
     if not {*by_label} - _BINARY:
         positive = by_label.get("1", Counts())
         scores |= _averages("binary", positive.f1, positive.precision, positive.recall)
@@ -126,14 +125,14 @@ def _mean(values: Sequence[float], weights: Sequence[int] | None = None) -> floa
 def _regression(gold: Sequence[float], predicted: Sequence[float]) -> Scores:
     """Return the measures of numbers; correlations with a constant are nan."""
     gold_values, predicted_values = np.asarray(gold), np.asarray(predicted)
-    pearson_r = pearson(gold_values, predicted_values)
-    spearman_r = spearman(gold_values, predicted_values)
+    pearson_r, pearson_p = pearson(gold_values, predicted_values)
+    spearman_r, spearman_p = spearman(gold_values, predicted_values)
     return {
         "pearson": _nan_to_text(pearson_r),
         "spearman": _nan_to_text(spearman_r),
         "corr": _nan_to_text((pearson_r + spearman_r) / 2),
-        "pearson_p": _nan_to_text(pearson_p(pearson_r, len(gold_values))),
-        "spearman_p": _nan_to_text(spearman_p(spearman_r, len(gold_values))),
+        "pearson_p": _nan_to_text(pearson_p),
+        "spearman_p": _nan_to_text(spearman_p),
         "mse": float(np.mean((gold_values - predicted_values) ** 2)),
         "mae": float(np.mean(np.abs(gold_values - predicted_values))),
     }

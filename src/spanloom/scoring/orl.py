@@ -1,9 +1,11 @@
 """Score opinion role labelling: whose opinion it is, and about what (Marasović and Frank 2018).
 
 Sources and targets of an expression are scored exactly, by binary and by proportional overlap, in
-words. All bounds of the expression must agree; with gold expressions this is the measure of the
-paper, otherwise roles of wrong expressions are wrong too (and expressions are also scored
-themselves). Polarities are not compared. Files may have any format with a layer ``opinions``.
+words (Johansson and Moschitti 2013). Precision and recall have different hits: the share of the
+predictions that is gold, and the share of gold that was predicted. All bounds of the expression
+must agree; with gold expressions this is the measure of the paper, otherwise roles of
+wrong expressions are wrong too (and expressions are also scored themselves). Polarities are not
+compared. Files may have any format with a layer ``opinions``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,19 +14,70 @@ from pathlib import Path
 from spanloom.document import Document, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.opinions import LAYER, SOURCE, TARGET
-from spanloom.metrics import overlap
-from spanloom.metrics.overlap import Item, PartialCounts, Places
+from spanloom.metrics.counts import PartialCounts
 from spanloom.metrics.spans import bounds
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._documents import annotated_pairs, sides, to_percent
 from spanloom.tokenization import blank_words, given_words
 
+Places = frozenset[int]  # indices of the words of a span
+Item = tuple[object, Places]  # what must be equal, and the words that must overlap
+
+
+def exact(gold: Iterable[Item], predicted: Iterable[Item]) -> PartialCounts:
+    """Count items that the other side has too; duplicates are merged."""
+    gold_items, predicted_items = {*gold}, {*predicted}
+    num_shared = len(gold_items & predicted_items)
+    return PartialCounts(num_shared, len(gold_items), num_shared, len(predicted_items))
+
+
+def binary(gold: Iterable[Item], predicted: Iterable[Item]) -> PartialCounts:
+    """Count items that share a word with an item of the other side; duplicates are merged."""
+    gold_items, predicted_items = {*gold}, {*predicted}
+    return PartialCounts(
+        sum(share > 0 for share in _shares(gold_items, predicted_items)),
+        len(gold_items),
+        sum(share > 0 for share in _shares(predicted_items, gold_items)),
+        len(predicted_items),
+    )
+
+
+def proportional(gold: Iterable[Item], predicted: Iterable[Item]) -> PartialCounts:
+    """Add up the share of each item's words that the other side covers; duplicates are merged.
+
+    A word that several items cover counts once, so no share is above 1. An item without words is
+    right if the other side has it too.
+    """
+    gold_items, predicted_items = {*gold}, {*predicted}
+    return PartialCounts(
+        sum(_shares(gold_items, predicted_items)),
+        len(gold_items),
+        sum(_shares(predicted_items, gold_items)),
+        len(predicted_items),
+    )
+
+
+def _shares(items: Iterable[Item], other_items: Iterable[Item]) -> list[float]:
+    """Return the share of each item's words that items of the other side cover."""
+    covered: dict[object, set[int]] = {}
+    for key, words in other_items:
+        covered.setdefault(key, set()).update(words)
+    return [_share(key, words, covered) for key, words in items]
+
+
+def _share(key: object, words: Places, covered: Mapping[object, set[int]]) -> float:
+    """Return the covered share of an item's words."""
+    if key not in covered:
+        return 0.0
+    return len(words & covered[key]) / len(words) if words else float(not covered[key])
+
+
 _ROLES = (SOURCE, TARGET)
 _EXPRESSIONS, _BOTH = "expressions", "roles"
 _MEASURES: dict[str, Callable[[Iterable[Item], Iterable[Item]], PartialCounts]] = {
-    "exact": overlap.exact,
-    "binary": overlap.binary,
-    "proportional": overlap.proportional,
+    "exact": exact,
+    "binary": binary,
+    "proportional": proportional,
 }
 
 
@@ -36,20 +89,13 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     document_pairs = annotated_pairs(*sides(gold, predicted), LAYER)
     if not document_pairs:
         raise FormatError(str(gold), None, f"expected documents with a layer {LAYER!r}")
-    items = [
-        (_items(gold_doc), _items(predicted_doc)) for gold_doc, predicted_doc in document_pairs
-    ]
+    items = [(_items(gold_doc), _items(other)) for gold_doc, other in document_pairs]
     scores: Scores = {"documents": len(document_pairs)}
     for name in (_BOTH, *_ROLES, _EXPRESSIONS):
-        scores[name] = {
-            measure: _to_row(
-                overlap.added(
-                    count(gold_items[name], predicted_items[name])
-                    for gold_items, predicted_items in items
-                )
-            )
-            for measure, count in _MEASURES.items()
-        }
+        scores[name] = {}
+        for measure, count in _MEASURES.items():
+            counts = (count(gold_items[name], others[name]) for gold_items, others in items)
+            scores[name][measure] = _to_row(sum(counts, PartialCounts()))
     return scores
 
 
@@ -65,8 +111,9 @@ def table(scores: Scores) -> str:
 
 def _to_row(counts: PartialCounts) -> Scores:
     """Return ratios in percent, and the counts they are computed from."""
-    numbers = {"predicted": counts.predicted, "gold": counts.gold}
-    return {**to_percent(counts.prf), **numbers, "right": counts.right, "found": counts.found}
+    sizes = {"predicted": counts.precision_den, "gold": counts.recall_den}
+    hits = {"right": counts.precision_num, "found": counts.recall_num}
+    return {**to_percent(counts.prf), **sizes, **hits}
 
 
 def _items(document: Document) -> dict[str, list[Item]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from spanloom.errors import FormatError
 from spanloom.metrics.qa import normalize_answer, shared_words
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._squad import (
+from spanloom.scoring.squad_v2_0 import (
     format_scores,
     predicted_answer,
     questions,

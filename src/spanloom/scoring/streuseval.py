@@ -189,7 +189,7 @@ def _score_class(compared: Compared, *, roles: bool) -> Scores:
     counted = compared if roles else compared._replace(role=Counts(), function=Counts())
     counts_by_name = {
         "ID": counted.words,
-        "Labeled": counted.labelled,
+        "Labeled": counted.senses,
         "Role": counted.role,
         "Fxn": counted.function,
     }

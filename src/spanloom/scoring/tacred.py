@@ -5,9 +5,8 @@ from pathlib import Path
 
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.counts import Counts, total
-from spanloom.metrics.percentages import harmonic
-from spanloom.metrics.relation_labels import count_relations
+from spanloom.metrics.classification import ClassificationReport
+from spanloom.metrics.counts import Counts, harmonic, total
 from spanloom.scoring._base import Scorer, Scores
 
 _NONE = "no_relation"
@@ -25,7 +24,9 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
             f"expected {len(gold_labels)} labels as in {gold.name}, got {len(predicted_labels)}"
         )
         raise FormatError(str(predicted), None, problem)
-    relations = count_relations(zip(gold_labels, predicted_labels, strict=True), _NONE)
+    pairs = tuple(zip(gold_labels, predicted_labels, strict=True))
+    relations = ClassificationReport("", pairs).by_label
+    relations.pop(_NONE, None)
     return {
         "micro": _ratios(total(relations.values()), digits=3),
         "per_relation": {

@@ -12,8 +12,7 @@ from pathlib import Path
 from spanloom.errors import DataError, FormatError
 from spanloom.metrics.universal_dependencies import Measure, compare
 from spanloom.scoring._base import Scorer, Scores
-from spanloom.scoring._ud_enhancements import RULES, Rule
-from spanloom.scoring._ud_treebank import Strictness, TreebankFile, read
+from spanloom.scoring._ud_treebank import RULES, Rule, Strictness, TreebankFile, read
 
 _ENHANCED = ("ELAS", "EULAS")
 _PRINTED = (

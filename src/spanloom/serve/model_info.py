@@ -14,7 +14,7 @@ ANSWERING_KINDS = frozenset({"extractive_qa"})
 CLASSIFYING_KINDS = frozenset(
     {"text_classification", "extractive_classification", "extractive_regression"}
 )
-_LICENSED = {"dataset", "licence"}
+_LICENSED = {"dataset", "license"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TaskInfo:
             "layer": self.layer,
             "on_request": self.on_request,
             "labels": {key: list(labels) for key, labels in self.labels.items()},
-            "served_at": list(self.endpoints),
+            "endpoints": list(self.endpoints),
         }
 
 
@@ -59,7 +59,7 @@ class ModelInfo:
     name: str
     compute: str
     tasks: tuple[TaskInfo, ...]
-    licence: str | None = None
+    license: str | None = None
     scores: tuple[Mapping[str, str], ...] = ()
 
     def annotating(self) -> tuple[str, ...]:
@@ -87,14 +87,14 @@ class ModelInfo:
 
     def plain(self) -> dict[str, object]:
         """Return the values for JSON."""
-        licences = {row["dataset"]: row["licence"] for row in self.scores if {*row} >= _LICENSED}
+        licenses = {row["dataset"]: row["license"] for row in self.scores if {*row} >= _LICENSED}
         return {
             "name": self.name,
             "compute": self.compute,
-            "licence": self.licence,
+            "license": self.license,
             "tasks": [task.plain() for task in self.tasks],
             "scores": list(self.scores),
-            "licences": licences,
+            "licenses": licenses,
         }
 
     def _served_at(self, endpoint: str) -> tuple[str, ...]:

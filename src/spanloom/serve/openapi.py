@@ -121,14 +121,14 @@ ASK = _post(
 )
 CLASSIFY = _post(
     "Say of what class a text is, or what holds of two texts (`text` and `second`).",
-    {"text": _TEXT, "texts": _TEXTS, "second": _TEXT, "tasks": _TASKS},
+    {"text": _TEXT, "texts": _TEXTS, "text_pair": _TEXT, "tasks": _TASKS},
     {"text": "Ada met Bob."},
-    {"judgements": [{"mood": {"label": "calm", "value": None, "score": 0.9}}]},
+    {"classifications": [{"mood": {"label": "calm", "value": None, "score": 0.9}}]},
 )
 MODEL = _get(
     "The model: tasks, layers, labels, measured scores, licences; the limits of this server.",
     "application/json",
-    {"name": "spanloom-en", "licence": "cc-by-sa-4.0", "tasks": [], "scores": [], "licences": {}},
+    {"name": "spanloom-en", "license": "cc-by-sa-4.0", "tasks": [], "scores": [], "licenses": {}},
 )
 LIVE = _get(
     "Whether the server answers, and has a model.",

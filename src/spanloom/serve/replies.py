@@ -21,7 +21,7 @@ NEED_TOKENS = frozenset({"conllu", "page"})  # formats that show words or senten
 class ReplyFormat:
     """Formats a document as one JSON value; equal formats can share a batch.
 
-    ``name`` is one of ``FORMATS``, ``answers`` or ``judgements``; the latter two read ``layers``.
+    ``name`` is one of ``FORMATS``, ``answers`` or ``classifications``; these two read ``layers``.
     """
 
     name: str
@@ -69,12 +69,12 @@ def _answer(document: Document, layer: str, query: str) -> dict[str, Any] | None
     return None
 
 
-def _judgements(document: Document, layers: Layers) -> str:
+def _classifications(document: Document, layers: Layers) -> str:
     """Return label, number and score of a text or a pair of texts by task, null for none."""
-    return json.dumps({task: _judgement(document[layer]) for task, layer in layers})
+    return json.dumps({task: _classification(document[layer]) for task, layer in layers})
 
 
-def _judgement(layer: Layer) -> dict[str, Any] | None:
+def _classification(layer: Layer) -> dict[str, Any] | None:
     numbers = {item.target: item.value for item in layer.attributes if item.label == VALUE}
     annotations: tuple[Span | Relation, ...] = (*layer.spans, *layer.relations)
     for annotation in annotations:
@@ -90,5 +90,5 @@ _FORMATTERS: dict[str, Callable[[Document, Layers], str]] = {
     "conllu": _conllu,
     "page": _page,
     "answers": _answers,
-    "judgements": _judgements,
+    "classifications": _classifications,
 }

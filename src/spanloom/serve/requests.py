@@ -70,22 +70,22 @@ def ask(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
 
 
 def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
-    """Parse ``text``, ``texts``, or ``text`` and ``second``, with ``tasks``."""
-    _check_keys(payload, "text", "texts", "second", "tasks")
-    is_pair = "second" in payload
+    """Parse ``text``, ``texts``, or ``text`` and ``text_pair``, with ``tasks``."""
+    _check_keys(payload, "text", "texts", "text_pair", "tasks")
+    is_pair = "text_pair" in payload
     what = "judges two texts" if is_pair else "judges a text"
     tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     if is_pair and "texts" in payload:
-        raise Problem(422, "expected it beside text, got texts", where="second")
+        raise Problem(422, "expected it beside text, got texts", where="text_pair")
     if is_pair:
-        second = _text(payload["second"], "second", limits)
+        second = _text(payload["text_pair"], "text_pair", limits)
         documents: tuple[Document, ...] = (join_texts("text", texts[0], second),)
     else:
         documents = tuple(map(Document, texts))
-    reply_format = ReplyFormat("judgements", tuple(model.layers(tasks).items()))
+    reply_format = ReplyFormat("classifications", tuple(model.layers(tasks).items()))
     request = AnnotateRequest(documents, tasks, reply_format)
-    return ParsedRequest(request, locations, '"judgements"')
+    return ParsedRequest(request, locations, '"classifications"')
 
 
 def parse_json(body: bytes) -> Json:

@@ -12,7 +12,7 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
-from spanloom.metrics.per_document import DocumentCounts
+from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 

@@ -42,7 +42,7 @@ class SingleLabelMixin:
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("accuracy", "macro", "matthews")
+        return ("accuracy", "macro_f1", "mcc")
 
     def compute_metrics(
         self, gold: Sequence[Document], predicted: Sequence[Document]

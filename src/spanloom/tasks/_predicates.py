@@ -95,14 +95,14 @@ class PredicateTask(SpanRelationTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("relations",) if self.gold_given else ("relations", "predicates")
+        return ("relation_f1",) if self.gold_given else ("relation_f1", "predicate_f1")
 
     @property
     def loss_names(self) -> tuple[str, ...]:
         """Spans and pairs, whether predicates are given or not."""
-        gate = ["gate"] if self.has_coarse_scorer else []
-        marks = ["attributes"] if self.vocabulary.attributes.spans else []
-        return ("spans", *gate, *marks, "pairs")
+        gate = ["coarse"] if self.has_coarse_scorer else []
+        marks = ["span_attribute"] if self.vocabulary.attributes.spans else []
+        return ("span", *gate, *marks, "relation")
 
     def build_head(self, ground: HeadInputSpec) -> SpanRelation:
         """Make the span-relation head, in which few spans lead."""
@@ -301,7 +301,7 @@ class PredicateTask(SpanRelationTask):
         leading = total(
             n for label, n in report.spans.by_label.items() if label in self.predicate_labels
         )
-        return {"relations": report.relations.micro.f1, "predicates": leading.f1}
+        return {"relation_f1": report.relations.micro.f1, "predicate_f1": leading.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return names of what leads, and roles, that train did not have."""

@@ -82,16 +82,17 @@ class SpanRelationTask(LayerTask):
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
         if self.gold_given:
-            return ("relations",)
-        return ("mean", "spans", "relations") if self.vocabulary.relations else ("spans",)
+            return ("relation_f1",)
+        both = ("mean_f1", "span_f1", "relation_f1")
+        return both if self.vocabulary.relations else ("span_f1",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
         """Spans unless they are given, pairs where there are relations."""
         scheme = self.vocabulary.attributes
-        gate = ("gate",) if self.has_coarse_scorer else ()
-        spans = ("spans", *gate, *(("attributes",) if scheme.spans else ()))
-        pairs = ("pairs", "pair_attributes") if scheme.relations else ("pairs",)
+        gate = ("coarse",) if self.has_coarse_scorer else ()
+        spans = ("span", *gate, *(("span_attribute",) if scheme.spans else ()))
+        pairs = ("relation", "relation_attribute") if scheme.relations else ("relation",)
         learnt = pairs if self.vocabulary.relations else ()
         return learnt if self.gold_given else (*spans, *learnt)
 
@@ -374,7 +375,7 @@ class SpanRelationTask(LayerTask):
     def all_metrics(self, report: Report) -> MetricValues:
         """Return all that may be watched."""
         spans, relations = report.spans.micro.f1, report.relations.micro.f1
-        return {"mean": (spans + relations) / 2, "spans": spans, "relations": relations}
+        return {"mean_f1": (spans + relations) / 2, "span_f1": spans, "relation_f1": relations}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of spans, and of relations where it learns any, that train did not have."""

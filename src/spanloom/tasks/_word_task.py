@@ -54,7 +54,7 @@ class WordTask(LayerTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """F1 of spans."""
-        return ("spans",)
+        return ("span_f1",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class WordTask(LayerTask):
 
     def metrics(self, report: Report) -> MetricValues:
         """Return F1 of spans."""
-        return {"spans": report.spans.micro.f1}
+        return {"span_f1": report.spans.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of spans that train did not have."""

@@ -61,7 +61,7 @@ class AspectTask(SpanRelationTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("accuracy",) if self.terms else ("spans",)
+        return ("accuracy",) if self.terms else ("span_f1",)
 
     def without_gold(self, document: Document) -> Document:
         """Return the bare document, with its terms where these are given, polarities hidden."""
@@ -101,7 +101,7 @@ class AspectTask(SpanRelationTask):
 
     def all_metrics(self, report: Report) -> MetricValues:
         """Return F1 of terms with polarities, and the share of gold terms that are right."""
-        return {"spans": report.spans.micro.f1, "accuracy": report.spans.micro.recall}
+        return {"span_f1": report.spans.micro.f1, "accuracy": report.spans.micro.recall}
 
 
 def _infer_vocabulary(options: AspectOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class ConstituencyTask(SpanRelationTask):
 
     def all_metrics(self, report: Any) -> MetricValues:
         """Return F1 of brackets."""
-        return {"evalb": report.brackets.micro.f1}
+        return {"evalb": report.evalb.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of chains that train did not have."""

@@ -147,7 +147,7 @@ class CoreferenceTask(SpanRelationTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("conll", "muc", "b_cubed", "ceaf_e", "spans", "conll_singletons")
+        return ("conll_f1", "muc", "b_cubed", "ceaf_e", "span_f1", "conll_f1_singletons")
 
     def gold_pairs(
         self, layer: Layer, where: Mapping[str, int]

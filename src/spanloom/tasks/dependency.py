@@ -125,7 +125,7 @@ class DependencyTask(LayerTask):
     @property
     def loss_names(self) -> tuple[str, ...]:
         """Heads and labels, or pairs."""
-        return ("pairs",) if self.options.loss == "pairwise" else ("arcs", "labels")
+        return ("relation",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
     def build_head(self, ground: HeadInputSpec) -> Scorer:
         """Make the scorers of arcs and labels."""

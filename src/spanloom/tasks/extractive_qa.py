@@ -74,7 +74,7 @@ class ExtractiveQATask(ExtractTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("f1", "exact")
+        return ("f1", "exact_match")
 
     def encode_gold(self, document: Document, cut: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
@@ -141,7 +141,7 @@ class ExtractiveQATask(ExtractTask):
 
     def metrics(self, report: Report) -> MetricValues:
         """Return the mean F1 of words, and the share of exact answers."""
-        return {"f1": report.f1, "exact": report.exact}
+        return {"f1": report.f1, "exact_match": report.exact}
 
 
 class _Places:

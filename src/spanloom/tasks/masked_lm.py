@@ -66,7 +66,7 @@ class MaskedLMTask(LayerTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """How likely the right pieces are, by the geometric mean."""
-        return ("likelihood",)
+        return ("inverse_perplexity",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class MaskedLMTask(LayerTask):
 
     def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Return the likelihood of masked pieces."""
-        return {"likelihood": math.exp(-use.losses(documents, self.name)["masked"])}
+        return {"inverse_perplexity": math.exp(-use.losses(documents, self.name)["masked"])}
 
 
 def _infer_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

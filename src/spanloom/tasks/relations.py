@@ -138,7 +138,7 @@ class RelationTask(SpanRelationTask):
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
         plain = super(RelationTask, self).metric_names
-        return plain if self.negative_label is None else ("macro", *plain)
+        return plain if self.negative_label is None else ("macro_f1", *plain)
 
     def select_spans(
         self,
@@ -222,7 +222,7 @@ class RelationTask(SpanRelationTask):
     def all_metrics(self, report: Report) -> MetricValues:
         """Return all that may be watched: the mean over labels that are relations, too."""
         every = super(RelationTask, self).all_metrics(report)
-        return {"macro": macro(report.relations.by_label).f1, **every}
+        return {"macro_f1": macro(report.relations.by_label).f1, **every}
 
 
 def _infer_vocabulary(options: PairOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

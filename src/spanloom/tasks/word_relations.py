@@ -23,7 +23,7 @@ from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
-from spanloom.metrics.triples import TripleReport, score_triples
+from spanloom.metrics.report import TripleReport, score_triples
 from spanloom.nn.word_relations import WordPairs
 from spanloom.tasks._base import (
     HeadInputSpec,
@@ -126,12 +126,12 @@ class WordRelationsTask(LayerTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The names of ``figures``."""
-        return ("relations",)
+        return ("relation_f1",)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
         """All labels of all pairs."""
-        return ("pairs",)
+        return ("relation",)
 
     def build_head(self, ground: HeadInputSpec) -> WordPairs:
         """Make the head; there is no label for "none"."""
@@ -200,7 +200,9 @@ class WordRelationsTask(LayerTask):
     ) -> dict[str, Loss]:
         """Return the binary cross-entropy of all labels of all pairs."""
         return {
-            "pairs": head.loss(vectors.word_vectors, batch.sentences, targets.able, targets.pairs)
+            "relation": head.loss(
+                vectors.word_vectors, batch.sentences, targets.able, targets.pairs
+            )
         }
 
     def predict(
@@ -259,7 +261,7 @@ class WordRelationsTask(LayerTask):
 
     def metrics(self, report: TripleReport) -> MetricValues:
         """Return F1 of relations."""
-        return {"relations": report.relations.micro.f1}
+        return {"relation_f1": report.relations.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of relations that train did not have."""

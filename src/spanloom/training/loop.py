@@ -290,14 +290,14 @@ class _Stage:
         values = torch.stack([losses.get(name, torch.zeros(())).cpu() for name in names])
         summed = self.processes.sum(values.to(self.processes.device)).tolist()
         shown = {n: v for n, v in zip(names, summed, strict=True) if v}
-        rates = sorted({group["lr"] for group in self.optimiser.param_groups})
+        learning_rates = sorted({group["lr"] for group in self.optimiser.param_groups})
         self.run_.journal.write(
             {
-                "update": progress.global_step,
+                "step": progress.global_step,
                 "stage": progress.stage,
                 "epoch": progress.epoch,
                 "losses": shown,
-                "rates": rates,
+                "learning_rates": learning_rates,
                 "seconds": round(progress.seconds, 3),
                 "words_per_cpu_second": round(progress.words / max(progress.cpu_seconds, 1e-9), 1),
             }
@@ -371,7 +371,7 @@ class _Stage:
         progress = self.progress
         now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
         self.run_.journal.write(
-            {"update": progress.global_step, "epochs": round(now, 3), "dev": dict(figures)}
+            {"step": progress.global_step, "epoch": round(now, 3), "dev": dict(figures)}
         )
         shown = "  ".join(f"{name} {100 * value:.2f}" for name, value in figures.items())
         speed = progress.words / max(progress.seconds, 1e-9)

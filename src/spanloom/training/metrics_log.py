@@ -51,6 +51,6 @@ def _before(line: bytes, keep: int, *, due: bool) -> bool:
     """A line that a kill cut short counts as after."""
     try:
         event = json.loads(line)
-        return int(event["update"]) + (due and "dev" in event) <= keep
+        return int(event["step"]) + (due and "dev" in event) <= keep
     except (ValueError, KeyError, TypeError):
         return False

@@ -13,7 +13,7 @@ const HEADS = ["layer", "what it is", "tested on", "score"];
  */
 export function offer(place, model) {
   const page = place.ownerDocument;
-  const tasks = model.tasks.filter((task) => task.served_at.includes(ADDRESS));
+  const tasks = model.tasks.filter((task) => task.endpoints.includes(ADDRESS));
   const boxes = tasks.map((task) => boxOf(page, task));
   place.replaceChildren(place.firstElementChild, ...boxes, about(page, tasks, model.scores));
   place.hidden = !tasks.length;

@@ -67,7 +67,7 @@ class Site {
   async #meet(signal) {
     const model = await this.server.model(signal);
     this.most = model.limits.characters;
-    this.at.model.textContent = [model.name, model.licence].filter(Boolean).map(visible).join(", ");
+    this.at.model.textContent = [model.name, model.license].filter(Boolean).map(visible).join(", ");
     offer(this.at.layers, model);
     this.at.ask.hidden = false;
     this.#measure();
