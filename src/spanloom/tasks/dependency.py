@@ -23,7 +23,6 @@ from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
 from spanloom.metrics.dependencies import Report, score
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler, ArcScorer, DependencyHead
 from spanloom.nn.dependency_pairs import ArcPairs
-from spanloom.tasks._across import coverage_notes
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
@@ -33,6 +32,7 @@ from spanloom.tasks._base import (
     TrainDocuments,
     labels_of,
 )
+from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._spans import (
     InstancePrediction,
     Labels,
@@ -158,7 +158,7 @@ class DependencyTask(LayerTask):
         self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
     ) -> list[str]:
         """Say what is learnt, and what sentences take away."""
-        return coverage_notes(self.name, self.layer, train, whole, gold)
+        return span_coverage_notes(self.name, self.layer, train, whole, gold)
 
     def collate_targets(
         self, units: Sequence[Instance], gold: Mapping[int, SpanGold]

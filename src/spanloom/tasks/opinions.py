@@ -11,7 +11,8 @@ from typing import Any
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats.opinions import SOURCE, TARGET
 from spanloom.tasks._base import TaskType, TrainDocuments
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._predicates import PredicateOptions, build, infer_vocabulary
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
 
 _SAMPLE = Document(
@@ -51,7 +52,7 @@ def _build(
     options: PredicateOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> PredicateTask:
+) -> SpanRelationTask:
     return build(name, layer, options, collected, str)
 
 

@@ -32,7 +32,7 @@ from spanloom.tasks._base import (
     TaskType,
     TrainDocuments,
 )
-from spanloom.tasks._left_out import coverage_notes
+from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import InstancePrediction, spans_and_relations, word_bounds
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
@@ -185,7 +185,7 @@ class SequenceTaggingTask(LayerTask):
         self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, TagGold]
     ) -> list[str]:
         """Say how much there is to learn from, and what tags cannot spell."""
-        return coverage_notes(self.name, "spans", train, whole, gold)
+        return partial_coverage_notes(self.name, "spans", train, whole, gold)
 
     def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, TagGold]) -> TagTargets:
         """Lay the tags of some units flat, as ``collate`` lays their words."""

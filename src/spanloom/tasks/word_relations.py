@@ -33,7 +33,7 @@ from spanloom.tasks._base import (
     TaskType,
     TrainDocuments,
 )
-from spanloom.tasks._left_out import coverage_notes
+from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
@@ -169,7 +169,7 @@ class WordRelationsTask(LayerTask):
         gold: Mapping[int, WordPairGold],
     ) -> list[str]:
         """Say how much there is to learn from, and what words cannot express."""
-        return coverage_notes(self.name, "relations", train, whole, gold)
+        return partial_coverage_notes(self.name, "relations", train, whole, gold)
 
     def collate_targets(
         self, units: Sequence[Instance], gold: Mapping[int, WordPairGold]
