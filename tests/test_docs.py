@@ -22,7 +22,7 @@ from spanloom.document import comparable
 from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
 from spanloom.model import serialization
-from spanloom.nn.candidates import group_of, text_order
+from spanloom.nn.candidates import ScoredSpans, group_of, text_order
 from spanloom.training.samplers import SAMPLERS, Size
 from spanloom.training.train import fresh
 
@@ -123,7 +123,9 @@ def doors(model, prepared):
     words = levels["context"].word_vectors
     view = head.span_inputs(words, batch.sentences)
     bounds, scores = head.candidates.bounds(batch.sentences), head.score_spans(view)
-    kept = bounds[text_order(bounds, head.pruner.keep(scores, bounds, view.pair_groups))]
+    kept = bounds[
+        text_order(bounds, head.pruner.keep(ScoredSpans(scores, bounds, view.pair_groups)))
+    ]
     chosen, types = task.decoder.predict_spans(head, view)
     pairs = head.pair_generator.all_pairs(group_of(chosen.bounds, view.pair_groups))
     _, linked = task.decoder.relate(head, view, chosen, types)

@@ -72,6 +72,24 @@ def _words_left(sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, " word"]:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredSpans:
+    """Spans with label scores ("none" first); those in the same run of words compete."""
+
+    scores: Float[Tensor, "span label"]
+    bounds: Int[Tensor, "span 2"]
+    runs: Int[Tensor, "run 2"]
+
+    @property
+    def margin(self) -> Float[Tensor, " span"]:
+        """Return by how much each span's best label scores above "none"."""
+        return self.scores[:, 1:].amax(-1) - self.scores[:, 0]
+
+    def select(self, index: Int[Tensor, " n"] | Bool[Tensor, " span"]) -> "ScoredSpans":
+        """Return the spans at the indices, or those under a mask."""
+        return ScoredSpans(self.scores[index], self.bounds[index], self.runs)
+
+
+@dataclass(frozen=True, slots=True)
 class Pruner:
     """Number of spans kept per sentence for pair scoring, as a rate per word or a fixed K.
 
@@ -88,14 +106,10 @@ class Pruner:
             return torch.full_like(lengths, self.spans_per_sentence)
         return (lengths * self.spans_per_word).ceil().long().clamp(min=1)
 
-    def keep(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Bool[Tensor, " span"]:
+    def keep(self, spans: ScoredSpans) -> Bool[Tensor, " span"]:
         """Return the mask of the K spans per run with the lowest probability of "none"."""
-        return top_k_non_null(scores, group_of(bounds, runs), self.budget(runs))
+        group = group_of(spans.bounds, spans.runs)
+        return top_k_non_null(spans.scores, group, self.budget(spans.runs))
 
 
 def group_of(bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]) -> Int[Tensor, " span"]:

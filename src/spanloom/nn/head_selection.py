@@ -4,13 +4,13 @@ Head selection means that each tail has one head, as mentions have antecedents (
 B). Predicates are the only heads of semantic roles (SpanRel, table 2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from spanloom.nn.candidates import Pruner
+from spanloom.nn.candidates import Pruner, ScoredSpans
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,7 @@ class PredicateSelector:
     gold_predicates: bool = False
 
     def training_heads(
-        self,
-        scores: Float[Tensor, "span label"],
-        target: Int[Tensor, " span"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
+        self, spans: ScoredSpans, target: Int[Tensor, " span"]
     ) -> tuple[Float[Tensor, "span label"], Bool[Tensor, " span"]]:
         """Return the span scores that pairs read, and the mask of spans used as relation heads.
 
@@ -41,8 +37,9 @@ class PredicateSelector:
         """
         is_gold = torch.isin(target, target.new_tensor(self.label_ids))
         if self.gold_predicates:
-            return self.force_gold(scores, target), is_gold
-        return scores, is_gold | self.pruner.keep(self.predicate_scores(scores), bounds, runs)
+            return self.force_gold(spans.scores, target), is_gold
+        predicates = replace(spans, scores=self.predicate_scores(spans.scores))
+        return spans.scores, is_gold | self.pruner.keep(predicates)
 
     def force_gold(
         self,

@@ -1,50 +1,34 @@
 """Losses of span scores and pair scores; all are sums."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from spanloom.nn.candidates import Pruner
+from spanloom.nn.candidates import Pruner, ScoredSpans
 
 UNKNOWN = -1  # the target of a span whose label nobody knows: it is not learnt
 
 
-@runtime_checkable
-class SpanLoss(Protocol):
-    """A summed loss of the label scores of all candidate spans."""
-
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        target: Int[Tensor, " span"],
-        bounds: Int[Tensor, "span 2"],
-        sentences: Int[Tensor, "sentence 2"],
-    ) -> Float[Tensor, ""]:
-        """``target`` is 0 for "none" and ``UNKNOWN`` for spans that are not learnt."""
+# of all candidates and their target, which is 0 for "none" and ``UNKNOWN`` for spans not learnt
+SpanLoss = Callable[[ScoredSpans, Int[Tensor, " span"]], Float[Tensor, ""]]
+# of pairs' scores, target (0 for "none") and softmax group
+PairLoss = Callable[
+    [Float[Tensor, "pair label"], Int[Tensor, " pair"], Int[Tensor, " pair"]], Float[Tensor, ""]
+]
 
 
-def all_spans_loss(
-    scores: Float[Tensor, "span label"],
-    target: Int[Tensor, " span"],
-    bounds: Int[Tensor, "span 2"],
-    sentences: Int[Tensor, "sentence 2"],
-) -> Float[Tensor, ""]:
+def all_spans_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[Tensor, ""]:
     """Return the cross-entropy over all candidates."""
-    return F.cross_entropy(scores, target, reduction="sum", ignore_index=UNKNOWN)
+    return F.cross_entropy(spans.scores, target, reduction="sum", ignore_index=UNKNOWN)
 
 
-def labeled_spans_loss(
-    scores: Float[Tensor, "span label"],
-    target: Int[Tensor, " span"],
-    bounds: Int[Tensor, "span 2"],
-    sentences: Int[Tensor, "sentence 2"],
-) -> Float[Tensor, ""]:
+def labeled_spans_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[Tensor, ""]:
     """Return the cross-entropy over spans that have a label; "none" is not learnt."""
-    return F.cross_entropy(scores[target > 0], target[target > 0], reduction="sum")
+    return F.cross_entropy(spans.scores[target > 0], target[target > 0], reduction="sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +40,12 @@ class HardNegativesLoss:
 
     pruner: Pruner
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        target: Int[Tensor, " span"],
-        bounds: Int[Tensor, "span 2"],
-        sentences: Int[Tensor, "sentence 2"],
-    ) -> Float[Tensor, ""]:
+    def __call__(self, spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[Tensor, ""]:
         """Return the loss; a span of unknown label is no negative."""
         is_known = target != UNKNOWN
-        scores, target, bounds = scores[is_known], target[is_known], bounds[is_known]
-        is_learnt = self.pruner.keep(scores, bounds, sentences) | (target > 0)
-        return F.cross_entropy(scores[is_learnt], target[is_learnt], reduction="sum")
+        spans, target = spans.select(is_known), target[is_known]
+        is_learnt = self.pruner.keep(spans) | (target > 0)
+        return F.cross_entropy(spans.scores[is_learnt], target[is_learnt], reduction="sum")
 
 
 def coarse_loss(
@@ -84,19 +62,6 @@ def coarse_loss(
     if is_annotated is not None:
         weight = weight * (is_annotated | (target > 0))
     return F.binary_cross_entropy_with_logits(coarse_scores, has_label, weight, reduction="sum")
-
-
-@runtime_checkable
-class PairLoss(Protocol):
-    """A summed loss of pair scores."""
-
-    def __call__(
-        self,
-        scores: Float[Tensor, "pair label"],
-        target: Int[Tensor, " pair"],
-        group: Int[Tensor, " pair"],
-    ) -> Float[Tensor, ""]:
-        """``target`` is 0 for "none"; ``group`` is the softmax group of each pair."""
 
 
 def label_loss(

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested
-from spanloom.nn.candidates import Pruner, group_of, text_order
+from spanloom.nn.candidates import Pruner, ScoredSpans, group_of, text_order
 from spanloom.nn.head_selection import BestPair, PredicateSelector, select_heads
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
@@ -26,10 +26,7 @@ Decoded = tuple[PredictedSpans, PredictedRelations]
 Decoder = Callable[[SpanRelation, SpanInputs, SpanTargets | None], Decoded]
 Types = Float[Tensor, "kept type"]  # label probabilities of the selected spans, "none" first
 PairDecoder = Callable[[SpanRelation, SpanInputs, PredictedSpans, Types], Decoded]
-# label scores, bounds, runs of words in which spans form pairs; returns indices in text order
-SpanSelector = Callable[
-    [Float[Tensor, "span label"], Int[Tensor, "span 2"], Int[Tensor, "run 2"]], Int[Tensor, " kept"]
-]
+SpanSelector = Callable[[ScoredSpans], Int[Tensor, " kept"]]  # indices in text order
 PairFilter = Callable[[Int[Tensor, "pair 2"], PredictedSpans], Int[Tensor, "some 2"]]
 
 
@@ -63,7 +60,7 @@ class SpanPairDecoder:
         bounds = head.candidates.bounds(inputs.sentences)
         scores = head.score_spans(inputs).float()
         scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
-        kept = self.select(scores, bounds, inputs.pair_groups)
+        kept = self.select(ScoredSpans(scores, bounds, inputs.pair_groups))
         types = scores[kept].softmax(-1)
         probs, labels = types[:, 1:].max(-1)
         values = head.spans.attribute_sizes.best(attribute_scores[kept])
@@ -79,15 +76,10 @@ class BestSpans:
 
     nested: bool
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Int[Tensor, " kept"]:
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the set, in text order."""
-        margin = scores[:, 1:].amax(-1) - scores[:, 0]
-        return best_set(bounds, margin, margin > 0, nested=self.nested)
+        margin = spans.margin
+        return best_set(spans.bounds, margin, margin > 0, nested=self.nested)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +88,9 @@ class TopSpans:
 
     pruner: Pruner
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Int[Tensor, " kept"]:
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the K spans per run, in text order."""
-        return text_order(bounds, self.pruner.keep(scores, bounds, runs))
+        return text_order(spans.bounds, self.pruner.keep(spans))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +100,10 @@ class SpansAbove:
     select: SpanSelector
     threshold: float
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Int[Tensor, " kept"]:
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the selected spans that reach the threshold."""
-        kept = self.select(scores, bounds, runs)
-        return kept[scores[kept].softmax(-1)[:, 1:].amax(-1) >= self.threshold]
+        kept = self.select(spans)
+        return kept[spans.scores[kept].softmax(-1)[:, 1:].amax(-1) >= self.threshold]
 
 
 def best_set(
@@ -270,7 +252,8 @@ class PredicateDecoder:
         scores = head.score_spans(inputs).float()
         scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
         if given is None:
-            is_predicate = self._select_predicates(selector, bounds, scores, inputs)
+            spans = ScoredSpans(scores, bounds, inputs.pair_groups)
+            is_predicate = self._select_predicates(selector, spans)
         else:
             bounds, gold_labels = _add_given(head, bounds, inputs, given)
             missing = len(bounds) - len(scores)
@@ -278,28 +261,23 @@ class PredicateDecoder:
                 F.pad(columns, (0, 0, 0, missing)) for columns in (scores, attribute_scores)
             )
             scores, is_predicate = selector.force_gold(scores, gold_labels), gold_labels > 0
-        kept_mask = head.pruner.keep(scores, bounds, inputs.pair_groups) | is_predicate
-        kept = text_order(bounds, kept_mask)
+        kept_mask = head.pruner.keep(ScoredSpans(scores, bounds, inputs.pair_groups))
+        kept = text_order(bounds, kept_mask | is_predicate)
         bounds, types, is_predicate = bounds[kept], scores[kept].softmax(-1), is_predicate[kept]
         relations = _select_arguments(head, inputs, bounds, types, is_predicate)
         values = head.spans.attribute_sizes.best(attribute_scores[kept])
-        spans = PredictedSpans(bounds, torch.zeros_like(kept), types[:, 0], *values)
-        return self._written(selector, spans, types, is_predicate, relations)
+        predicted = PredictedSpans(bounds, torch.zeros_like(kept), types[:, 0], *values)
+        return self._written(selector, predicted, types, is_predicate, relations)
 
     def _select_predicates(
-        self,
-        selector: PredicateSelector,
-        bounds: Int[Tensor, "span 2"],
-        scores: Float[Tensor, "span label"],
-        inputs: SpanInputs,
+        self, selector: PredicateSelector, spans: ScoredSpans
     ) -> Bool[Tensor, " span"]:
         """Return the mask of the best set of predicates, at most one per word."""
-        predicate_scores = selector.predicate_scores(scores)
-        margin = predicate_scores[:, 1] - predicate_scores[:, 0]
-        likely = Pruner(1.0).keep(predicate_scores, bounds, inputs.pair_groups)
-        is_predicate = torch.zeros(len(bounds), dtype=torch.bool, device=bounds.device)
-        is_predicate[best_set(bounds, margin, (margin > 0) & likely, nested=self.nested)] = True
-        return is_predicate
+        predicates = replace(spans, scores=selector.predicate_scores(spans.scores))
+        margin = predicates.margin
+        is_likely = (margin > 0) & Pruner(1.0).keep(predicates)
+        selected = best_set(spans.bounds, margin, is_likely, nested=self.nested)
+        return torch.zeros_like(is_likely).index_fill(0, selected, True)
 
     def _written(
         self,

@@ -11,7 +11,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.candidates import Candidates, Pruner, group_of, neighbors, text_order, top_k_mask
+from spanloom.nn.candidates import (
+    Candidates,
+    Pruner,
+    ScoredSpans,
+    group_of,
+    neighbors,
+    text_order,
+    top_k_mask,
+)
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import UNKNOWN, PairLoss, SpanLoss, all_spans_loss, coarse_loss, label_loss
@@ -164,7 +172,8 @@ class SpanRelation(nn.Module):
         scores, attribute_scores = scores.tensor_split([self.spans.labels], dim=-1)
         label_mask = None if gold.label_mask is None else gold.label_mask[bounds[:, 0]]
         annotated = scores if label_mask is None else scores.masked_fill(~label_mask, -torch.inf)
-        totals = {"spans": self.span_loss(annotated, target, bounds, inputs.sentences)}
+        spans = ScoredSpans(annotated, bounds, inputs.sentences)
+        totals = {"spans": self.span_loss(spans, target)}
         if coarse_scores is not None:
             is_annotated = None if label_mask is None else label_mask.all(1)
             totals["gate"] = coarse_loss(coarse_scores, target, is_annotated)
@@ -174,7 +183,8 @@ class SpanRelation(nn.Module):
             )
         losses = {name: Loss(total, len(inputs.sentences)) for name, total in totals.items()}
         if self.pairs is not None:
-            losses |= self._kept_pair_losses(inputs, gold, gold_index, bounds, scores, target)
+            spans = ScoredSpans(scores, bounds, inputs.pair_groups)
+            losses |= self._kept_pair_losses(inputs, gold, gold_index, spans, target)
         return losses
 
     def given_spans_loss(self, inputs: SpanInputs, gold: SpanTargets) -> dict[str, Loss]:
@@ -189,25 +199,23 @@ class SpanRelation(nn.Module):
         inputs: SpanInputs,
         gold: SpanTargets,
         gold_index: Int[Tensor, " gold"],
-        bounds: Int[Tensor, "span 2"],
-        scores: Float[Tensor, "span label"],
+        spans: ScoredSpans,
         target: Int[Tensor, " span"],
     ) -> dict[str, Loss]:
         """Return the losses of pairs of gold spans and kept candidates.
 
         ``gold_index`` is the index of each gold span among the candidates, -1 for none.
         """
-        groups = inputs.pair_groups
-        kept = text_order(bounds, self.pruner.keep(scores, bounds, groups) | (target > 0))
+        kept = text_order(spans.bounds, self.pruner.keep(spans) | (target > 0))
         candidate_to_kept = torch.full_like(target, -1)
         candidate_to_kept[kept] = torch.arange(len(kept), device=kept.device)
         gold_to_kept = torch.where(gold_index >= 0, candidate_to_kept[gold_index], -1)
-        bounds, scores, head_mask = bounds[kept], scores[kept], None
+        spans, head_mask = spans.select(kept), None
+        scores = spans.scores
         if self.predicate_selector is not None:
-            scores, head_mask = self.predicate_selector.training_heads(
-                scores, target[kept], bounds, groups
-            )
-        return self._pair_losses(inputs, gold, bounds, scores.softmax(-1), gold_to_kept, head_mask)
+            scores, head_mask = self.predicate_selector.training_heads(spans, target[kept])
+        types = scores.softmax(-1)
+        return self._pair_losses(inputs, gold, spans.bounds, types, gold_to_kept, head_mask)
 
     def _pair_losses(
         self,

@@ -8,9 +8,7 @@ as spans first: any of a sentence's K most probable spans may be one.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
-
-from pydantic import Field
+from typing import Any
 
 from spanloom.annotation.merge_spans import merge_spans
 from spanloom.annotation.nesting import has_nesting
@@ -28,30 +26,11 @@ from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, prepa
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import Labels, word_bounds
 from spanloom.tasks._vocabulary import (
-    SpanOptions,
+    PredicateOptions,
     Vocabulary,
     infer_span_vocabulary,
     read_vocabulary,
 )
-
-
-class PredicateOptions(SpanOptions):
-    """Options of predicates and their arguments."""
-
-    spanrel_limits: ClassVar[Mapping[str, float]] = {
-        "max_span_width": 30,
-        "argument_spans_per_word": 0.3,
-    }
-
-    argument_spans_per_word: float = Field(
-        1.0, gt=0, description="spans looked at as arguments, times n words"
-    )
-    predicate_spans_per_word: float = Field(
-        0.4, gt=0, description="spans looked at as predicates in training, times n words"
-    )
-    gold_predicates: bool = Field(
-        False, description="gold predicates are given, arguments are predicted"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +141,7 @@ def infer_vocabulary(
     documents = prepare_layers(train, layer, lambda source: merge_spans(source, name_of))
     vocabulary = infer_span_vocabulary(options, layer, documents, relations=True)
     if options.nested is None:
-        layers = (
-            (_predicates_of(doc[layer], argument_labels), cut.words) for doc, cut in documents
-        )
-        nested = has_nesting(word_bounds(*predicates).values() for predicates in layers)
-        vocabulary = replace(vocabulary, nested=nested)
+        vocabulary = replace(vocabulary, nested=_nests(documents, layer, argument_labels))
     label_of = _argument_labels(documents, layer, argument_labels)
     names = {name for label in vocabulary.spans for name in expand_unary(label)}
     return {
@@ -179,10 +154,17 @@ def infer_vocabulary(
     }
 
 
-def _predicates_of(layer: Layer, argument_labels: Sequence[str]) -> Layer:
-    """Return the predicates alone."""
-    spans = (s for s in layer.spans if set(expand_unary(s.label)).difference(argument_labels))
-    return Layer(layer.name, tuple(spans))
+def _nests(train: TrainDocuments, name: str, argument_labels: Sequence[str]) -> bool:
+    """Return whether predicates nest."""
+    layers = (
+        (
+            [s for s in doc[name].spans if set(expand_unary(s.label)).difference(argument_labels)],
+            cut,
+        )
+        for doc, cut in train
+    )
+    predicates = (word_bounds(Layer(name, tuple(spans)), cut.words) for spans, cut in layers)
+    return has_nesting(bounds.values() for bounds in predicates)
 
 
 def _argument_labels(
@@ -208,7 +190,10 @@ def build(
     collected: Mapping[str, Any],
     name_of: Callable[[str], str],
 ) -> SpanRelationTask:
-    """Build a task from an inferred vocabulary; raises ``DataError`` if it has no predicates."""
+    """Build a task from an inferred vocabulary.
+
+    Raises ``DataError`` if it has no label, no predicate, or no name for the tail of a relation.
+    """
     vocabulary, by_tail = read_vocabulary(collected), collected["argument_label_of"]
     gold = GoldPredicates(
         name_of,
@@ -217,7 +202,12 @@ def build(
         {relation: tail for tail, relations in by_tail.items() for relation in relations},
     )
     selector = gold.selector(vocabulary.spans, options)
-    _check(name, vocabulary, gold, selector)
+    labels_of(name, vocabulary.spans)
+    if not selector.label_ids:
+        raise DataError(f"task {name!r}: expected a span that is a predicate, train has none")
+    for role in labels_of(name, vocabulary.relations):
+        if role not in gold.argument_label_of:
+            raise DataError(f"task {name!r}: no label for the arguments of {role!r}")
     names = gold.names
     predicates = (gold.joint_names(vocabulary.spans[id - 1])[0] for id in selector.label_ids)
     arguments = (gold.argument_label_of[role] for role in vocabulary.relations)
@@ -243,16 +233,3 @@ def build(
         Labels(names, vocabulary.relations, vocabulary.attributes.spans),
         is_given=options.gold_predicates,
     )
-
-
-def _check(
-    name: str, vocabulary: Vocabulary, gold: GoldPredicates, selector: PredicateSelector
-) -> None:
-    """Raise ``DataError`` if there is no label, no predicate, or no name for an argument."""
-    labels_of(name, vocabulary.spans)
-    labels_of(name, vocabulary.relations)
-    if not selector.label_ids:
-        raise DataError(f"task {name!r}: expected a span that leads, train has none")
-    lacking = sorted(set(vocabulary.relations).difference(gold.argument_label_of))
-    if lacking:
-        raise DataError(f"task {name!r}: no name for what {lacking[0]!r} leads to")

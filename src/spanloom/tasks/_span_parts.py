@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from spanloom.annotation import attributes
 from spanloom.annotation.attributes import Values
 from spanloom.annotation.events import collect, project
-from spanloom.annotation.partial_labels import UNKNOWN_LABEL
+from spanloom.annotation.partial_labels import UNKNOWN_LABEL, annotated_labels
+from spanloom.data.instances import TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.metrics.report import Report, score
 from spanloom.nn.attributes import AttributeSizes
@@ -16,7 +18,9 @@ from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairGenerator, PairS
 from spanloom.nn.span_relation import PairParts, SpanParts, SpanRelation
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 from spanloom.tasks._base import MetricValues, TrainDocuments
+from spanloom.tasks._spans import SpanGold, word_bounds
 from spanloom.tasks._vocabulary import SpanOptions, Vocabulary
+from spanloom.tokenization import Bounds
 
 _MAX_WIDTH_EMBEDDINGS = 64
 
@@ -30,6 +34,32 @@ class GoldSpans:
     def prepare(self, layer: Layer) -> Layer:
         """Return the layer in the form that is learnt."""
         return layer
+
+    def encode(
+        self, document: Document, name: str, tokenized: TokenizedDocument, vocabulary: Vocabulary
+    ) -> SpanGold:
+        """Express the layer ``name`` over words; of several labels on the same words the first."""
+        layer = self.prepare(document[name])
+        bounds_of = word_bounds(layer, tokenized.words)
+        label_to_id = {label: index for index, label in enumerate(vocabulary.spans, 1)}
+        label_to_id[UNKNOWN_LABEL] = 0
+        label_at: dict[Bounds, int] = {}
+        for span in sorted(layer.spans, key=lambda span: span.label == UNKNOWN_LABEL):
+            if span.id in bounds_of and span.label in label_to_id:
+                label_at.setdefault(bounds_of[span.id], label_to_id[span.label])
+        order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
+        span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
+        id_of = {index: id for id, index in reversed(list(span_index.items()))}
+        pairs = self.pairs(layer, span_index, vocabulary)
+        scheme, span_ids = vocabulary.attributes, [id_of[index] for index in range(len(order))]
+        annotated, labels = annotated_labels(document, name), vocabulary.spans
+        return SpanGold(
+            tuple((*bounds, label_at[bounds]) for bounds in order),
+            tuple((*ends, label) for ends, (label, _) in pairs.items()),
+            _attribute_values(layer, scheme.spans, span_ids),
+            _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),
+            None if annotated is None else (True, *(label in annotated for label in labels)),
+        )
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary
@@ -174,3 +204,13 @@ def prepare_layers(
 def _attribute_sizes(values: Values) -> AttributeSizes:
     """Return the number of score columns of each attribute: its values and "absent"."""
     return AttributeSizes(tuple(1 + len(choices) for choices in values.values()))
+
+
+def _attribute_values(
+    layer: Layer, values: Values, ids: Sequence[str]
+) -> tuple[tuple[int, ...], ...] | None:
+    """Return the attribute value ids of some annotations; None if no attributes are learnt."""
+    if not values:
+        return None
+    by_id = attributes.rows(layer, values)
+    return tuple(by_id.get(id, (0,) * len(values)) for id in ids)

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spanloom.annotation import attributes
-from spanloom.annotation.attributes import Values
 from spanloom.annotation.events import EventScheme, restore
-from spanloom.annotation.partial_labels import UNKNOWN_LABEL, annotated_labels
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
@@ -37,7 +35,6 @@ from spanloom.tasks._spans import (
     collate_gold,
     split_by_instance,
     to_characters,
-    word_bounds,
 )
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary
 from spanloom.tensors import Batch, HeadInputs, Loss, SpanTargets
@@ -112,36 +109,12 @@ class SpanRelationTask(LayerTask):
         if not self.is_given:
             return None
         bare = self.without_gold(document)
-        return self.encode_spans(bare.with_layer(self.gold.encode_given(bare[self.layer])), cut)
+        layer = self.gold.encode_given(bare[self.layer])
+        return self.gold.encode(bare.with_layer(layer), self.layer, cut, self.vocabulary)
 
     def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
         """Express a layer over words; of several labels on the same words the first is kept."""
-        return self.encode_spans(document, cut)
-
-    def encode_spans(self, document: Document, cut: TokenizedDocument) -> SpanGold:
-        """Return the spans and pairs of a layer."""
-        layer = self.gold.prepare(document[self.layer])
-        bounds_of = word_bounds(layer, cut.words)
-        label_to_id = {label: index for index, label in enumerate(self.vocabulary.spans, 1)}
-        label_to_id[UNKNOWN_LABEL] = 0
-        label_at: dict[Bounds, int] = {}
-        for span in sorted(layer.spans, key=lambda span: span.label == UNKNOWN_LABEL):
-            if span.id in bounds_of and span.label in label_to_id:
-                label_at.setdefault(bounds_of[span.id], label_to_id[span.label])
-        order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
-        span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
-        id_of = {index: id for id, index in reversed(list(span_index.items()))}
-        pairs = self.gold.pairs(layer, span_index, self.vocabulary)
-        scheme, span_ids = self.vocabulary.attributes, [id_of[index] for index in range(len(order))]
-        annotated = annotated_labels(document, self.layer)
-        names = self.vocabulary.spans
-        return SpanGold(
-            tuple((*bounds, label_at[bounds]) for bounds in order),
-            tuple((*ends, label) for ends, (label, _) in pairs.items()),
-            _attribute_values(layer, scheme.spans, span_ids),
-            _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),
-            None if annotated is None else (True, *(name in annotated for name in names)),
-        )
+        return self.gold.encode(document, self.layer, cut, self.vocabulary)
 
     def coverage_notes(
         self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
@@ -222,13 +195,3 @@ class SpanRelationTask(LayerTask):
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return the labels in the documents' layers that train did not have."""
         return self.gold.unseen_labels([doc[self.layer] for doc in documents], self.vocabulary)
-
-
-def _attribute_values(
-    layer: Layer, values: Values, ids: Sequence[str]
-) -> tuple[tuple[int, ...], ...] | None:
-    """Return the attribute value ids of some annotations; None if no attributes are learnt."""
-    if not values:
-        return None
-    by_id = attributes.rows(layer, values)
-    return tuple(by_id.get(id, (0,) * len(values)) for id in ids)

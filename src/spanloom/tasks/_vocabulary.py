@@ -77,6 +77,25 @@ class RelationOptions(SpanOptions):
     )
 
 
+class PredicateOptions(SpanOptions):
+    """Options of predicates and their arguments."""
+
+    spanrel_limits: ClassVar[Mapping[str, float]] = {
+        "max_span_width": 30,
+        "argument_spans_per_word": 0.3,
+    }
+
+    argument_spans_per_word: float = Field(
+        1.0, gt=0, description="spans looked at as arguments, times n words"
+    )
+    predicate_spans_per_word: float = Field(
+        0.4, gt=0, description="spans looked at as predicates in training, times n words"
+    )
+    gold_predicates: bool = Field(
+        False, description="gold predicates are given, arguments are predicted"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Labels and limits, collected from train alone."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
@@ -22,7 +22,7 @@ from spanloom.decoding import cky
 from spanloom.document import MAIN, Document, Fragment, Layer, Span
 from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
-from spanloom.nn.candidates import neighbors, text_order
+from spanloom.nn.candidates import ScoredSpans, neighbors, text_order
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
@@ -123,25 +123,20 @@ class TreeSpans:
 
     decode: TreeSearch
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Int[Tensor, " kept"]:
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the trees' spans, in text order."""
-        margin = (scores[:, 1:].amax(-1) - scores[:, 0]).cpu().double().numpy()
-        spans = bounds.cpu().numpy()
-        kept = torch.zeros(len(spans), dtype=torch.bool)
-        for index in _sentences(spans):
-            first = spans[index, 0].min()
-            n = spans[index, 1].max() - first
+        margin = spans.margin.cpu().double().numpy()
+        bounds = spans.bounds.cpu().numpy()
+        kept = torch.zeros(len(bounds), dtype=torch.bool)
+        for index in _sentences(bounds):
+            first = bounds[index, 0].min()
+            n = bounds[index, 1].max() - first
             chart, index_at = np.full((n, n + 1), -np.inf), np.full((n, n + 1), -1)
-            cells = spans[index, 0] - first, spans[index, 1] - first
+            cells = bounds[index, 0] - first, bounds[index, 1] - first
             chart[cells], index_at[cells] = margin[index], index
             selected = [index_at[start, end] for start, end in self.decode(chart)]
             kept[[int(span) for span in selected if span >= 0]] = True
-        return text_order(bounds, kept.to(bounds.device))
+        return text_order(spans.bounds, kept.to(spans.bounds.device))
 
 
 @dataclass(frozen=True, slots=True)

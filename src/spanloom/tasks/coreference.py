@@ -23,7 +23,7 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.metrics.clusters import score
-from spanloom.nn.candidates import Pruner
+from spanloom.nn.candidates import Pruner, ScoredSpans
 from spanloom.nn.losses import HeadSelectionLoss
 from spanloom.nn.pairs import PairFeatures, PairGenerator
 from spanloom.nn.span_decoding import SelectedHeads, SpanPairDecoder, TopSpans
@@ -149,17 +149,11 @@ class NonCrossingMentions:
 
     pruner: Pruner
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "span label"],
-        bounds: Int[Tensor, "span 2"],
-        runs: Int[Tensor, "run 2"],
-    ) -> Int[Tensor, " kept"]:
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the mentions, in text order."""
-        kept = TopSpans(self.pruner)(scores, bounds, runs)
-        margin = scores[kept, 1:].amax(-1) - scores[kept, 0]
-        spans = [(start, end) for start, end in bounds[kept].tolist()]
-        selected = greedy_non_crossing(spans, margin.tolist())
+        kept = TopSpans(self.pruner)(spans)
+        bounds = [(start, end) for start, end in spans.bounds[kept].tolist()]
+        selected = greedy_non_crossing(bounds, spans.margin[kept].tolist())
         return kept[torch.tensor(selected, dtype=torch.long, device=kept.device)]
 
 
@@ -206,7 +200,8 @@ class CoreferenceTask(SpanRelationTask):
 
     def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express a layer over words, with speakers and genre."""
-        return self._with_features(document, cut, self.encode_spans(document, cut))
+        mentions = self.gold.encode(document, self.layer, cut, self.vocabulary)
+        return self._with_features(document, cut, mentions)
 
     def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
         """Express speakers and genre, and mentions if these are given; None without any."""

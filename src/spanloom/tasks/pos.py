@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
 from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer
-from spanloom.nn.candidates import text_order
+from spanloom.nn.candidates import ScoredSpans, text_order
 from spanloom.nn.losses import labeled_spans_loss
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.tasks._base import TaskType, TrainDocuments
@@ -48,11 +48,9 @@ class WordOptions(Options):
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
 
 
-def all_spans(
-    scores: Float[Tensor, "span label"], bounds: Int[Tensor, "span 2"], runs: Int[Tensor, "run 2"]
-) -> Int[Tensor, " span"]:
+def all_spans(spans: ScoredSpans) -> Int[Tensor, " span"]:
     """Return the indices of all spans, in text order."""
-    return text_order(bounds, torch.ones(len(bounds), dtype=torch.bool, device=bounds.device))
+    return text_order(spans.bounds, torch.ones_like(spans.bounds[:, 0], dtype=torch.bool))
 
 
 def _infer_vocabulary(options: WordOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from pydantic import Field
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats._propositions import ARGUMENT
 from spanloom.tasks._base import TaskType, TrainDocuments
-from spanloom.tasks._predicates import PredicateOptions, build, infer_vocabulary
+from spanloom.tasks._predicates import build, infer_vocabulary
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
+from spanloom.tasks._vocabulary import PredicateOptions
 
 PREDICATE = "predicate"
 
