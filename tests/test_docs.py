@@ -30,7 +30,9 @@ ROOT = Path(__file__).parents[1]
 README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
 ARCHITECTURE, EXTENDING = CHAPTERS / "architecture.md", CHAPTERS / "extending.md"
 BENCHMARKS, RECIPES = CHAPTERS / "benchmarks.md", CHAPTERS / "recipes.md"
-EXAMPLES = {f"{each}.py" for each in ("tasks/marks", "nn/marks", "embedders/numbers")}
+EXAMPLES = {
+    f"{each}.py" for each in ("tasks/marks", "tasks/bilinear", "nn/marks", "embedders/numbers")
+}
 EXAMPLES |= {"decoding/greedy.py", "formats/marked.py"}
 
 
@@ -253,6 +255,15 @@ def test_the_example_of_a_task_learns_its_sample(example, tmp_path):
     spec = {"data": "data", "kind": "marks", "level": "context", "threshold": 0.4}
     recipe = recipe_of(tmp_path, kind.example, tasks={"it": spec})
     assert_known_by_heart(recipe, tmp_path, kind.example)
+
+
+def test_the_example_of_a_pair_scorer_learns_its_sample(example, tmp_path):
+    module = example("A new pair scorer, a new loss")
+    spec = {"data": "data", "kind": "bilinear", "level": "context", "hidden_size": 16}
+    recipe = recipe_of(tmp_path, module.KIND.example, tasks={"it": spec})
+    assert_known_by_heart(recipe, tmp_path, module.KIND.example)
+    model = serialization.load(tmp_path / "model", device="cpu", precision="fp32")
+    assert isinstance(model.network.head("it").pairs, module.BilinearPairs)
 
 
 def test_the_example_of_an_embedder_is_part_of_a_trunk(example, tmp_path):
