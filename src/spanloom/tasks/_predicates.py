@@ -159,11 +159,13 @@ def _nests(train: TrainDocuments, name: str, argument_labels: Sequence[str]) -> 
     layers = (
         (
             [s for s in doc[name].spans if set(expand_unary(s.label)).difference(argument_labels)],
-            cut,
+            tokenized,
         )
-        for doc, cut in train
+        for doc, tokenized in train
     )
-    predicates = (word_bounds(Layer(name, tuple(spans)), cut.words) for spans, cut in layers)
+    predicates = (
+        word_bounds(Layer(name, tuple(spans)), tokenized.words) for spans, tokenized in layers
+    )
     return has_nesting(bounds.values() for bounds in predicates)
 
 

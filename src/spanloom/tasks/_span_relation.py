@@ -95,38 +95,43 @@ class SpanRelationTask(LayerTask):
         learnt = pairs if self.vocabulary.relations else ()
         return learnt if self.gold_spans else (*spans, *learnt)
 
-    def build_head(self, ground: HeadInputSpec) -> SpanRelation:
+    def build_head(self, spec: HeadInputSpec) -> SpanRelation:
         """Build the span-relation head."""
-        return self.parts.build(ground.word_dim, self.vocabulary, coarse=self.has_coarse_scorer)
+        return self.parts.build(spec.word_dim, self.vocabulary, coarse=self.has_coarse_scorer)
 
     def without_gold(self, document: Document) -> Document:
         """Return the unannotated document, with what is given of its layer."""
         bare = document.unannotated(self.inputs)
         return bare.with_layer(self.gold.given(bare[self.layer])) if self.is_given else bare
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> SpanGold | None:
+    def encode_given(self, document: Document, tokenized: TokenizedDocument) -> SpanGold | None:
         """Express what is given over words; None if nothing is."""
         if not self.is_given:
             return None
         bare = self.without_gold(document)
         layer = self.gold.encode_given(bare[self.layer])
-        return self.gold.encode(bare.with_layer(layer), self.layer, cut, self.vocabulary)
+        return self.gold.encode(bare.with_layer(layer), self.layer, tokenized, self.vocabulary)
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> SpanGold:
         """Express a layer over words; of several labels on the same words the first is kept."""
-        return self.gold.encode(document, self.layer, cut, self.vocabulary)
+        return self.gold.encode(document, self.layer, tokenized, self.vocabulary)
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, SpanGold],
     ) -> list[str]:
         """Report what is learnt, and what sentences take away."""
-        return span_coverage_notes(self.name, self.layer, train, whole, gold, self.gold.prepare)
+        return span_coverage_notes(
+            self.name, self.layer, train, full_sentences, gold, self.gold.prepare
+        )
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, SpanGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, SpanGold]
     ) -> SpanTargets:
         """Collate the gold of a batch of instances; bounds are those of the batch's words."""
-        return collate_gold(units, gold)
+        return collate_gold(instances, gold)
 
     def loss(
         self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets
@@ -148,24 +153,27 @@ class SpanRelationTask(LayerTask):
         head: SpanRelation,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: SpanTargets | None,
     ) -> Iterator[InstancePrediction]:
         """Decode spans and relations, and yield those of each instance."""
         spans, relations = self.decoder(head, self.span_inputs(head, vectors, batch, given), given)
         names = self.vocabulary.labels if self.label_names is None else self.label_names
-        yield from split_by_instance(units, spans, relations, names)
+        yield from split_by_instance(instances, spans, relations, names)
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
         """Return a layer of the predictions: spans in text order, one event per trigger."""
-        prediction = to_characters(found, fresh)
+        prediction = to_characters(predictions, new_id)
         scheme = self.vocabulary.events if self.vocabulary.relations else EventScheme()
-        layer = restore(prediction.spans, prediction.relations, scheme, self.layer, fresh)
-        ids = {relation.id: fresh("R") for relation in layer.relations}
+        layer = restore(prediction.spans, prediction.relations, scheme, self.layer, new_id)
+        ids = {relation.id: new_id("R") for relation in layer.relations}
         relations = tuple(replace(each, id=ids[each.id]) for each in layer.relations)
-        made = self._to_attributes(prediction, layer, ids, fresh)
+        made = self._to_attributes(prediction, layer, ids, new_id)
         return replace(layer, relations=relations, attributes=made)
 
     def _to_attributes(

@@ -148,7 +148,7 @@ def infer_span_vocabulary(
     options: SpanOptions, name: str, documents: TrainDocuments, *, relations: bool
 ) -> Vocabulary:
     """Collect labels, widths and nesting of the layer of that name."""
-    train = [(document[name], cut.words) for document, cut in documents]
+    train = [(document[name], tokenized.words) for document, tokenized in documents]
     scheme = collect(layer for layer, _ in train)
     spans = Counter(span.label for layer, _ in train for span in layer.spans)
     pairs: Counter[str] = Counter()

@@ -167,18 +167,21 @@ class ConstituencyTask(SpanRelationTask):
     """Constituency trees as spans of every width."""
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
         """Return a layer of the predictions, the outer of two spans first.
 
         The trees of a long sentence's parts get one node above them, with the label that most of
         their roots have.
         """
-        spans, _ = spans_and_relations(found, lambda letter: "")
-        spans += _over(spans, fragments_of_long_sentences(found))
+        spans, _ = spans_and_relations(predictions, lambda letter: "")
+        spans += _over(spans, fragments_of_long_sentences(predictions))
         spans.sort(key=lambda span: (span.start, -span.end))
         expanded = [
-            replace(span, id=fresh("T"), label=label)
+            replace(span, id=new_id("T"), label=label)
             for span in spans
             for label in unary_chains.expand_unary(span.label)
         ]

@@ -190,7 +190,10 @@ class CoreferenceTask(SpanRelationTask):
     genres: tuple[str, ...] = ()
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, Any],
     ) -> list[str]:
         """Report how much there is to learn from; links may cross sentences."""
         mentions = sum(len(document.mentions.spans) for document in gold.values())
@@ -198,36 +201,40 @@ class CoreferenceTask(SpanRelationTask):
         counts = f"{len(gold)} documents, {mentions} mentions, {links} pairs that mean the same"
         return [f"{self.name}: {counts}"]
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express a layer over words, with speakers and genre."""
-        mentions = self.gold.encode(document, self.layer, cut, self.vocabulary)
-        return self._with_features(document, cut, mentions)
+        mentions = self.gold.encode(document, self.layer, tokenized, self.vocabulary)
+        return self._with_features(document, tokenized, mentions)
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express speakers and genre, and mentions if these are given; None without any."""
         if self.is_given:
-            return self.encode_gold(self.without_gold(document), cut)
+            return self.encode_gold(self.without_gold(document), tokenized)
         if self.use_speakers or self.genres:
-            return self._with_features(document, cut, SpanGold())
+            return self._with_features(document, tokenized, SpanGold())
         return None
 
     def _with_features(
-        self, document: Document, cut: TokenizedDocument, mentions: SpanGold
+        self, document: Document, tokenized: TokenizedDocument, mentions: SpanGold
     ) -> MentionGold:
-        names = speakers(document, cut.words) if self.use_speakers else ()
+        names = speakers(document, tokenized.words) if self.use_speakers else ()
         id_of = {name: id for id, name in enumerate(dict.fromkeys(("", *names)))}
         kind = "" if self.genre_field is None else genre(document.name, self.genre_field)
         genre_id = self.genres.index(kind) + 1 if kind in self.genres else 0
         return MentionGold(mentions, tuple(id_of[name] for name in names), genre_id)
 
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> SpanTargets:
+    def collate_targets(
+        self, instances: Sequence[Instance], gold: Mapping[int, Any]
+    ) -> SpanTargets:
         """Collate the gold of a batch of instances, with speakers and genres of all words."""
-        targets = collate_gold(units, {key: document.mentions for key, document in gold.items()})
+        targets = collate_gold(
+            instances, {key: document.mentions for key, document in gold.items()}
+        )
         if not (self.use_speakers or self.genres):
             return targets
         speaker_ids: list[int] = []
         genre_ids: list[int] = []
-        for instance in units:
+        for instance in instances:
             document, first, n = gold[instance.document], instance.first_word, len(instance.tokens)
             speaker_ids += document.speaker_ids[first : first + n] or (0,) * n
             genre_ids += [document.genre_id] * n
@@ -238,14 +245,14 @@ class CoreferenceTask(SpanRelationTask):
 
 
 def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    found = infer_span_vocabulary(options, layer, train, relations=False)
+    vocabulary = infer_span_vocabulary(options, layer, train, relations=False)
     clustered = sum(len(cluster) for each, _ in train for cluster in connected_spans(each[layer]))
     mentions = sum(len(each[layer].spans) for each, _ in train)
     names = Counter(each.label for document, _ in train for each in document[layer].relations)
     usual = names.most_common(1)[0][0] if names else _USUAL
     alone = mentions - clustered > _ALONE * mentions
     return {
-        **replace(found, relations=(usual,)).to_dict(),
+        **replace(vocabulary, relations=(usual,)).to_dict(),
         "singletons": alone,
         "speakers": options.speakers and any(any(speakers(*each)) for each in _words(train)),
         "genres": _genres(options.genre_field, train),
@@ -253,7 +260,7 @@ def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments
 
 
 def _words(train: TrainDocuments) -> Iterator[tuple[Document, Sequence[Bounds]]]:
-    return ((document, cut.words) for document, cut in train)
+    return ((document, tokenized.words) for document, tokenized in train)
 
 
 def _genres(part: int | None, train: TrainDocuments) -> list[str]:

@@ -127,22 +127,22 @@ class DependencyTask(LayerTask):
         """Heads and labels, or pairs."""
         return ("pairs",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
-    def build_head(self, ground: HeadInputSpec) -> Scorer:
+    def build_head(self, spec: HeadInputSpec) -> Scorer:
         """Make the scorers of arcs and labels."""
         size, dropout = self.options.hidden_size, self.options.dropout
         if self.options.loss == "pairwise":
             return ArcPairs(
-                ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+                spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
             )
         labels = ArcLabeler(
-            ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+            spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
         )
-        return DependencyHead(ArcScorer(ground.word_dim, hidden_size=size, dropout=dropout), labels)
+        return DependencyHead(ArcScorer(spec.word_dim, hidden_size=size, dropout=dropout), labels)
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> SpanGold:
         """Express a layer over words; a relation of spans that are no words is missed."""
         layer = document[self.layer]
-        rows = {key: a for key, (a, b) in word_bounds(layer, cut.words).items() if b == a + 1}
+        rows = {key: a for key, (a, b) in word_bounds(layer, tokenized.words).items() if b == a + 1}
         known = {label: row for row, label in enumerate(self.labels, 1)}
         pairs = {
             rows[each.tail]: (rows[each.head], known[each.label])
@@ -155,24 +155,27 @@ class DependencyTask(LayerTask):
         )
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, SpanGold],
     ) -> list[str]:
         """Say what is learnt, and what sentences take away."""
-        return span_coverage_notes(self.name, self.layer, train, whole, gold)
+        return span_coverage_notes(self.name, self.layer, train, full_sentences, gold)
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, SpanGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, SpanGold]
     ) -> TreeTargets:
-        """Return each word's head; one outside its unit is not known."""
-        bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+        """Return each word's head; a head outside the instance is unknown."""
+        bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         heads = torch.full((bases[-1],), UNKNOWN)
         labels = torch.zeros(bases[-1], dtype=torch.long)
-        for base, unit in zip(bases, units, strict=False):
-            inside = range(unit.first_word, unit.first_word + len(unit.tokens))
-            for head, tail, label in gold[unit.document].pairs:
+        for base, instance in zip(bases, instances, strict=False):
+            inside = range(instance.first_word, instance.first_word + len(instance.tokens))
+            for head, tail, label in gold[instance.document].pairs:
                 if head in inside and tail in inside:
-                    heads[tail - unit.first_word + base] = head - unit.first_word + base
-                    labels[tail - unit.first_word + base] = label
+                    heads[tail - instance.first_word + base] = head - instance.first_word + base
+                    labels[tail - instance.first_word + base] = label
         return TreeTargets(heads, labels)
 
     def loss(
@@ -186,7 +189,7 @@ class DependencyTask(LayerTask):
         head: Scorer,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: None,
     ) -> Iterator[InstancePrediction]:
         """Choose the best tree of each sentence, then the label of each arc."""
@@ -201,7 +204,7 @@ class DependencyTask(LayerTask):
         ones = torch.ones(len(words))
         every = PredictedSpans(torch.stack([row, row + 1], dim=1), torch.ones_like(row), ones)
         yield from split_by_instance(
-            units, every, PredictedRelations(arcs, named, sure), Labels((WORD,), self.labels)
+            instances, every, PredictedRelations(arcs, named, sure), Labels((WORD,), self.labels)
         )
 
     def _heads(
@@ -214,20 +217,23 @@ class DependencyTask(LayerTask):
             likely = scores.log_softmax(1).cpu()
             firsts, sizes = places[:, 0].tolist(), lengths.tolist()
             for table, first, n in zip(likely, firsts, sizes, strict=True):
-                found = torch.from_numpy(self.decode(table[:n, :n].double().numpy()))
-                heads[first : first + n] = found + first
-                sure[first : first + n] = table[found, torch.arange(n)].exp()
+                decoded = torch.from_numpy(self.decode(table[:n, :n].double().numpy()))
+                heads[first : first + n] = decoded + first
+                sure[first : first + n] = table[decoded, torch.arange(n)].exp()
         return heads, sure
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
         """Make a layer of words and relations.
 
         Of a long sentence in parts the first one's root heads the others', side by side.
         """
-        spans, relations = spans_and_relations(found, fresh)
-        heads = _above(spans, relations, fragments_of_long_sentences(found))
+        spans, relations = spans_and_relations(predictions, new_id)
+        heads = _above(spans, relations, fragments_of_long_sentences(predictions))
         tree = (
             replace(each, label=self._beside, head=heads[each.tail]) if each.tail in heads else each
             for each in relations

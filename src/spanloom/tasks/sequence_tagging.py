@@ -81,17 +81,6 @@ class TagGold:
 
 
 @dataclass(frozen=True, slots=True)
-class TagTargets:
-    """A tag for each of a batch's words."""
-
-    tags: Int[Tensor, " word"]
-
-    def to(self, device: torch.device) -> "TagTargets":
-        """Return the same targets on another device."""
-        return TagTargets(self.tags.to(device))
-
-
-@dataclass(frozen=True, slots=True)
 class SequenceTaggingTask(LayerTask):
     """Spans of ``labels``, spelt by ``scheme``; ``sets`` are the head's labels, by scheme."""
 
@@ -116,7 +105,7 @@ class SequenceTaggingTask(LayerTask):
         every = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
         return list(dict.fromkeys(every))
 
-    def build_head(self, ground: HeadInputSpec) -> Tagger:
+    def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Make the tagger; a step between two tags is allowed where a scheme that has both does."""
         row = {tag: place for place, tag in enumerate(self.tags)}
         starts, ends = torch.zeros(2, len(row), dtype=torch.bool)
@@ -129,7 +118,7 @@ class SequenceTaggingTask(LayerTask):
             follow[rows[:, None], rows] |= after
             ends[rows] |= last
         return Tagger(
-            ground.word_dim,
+            spec.word_dim,
             num_tags=len(row),
             starts=starts,
             follow=follow,
@@ -138,27 +127,29 @@ class SequenceTaggingTask(LayerTask):
             crf=self.options.crf,
         )
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> TagGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TagGold:
         """Spell a layer; of spans that overlap the earlier stays, of equal starts the longer."""
-        kept, left = self._flat(document[self.layer], cut)
+        kept, left = self._flat(document[self.layer], tokenized)
         row = {tag: place for place, tag in enumerate(self.tags)}
-        tags = [row[OUTSIDE]] * len(cut.words)
-        starts = [start for start, _ in cut.sentences]
+        tags = [row[OUTSIDE]] * len(tokenized.words)
+        starts = [start for start, _ in tokenized.sentences]
         inside: dict[int, list[Tagged]] = {}
         for start, end, label in kept:
             home = bisect_right(starts, start) - 1
             inside.setdefault(home, []).append((start - starts[home], end - starts[home], label))
         for home, spans in inside.items():
-            a, b = cut.sentences[home]
+            a, b = tokenized.sentences[home]
             tags[a:b] = [row[tag] for tag in self.scheme.encode(spans, b - a)]
         return TagGold(tuple(tags), len(kept), left)
 
-    def _flat(self, layer: Layer, cut: TokenizedDocument) -> tuple[list[Tagged], Counter[str]]:
+    def _flat(
+        self, layer: Layer, tokenized: TokenizedDocument
+    ) -> tuple[list[Tagged], Counter[str]]:
         """The spans that the scheme can spell side by side, in words; why others are left out."""
-        there = word_bounds(layer, cut.words)
+        there = word_bounds(layer, tokenized.words)
         inside = [span for span in layer.spans if span.id in there]
         left = Counter({"off word borders or in pieces": len(layer.spans) - len(inside)})
-        ends = [end for _, end in cut.sentences]
+        ends = [end for _, end in tokenized.sentences]
         kept: list[Tagged] = []
         for span in sorted(inside, key=lambda span: (there[span.id][0], -there[span.id][1])):
             start, end = there[span.id]
@@ -182,34 +173,37 @@ class SequenceTaggingTask(LayerTask):
         return ""
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, TagGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, TagGold],
     ) -> list[str]:
         """Say how much there is to learn from, and what tags cannot spell."""
-        return partial_coverage_notes(self.name, "spans", train, whole, gold)
+        return partial_coverage_notes(self.name, "spans", train, full_sentences, gold)
 
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, TagGold]) -> TagTargets:
-        """Lay the tags of some units flat, as ``collate`` lays their words."""
+    def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, TagGold]) -> Tensor:
+        """Return the tag of each word of a batch."""
         tags = [
             tag
-            for unit in units
-            for tag in gold[unit.document].tags[
-                unit.first_word : unit.first_word + len(unit.tokens)
+            for instance in instances
+            for tag in gold[instance.document].tags[
+                instance.first_word : instance.first_word + len(instance.tokens)
             ]
         ]
-        return TagTargets(torch.tensor(tags, dtype=torch.long))
+        return torch.tensor(tags, dtype=torch.long)
 
     def loss(
-        self, head: Tagger, vectors: HeadInputs, batch: Batch, targets: TagTargets
+        self, head: Tagger, vectors: HeadInputs, batch: Batch, targets: Int[Tensor, " word"]
     ) -> dict[str, Loss]:
         """Return the negative log-likelihood of the gold tags."""
-        return {"tags": head.loss(vectors.word_vectors, batch.sentences, targets.tags)}
+        return {"tags": head.loss(vectors.word_vectors, batch.sentences, targets)}
 
     def predict(
         self,
         head: Tagger,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: None,
     ) -> Iterator[InstancePrediction]:
         """Choose among the task's own tags; a span is as sure as its least sure word."""
@@ -220,21 +214,24 @@ class SequenceTaggingTask(LayerTask):
         )
         names = [self.tags[row] for row in rows]
         base = 0
-        for unit in units:
+        for instance in instances:
             yield InstancePrediction(
                 [
                     (a + start, a + end, label, min(sure[base + a + start : base + a + end]))
-                    for a, b in unit.sentences
+                    for a, b in instance.sentences
                     for start, end, label in self.scheme.decode(names[base + a : base + b])
                 ]
             )
-            base += len(unit.tokens)
+            base += len(instance.tokens)
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
         """Make a layer of the spans, in text order."""
-        spans, _ = spans_and_relations(found, fresh)
+        spans, _ = spans_and_relations(predictions, new_id)
         return Layer(self.layer, tuple(spans))
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
@@ -261,17 +258,17 @@ def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) ->
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """All labels of each scheme; plain tags go with any scheme, two that spell spans do not mix."""
-    found: dict[str, set[str]] = {}
+    by_scheme: dict[str, set[str]] = {}
     for each in collected:
         for scheme, labels in each.items():
-            found.setdefault(scheme, set()).update(labels)
-    spelt = sorted(scheme for scheme in found if not isinstance(SCHEMES[scheme], Plain))
+            by_scheme.setdefault(scheme, set()).update(labels)
+    spelt = sorted(scheme for scheme in by_scheme if not isinstance(SCHEMES[scheme], Plain))
     if len(spelt) > 1:
         raise DataError(
             f"tasks that share a head of tags need one scheme (or none), got {' and '.join(spelt)} "
             f"(sharing: heads gives each task its own)"
         )
-    return {scheme: sorted(found[scheme]) for scheme in sorted(found)}
+    return {scheme: sorted(by_scheme[scheme]) for scheme in sorted(by_scheme)}
 
 
 def _build(
