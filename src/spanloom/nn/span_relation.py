@@ -144,8 +144,7 @@ class SpanRelation(nn.Module):
     ) -> ScorePairs:
         """Return a function that scores ordered pairs (pair, 2) of the spans ``bounds``.
 
-        ``types`` are the spans' label probabilities. Where no gradient is kept the function scores
-        pairs in chunks.
+        ``types`` are the spans' label probabilities. Without gradients pairs are scored in chunks.
         """
         assert self.pairs is not None, "the head has no pair scorer"
         score_chunk = self.pairs.prepare(inputs, bounds, types)

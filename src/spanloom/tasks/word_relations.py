@@ -145,22 +145,25 @@ class WordRelationsTask(LayerTask):
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> WordPairGold:
         """Express a layer over words: a span is the word that it ends with."""
         layer = document[self.layer]
-        last = {end: row for row, (_, end) in enumerate(tokenized.words)}
-        at = {span.id: last[span.end] for span in layer.spans if span.end in last}
+        word_ending_at = {end: word for word, (_, end) in enumerate(tokenized.words)}
+        word_of = {
+            span.id: word_ending_at[span.end] for span in layer.spans if span.end in word_ending_at
+        }
         starts = [start for start, _ in tokenized.sentences]
-        known = {label: row for row, label in enumerate(self.labels)}
+        label_to_id = {label: index for index, label in enumerate(self.labels)}
         pairs: set[tuple[int, int, int]] = set()
-        left: Counter[str] = Counter()
-        for each in project(layer, self.events)[1]:
-            if each.head not in at or each.tail not in at:
-                left["whose ends are no words"] += 1
-            elif each.label not in known:
-                left["of unknown labels"] += 1
-            elif len({bisect_right(starts, at[end]) for end in (each.head, each.tail)}) > 1:
-                left["across sentences"] += 1
+        skipped: Counter[str] = Counter()
+        for relation in project(layer, self.events)[1]:
+            head, tail = word_of.get(relation.head), word_of.get(relation.tail)
+            if head is None or tail is None:
+                skipped["whose ends are no words"] += 1
+            elif relation.label not in label_to_id:
+                skipped["of unknown labels"] += 1
+            elif bisect_right(starts, head) != bisect_right(starts, tail):
+                skipped["across sentences"] += 1
             else:
-                pairs.add((at[each.head], at[each.tail], known[each.label]))
-        return WordPairGold(tuple(sorted(pairs)), tuple(sorted(set(at.values()))), left)
+                pairs.add((head, tail, label_to_id[relation.label]))
+        return WordPairGold(tuple(sorted(pairs)), tuple(sorted(set(word_of.values()))), skipped)
 
     def coverage_notes(
         self,
@@ -217,17 +220,17 @@ class WordRelationsTask(LayerTask):
         instances: Sequence[Instance],
         given: PairTargets | None,
     ) -> Iterator[list[Link]]:
-        """Give every label that is likely enough, between all words or those given spans end in."""
+        """Return labels above the threshold, between all words or those that given spans end in."""
         words = vectors.word_vectors
         able = torch.arange(len(words), device=words.device) if given is None else given.able
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         links: list[list[Link]] = [[] for _ in instances]
         for part in head.best(words, batch.sentences, able, self.options.threshold):
             columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
-            for (one, two), label, sure in zip(*columns, strict=True):
-                which = bisect_right(bases, one) - 1
-                ends = one - bases[which], two - bases[which]
-                links[which].append((*ends, self.labels[label], sure))
+            for (head_word, tail_word), label, prob in zip(*columns, strict=True):
+                index = bisect_right(bases, head_word) - 1
+                ends = head_word - bases[index], tail_word - bases[index]
+                links[index].append((*ends, self.labels[label], prob))
         yield from links
 
     def to_layer(
