@@ -16,7 +16,7 @@ from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.document import comparable
-from spanloom.nn.span_relation import group_of, text_order
+from spanloom.nn.candidates import ScoredSpans, group_of, text_order
 from spanloom.training.train import fresh
 
 ROOT = Path(__file__).parents[1]
@@ -114,11 +114,13 @@ def doors(model, prepared):
     levels = network.encode(batch, ["context"])
     words = levels["context"].word_vectors
     view = head.span_inputs(words, batch.sentences)
-    bounds, scores = head.candidates(batch.sentences), head.score_spans(view)
-    kept = bounds[text_order(bounds, head.keep(scores, bounds, view.pair_groups))]
-    chosen, types = task.predict_spans(head, view)
+    bounds, scores = head.candidates.bounds(batch.sentences), head.score_spans(view)
+    kept = bounds[
+        text_order(bounds, head.pruner.keep(ScoredSpans(scores, bounds, view.pair_groups)))
+    ]
+    chosen, types = task.decoder.predict_spans(head, view)
     pairs = head.pair_generator.all_pairs(group_of(chosen.bounds, view.pair_groups))
-    linked = task.label_pairs(head, view, chosen, types)
+    _, linked = task.decoder.relate(head, view, chosen, types)
     (found,) = task.predict(head, levels["context"], batch, units, None)
     (answer,) = model.annotate([document])
     return {

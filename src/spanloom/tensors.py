@@ -5,7 +5,7 @@ sentence, and everything above the encoder indexes that list; bounds are ``[star
 Label 0 is "none" in every score tensor.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -104,7 +104,7 @@ class SpanTargets:
     ``pairs`` are ``(head, tail, label)``, head and tail being indices of ``bounds``. Span label 0
     is a span whose label is unknown. Attribute values are 0 for absent and -1 for unknown; None if
     the task has no attributes. ``label_mask`` tells which labels were annotated in the text of each
-    word; None if all were.
+    word; None if all were. ``features`` are speakers and genres of words, if the task uses them.
     """
 
     bounds: Int[Tensor, "gold 2"]
@@ -113,17 +113,13 @@ class SpanTargets:
     attribute_values: Int[Tensor, "gold attribute"] | None = None
     pair_attribute_values: Int[Tensor, "relation pair_attribute"] | None = None
     label_mask: Bool[Tensor, "word label"] | None = None
+    features: "CorefFeatures | None" = None
 
     def to(self, device: torch.device) -> "SpanTargets":
         """Return the same targets on another device."""
-        optional = (self.attribute_values, self.pair_attribute_values, self.label_mask)
-        bounds, labels, pairs = (x.to(device) for x in (self.bounds, self.labels, self.pairs))
-        return SpanTargets(
-            bounds,
-            labels,
-            pairs,
-            *(None if tensor is None else tensor.to(device) for tensor in optional),
-        )
+        tensors = {item.name: getattr(self, item.name) for item in fields(self)}
+        moved = {name: x.to(device) for name, x in tensors.items() if x is not None}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True, slots=True)

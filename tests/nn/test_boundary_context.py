@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.nn import spans as room
-from spanloom.nn.candidates import candidates, neighbors, starts
+from spanloom.nn.candidates import Candidates, neighbors
 from spanloom.nn.spans import SpanAttention, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=4)
@@ -38,8 +38,8 @@ def test_each_span_is_scored_as_by_itself(lengths, sparse, learning):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
         patch.setattr(room, "_SPARSE", sparse)
         weights, beside = attention(words), neighbors(sentences)
-        found = scorer(words, weights, starts(sentences, width), beside)
-        bounds = candidates(sentences, width)
+        found = scorer(words, weights, Candidates(width).starts(sentences), beside)
+        bounds = Candidates(width).bounds(sentences)
         torch.testing.assert_close(found, scorer.score_bounds(words, weights, bounds, beside))
         linear = scorer.first
         for row, (a, b) in enumerate(bounds.tolist()):

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from spanloom.nn.span_relation import Pruner, SpanRelation
+from spanloom.nn.candidates import Candidates
+from spanloom.nn.span_relation import SpanParts, SpanRelation
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 from spanloom.tensors import SpanTargets
 
@@ -22,18 +23,11 @@ GOLD = SpanTargets(
 def made(ratio):
     torch.manual_seed(3)
     scorer = SpanScorer(DIM, num_labels=LABELS, num_width_embeddings=3, hidden_size=8, dropout=0.0)
-    head = SpanRelation(
-        SpanAttention(DIM),
-        scorer,
-        None,
-        max_span_width=WIDTH,
-        pruner=Pruner(),
-        hard_negatives_per_word=None,
-        dropout=0.0,
-    )
+    attention, coarse = SpanAttention(DIM), None
     if ratio:
-        head.gate = CoarseSpanScorer(DIM, num_width_embeddings=3, spans_per_word=ratio)
-    return head
+        coarse = CoarseSpanScorer(DIM, num_width_embeddings=3, spans_per_word=ratio)
+    spans = SpanParts(Candidates(WIDTH), attention, scorer, coarse_scorer=coarse)
+    return SpanRelation(spans, None, dropout=0.0)
 
 
 @pytest.fixture
@@ -53,7 +47,7 @@ def test_a_gate_that_lets_all_pass_changes_no_score(words, learning):
 def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words):
     head = made(1.5)
     view = head.span_inputs(words, SENTENCES)
-    bounds, looks = head.candidates(SENTENCES), head.score_coarse(view)
+    bounds, looks = head.candidates.bounds(SENTENCES), head.score_coarse(view)
     scores = head.score_spans(view)
     for (first, last), budget in zip(SENTENCES.tolist(), (8, 2, 9), strict=True):
         inside = [r for r, (a, b) in enumerate(bounds.tolist()) if first <= a and b <= last]
@@ -67,8 +61,8 @@ def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words
 def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
     head = made(0.01)  # one candidate a sentence
     view = head.span_inputs(words, SENTENCES)
-    losses = head.loss(view, GOLD, use_gold_spans=False)
-    bounds = head.candidates(SENTENCES).tolist()
+    losses = head.loss(view, GOLD)
+    bounds = head.candidates.bounds(SENTENCES).tolist()
     rows = [bounds.index([0, 2]), bounds.index([6, 9])]
     there = torch.zeros(len(bounds))
     there[rows] = 1.0
@@ -90,11 +84,11 @@ def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):
     view = head.span_inputs(words, SENTENCES)
     looked = torch.ones(12, LABELS, dtype=torch.bool)
     looked[6:, 1] = False
-    bounds, looks = head.candidates(SENTENCES).tolist(), head.score_coarse(view)
+    bounds, looks = head.candidates.bounds(SENTENCES).tolist(), head.score_coarse(view)
     there = [bounds.index([0, 2]), bounds.index([6, 9])]
     others = [row for row, (a, _) in enumerate(bounds) if a < 6 and row not in there]
     expected = F.softplus(-looks[there]).sum() + F.softplus(looks[others]).sum()
-    losses = head.loss(view, replace(GOLD, label_mask=looked), use_gold_spans=False)
+    losses = head.loss(view, replace(GOLD, label_mask=looked))
     torch.testing.assert_close(losses["coarse"].total, expected)
 
 
@@ -102,9 +96,7 @@ def test_unsure_spans_teach_the_gate_nothing(words):
     head = made(1.0)
     view = head.span_inputs(words, SENTENCES)
     unsure = SpanTargets(GOLD.bounds, torch.zeros_like(GOLD.labels), GOLD.pairs)
-    bounds, looks = head.candidates(SENTENCES).tolist(), head.score_coarse(view)
+    bounds, looks = head.candidates.bounds(SENTENCES).tolist(), head.score_coarse(view)
     known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
     expected = F.softplus(looks[known]).sum()
-    torch.testing.assert_close(
-        head.loss(view, unsure, use_gold_spans=False)["coarse"].total, expected
-    )
+    torch.testing.assert_close(head.loss(view, unsure)["coarse"].total, expected)

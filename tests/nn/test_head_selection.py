@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.head_selection import BestPair, HeadSelectionLoss, select_heads
+from spanloom.nn.head_selection import BestPair, select_heads
+from spanloom.nn.losses import HeadSelectionLoss
 
 DUMMY = pytest.mark.parametrize("dummy", [False, True])
 

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.pairs import PairGenerator, PairScorer
-from spanloom.nn.spans import SpanAttention
+from spanloom.nn.pairs import PairGenerator, PairScorer, PairSizes
+from spanloom.nn.spans import SpanAttention, SpanInputs
 
 EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -21,6 +21,10 @@ def _distance(one, two):
     else:
         return 0, (0, 0)
     return sign * (1 + sum(gap[1] - gap[0] >= edge for edge in EDGES)), gap
+
+
+def _scorer(word_dim, **sizes):
+    return PairScorer(PairSizes(word_dim=word_dim, dropout=0.4, **sizes))
 
 
 def _slow(scorer, words, weights, bounds, types, pairs):
@@ -43,15 +47,14 @@ def _slow(scorer, words, weights, bounds, types, pairs):
 def test_pair_scores_are_those_of_a_loop_over_pairs(seed, data):
     torch.manual_seed(seed)
     words, types = torch.randn(90, 4), torch.rand(5, 3)
-    scorer = PairScorer(
-        4, num_types=3, num_labels=4, num_width_embeddings=3, hidden_size=6, dropout=0.4
-    ).eval()
+    scorer = _scorer(4, num_types=3, num_labels=4, num_width_embeddings=3, hidden_size=6).eval()
     start = st.integers(0, 80)
     bounds = torch.tensor([(a, a + data.draw(st.integers(1, 9))) for a in _draws(data, start, 5)])
     weights = SpanAttention(4)(words)
     pairs = PairGenerator().all_pairs(torch.zeros(5, dtype=torch.long))
-    ends = scorer.project_ends(words, weights, bounds, types)
-    found = scorer(*ends, scorer.context_sums(words), bounds, pairs)
+    sentences = torch.tensor([[0, 90]])
+    inputs = SpanInputs(words, weights, sentences, sentences, torch.zeros(90, 2, dtype=torch.long))
+    found = scorer.prepare(inputs, bounds, types)(pairs)
     torch.testing.assert_close(found, _slow(scorer, words, weights, bounds, types, pairs), **CLOSE)
 
 
@@ -60,9 +63,7 @@ def _draws(data, strategy, times):
 
 
 def test_every_distance_has_a_vector_of_its_own_and_a_side():
-    scorer = PairScorer(
-        2, num_types=1, num_labels=2, num_width_embeddings=1, hidden_size=2, dropout=0.0
-    )
+    scorer = _scorer(2, num_types=1, num_labels=2, num_width_embeddings=1, hidden_size=2)
     gaps = [0, 1, 2, 3, 4, 5, 8, 16, 32, 64, 1000]
     bounds = torch.tensor([(0, 1), *((1 + gap, 2 + gap) for gap in gaps)])
     right = torch.tensor([(0, row) for row in range(1, len(bounds))])

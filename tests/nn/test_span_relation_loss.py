@@ -5,8 +5,10 @@ import torch
 from torch.nn import functional as F
 
 from spanloom.nn import span_relation as room
-from spanloom.nn.pairs import PairScorer
-from spanloom.nn.span_relation import Pruner, SpanRelation, top_k_non_null
+from spanloom.nn.candidates import Candidates, Pruner, top_k_non_null
+from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
+from spanloom.nn.pairs import PairScorer, PairSizes
+from spanloom.nn.span_relation import PairParts, SpanParts, SpanRelation
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import SpanTargets
 
@@ -28,16 +30,13 @@ def head():
 
 
 def _head(prune, confusing=None):
-    sizes = {"hidden_size": 6, "dropout": 0.0}
-    return SpanRelation(
-        SpanAttention(DIM),
-        SpanScorer(DIM, num_labels=LABELS, num_width_embeddings=3, **sizes),
-        PairScorer(DIM, num_types=LABELS, num_labels=LINKS, num_width_embeddings=3, **sizes),
-        max_span_width=3,
-        pruner=prune,
-        hard_negatives_per_word=confusing,
-        dropout=0.0,
-    )
+    sizes = {"num_width_embeddings": 3, "hidden_size": 6, "dropout": 0.0}
+    attention = SpanAttention(DIM)
+    scorer = SpanScorer(DIM, num_labels=LABELS, **sizes)
+    loss = all_spans_loss if confusing is None else HardNegativesLoss(Pruner(confusing))
+    spans = SpanParts(Candidates(3), attention, scorer, loss, pruner=prune)
+    pairs = PairScorer(PairSizes(word_dim=DIM, num_types=LABELS, num_labels=LINKS, **sizes))
+    return SpanRelation(spans, PairParts(pairs), dropout=0.0)
 
 
 def _gold_spans():
@@ -89,8 +88,8 @@ def test_the_loss_is_that_of_a_loop(prune, confusing):
     torch.manual_seed(4)
     head = _head(prune, confusing)
     view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
-    losses = head.loss(view, GOLD, use_gold_spans=False)
-    scores, bounds = head.score_spans(view), head.candidates(SENTENCES).tolist()
+    losses = head.loss(view, GOLD)
+    scores, bounds = head.score_spans(view), head.candidates.bounds(SENTENCES).tolist()
     expected = _slow_spans(scores, bounds, confusing)
     assert losses["span"].total.item() == pytest.approx(expected, rel=1e-4)
     kept = _kept(scores, bounds, prune)
@@ -116,7 +115,7 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
         GOLD.labels[order],
         torch.cat([back[GOLD.pairs[:, :2]], GOLD.pairs[:, 2:]], dim=1),
     )
-    losses = head.loss(view, gold, use_gold_spans=True)
+    losses = head.given_spans_loss(view, gold)
     types = F.one_hot(gold.labels, LABELS).float()
     slow = _slow_pairs(head, view, gold.bounds.tolist(), types, given=True)
     assert list(losses) == ["relation"]
@@ -127,7 +126,7 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
 def test_no_gold_is_learnt_as_none(head, given):
     empty = SpanTargets(*(torch.zeros(shape, dtype=torch.long) for shape in ((0, 2), 0, (0, 3))))
     view = head.span_inputs(torch.randn(12, DIM, requires_grad=True), SENTENCES)
-    losses = head.loss(view, empty, use_gold_spans=given)
+    losses = (head.given_spans_loss if given else head.loss)(view, empty)
     sum(each.total for each in losses.values()).backward()
     if given:
         assert losses["relation"].total.item() == 0
@@ -156,7 +155,7 @@ def test_equal_scores_are_kept_in_order():
 @pytest.mark.parametrize("chunk", [1, 7])
 def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
     view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
-    bounds = head.candidates(SENTENCES)[:6]
+    bounds = head.candidates.bounds(SENTENCES)[:6]
     types = torch.rand(6, LABELS)
     pairs = torch.tensor([(i, j) for i in range(6) for j in range(6) if i != j])
     whole = head.pair_scorer(view, bounds, types)(pairs)
@@ -177,14 +176,14 @@ def test_labels_nobody_looked_for_and_unsure_spans_are_not_learnt(head):
         label_mask=looked,
     )
     view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
-    bounds, scores = head.candidates(SENTENCES).tolist(), head.score_spans(view)
+    bounds, scores = head.candidates.bounds(SENTENCES).tolist(), head.score_spans(view)
     expected = torch.zeros(())
     for (start, end), row in zip(bounds, scores, strict=True):
         label = {(0, 2): 1, (8, 10): 2}.get((start, end), 0)
         if (start, end) != (3, 4):
             able = row[:2] if start < 6 else row
             expected = expected - able.log_softmax(-1)[label]
-    found = head.loss(view, gold, use_gold_spans=False)["span"].total
+    found = head.loss(view, gold)["span"].total
     torch.testing.assert_close(found, expected, **CLOSE)
     found.backward()
     assert all(torch.isfinite(each.grad).all() for each in head.spans.parameters())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from spanloom.nn import spans as room
-from spanloom.nn.candidates import candidates, rows, starts
+from spanloom.nn.candidates import Candidates
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer, prefix_sums, segment_means
 
@@ -32,7 +32,7 @@ def _listed(lengths, width):
 
 @given(lengths=LENGTHS, width=st.integers(1, 9))
 def test_candidates_are_all_runs_of_words_in_a_sentence(lengths, width):
-    found = [tuple(each) for each in candidates(_sentences(lengths), width).tolist()]
+    found = [tuple(each) for each in Candidates(width).bounds(_sentences(lengths)).tolist()]
     assert sorted(found) == _listed(lengths, width)
 
 
@@ -41,13 +41,15 @@ def test_each_pair_of_bounds_is_found_among_the_candidates_or_not_at_all(lengths
     sentences = _sentences(lengths)
     total = sum(lengths)
     every = [(a, b) for a in range(total) for b in range(a + 1, total + 1 + extra)]
-    listed = [tuple(each) for each in candidates(sentences, width).tolist()]
-    found = rows(torch.tensor(every), sentences, width).tolist()
+    listed = [tuple(each) for each in Candidates(width).bounds(sentences).tolist()]
+    found = Candidates(width).index(torch.tensor(every), sentences).tolist()
     assert found == [listed.index(each) if each in listed else -1 for each in every]
 
 
 def test_no_gold_has_no_row():
-    assert rows(torch.zeros(0, 2, dtype=torch.long), _sentences([3, 2]), 2).shape == (0,)
+    assert Candidates(2).index(torch.zeros(0, 2, dtype=torch.long), _sentences([3, 2])).shape == (
+        0,
+    )
 
 
 def _mean(values, weights, start, end):
@@ -104,7 +106,7 @@ def _concatenated(layer, size):
 def test_a_span_layer_is_a_linear_layer_over_the_concatenation(seed):
     torch.manual_seed(seed)
     layer, attention, words = SpanProjection(5, 4, 3), SpanAttention(5), torch.randn(9, 5)
-    bounds = candidates(torch.tensor([[0, 5], [5, 9]]), 4)
+    bounds = Candidates(4).bounds(torch.tensor([[0, 5], [5, 9]]))
     weights = attention(words)
     weight, bias = _concatenated(layer, 4)
     z = [
@@ -126,7 +128,7 @@ def test_a_span_layer_has_the_gradients_of_the_concatenation():
     torch.manual_seed(3)
     layer, attention = SpanProjection(5, 4, 3), SpanAttention(5)
     words = torch.randn(6, 5, requires_grad=True)
-    bounds = candidates(torch.tensor([[0, 6]]), 4)
+    bounds = Candidates(4).bounds(torch.tensor([[0, 6]]))
     fast = layer(words, attention(words), bounds)
     way = torch.randn_like(fast)
     mine = torch.autograd.grad((fast * way).sum(), [words, attention.score.weight])
@@ -150,11 +152,11 @@ def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
     sentences, words = _sentences(lengths), torch.randn(sum(lengths), 5)
     scorer = SpanScorer(5, num_labels=3, num_width_embeddings=9, hidden_size=8, dropout=0.5).eval()
     weights = SpanAttention(5)(words)
-    alone = scorer.readout(scorer.first(words, weights, candidates(sentences, width)))
-    learnt = scorer(words, weights, starts(sentences, width))
+    alone = scorer.readout(scorer.first(words, weights, Candidates(width).bounds(sentences)))
+    learnt = scorer(words, weights, Candidates(width).starts(sentences))
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
         patch.setattr(room, "_CHUNK", chunk)
-        chunked = scorer(words, weights, starts(sentences, width))
+        chunked = scorer(words, weights, Candidates(width).starts(sentences))
     torch.testing.assert_close(learnt, alone, **CLOSE)
     torch.testing.assert_close(chunked, alone, **CLOSE)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spanloom.nn import spans as room
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.nn.candidates import candidates, starts
+from spanloom.nn.candidates import Candidates
 from spanloom.nn.spans import SpanAttention, SpanScorer
 
 ALL_GATHERED, NONE_GATHERED = 0, 10**9
@@ -32,7 +32,7 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
     ).eval()
     attention = SpanAttention(5)
     words = torch.randn(sum(lengths), 5, requires_grad=True)
-    some = starts(_sentences(lengths), width)
+    some = Candidates(width).starts(_sentences(lengths))
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
         patch.setattr(room, "_SPARSE", sparse)
         weights = attention(words)
@@ -49,7 +49,7 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
 @given(lengths=LENGTHS, width=st.integers(1, 9), line=st.integers(1, 12), seed=st.integers(0, 99))
 def test_wide_spans_score_and_learn_alike_gathered_or_not(lengths, width, line, seed):
     wanted, many, theirs = _scored(NONE_GATHERED, lengths, width, seed)
-    assert many == len(starts(_sentences(lengths), width))
+    assert many == len(Candidates(width).starts(_sentences(lengths)))
     for sparse in (ALL_GATHERED, line):
         found, blocks, mine = _scored(sparse, lengths, width, seed)
         assert blocks == 1 if sparse == ALL_GATHERED else 1 <= blocks <= many
@@ -67,5 +67,5 @@ def test_in_use_they_are_scored_as_in_training_whatever_is_held_at_a_time(
     wanted, _, _ = _scored(NONE_GATHERED, lengths, 6, 4)
     monkeypatch.setattr(room, "_CHUNK", chunk)
     found, _, _ = _scored(sparse, lengths, 6, 4, learning=False)
-    assert len(found) == len(candidates(_sentences(lengths), 6))
+    assert len(found) == len(Candidates(6).bounds(_sentences(lengths)))
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)

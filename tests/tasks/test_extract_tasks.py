@@ -56,7 +56,7 @@ def knowing(laid):
     head = StartEndScorer(2, 0.0)
     with torch.no_grad():
         head.score.weight.copy_(torch.eye(2))
-    rows, size = SURE * laid.targets.rows, int(laid.batch.instances[-1, 1])
+    rows, size = SURE * laid.targets, int(laid.batch.instances[-1, 1])
     return head, HeadInputs(rows[:size], rows[size:])
 
 
@@ -170,7 +170,7 @@ def test_an_answer_outside_a_unit_is_no_answer_there():
         )
         for each in (one, two)
     ]
-    rows = task.collate_targets(rest, {0: task.encode_gold(document, whole)}).rows
+    rows = task.collate_targets(rest, {0: task.encode_gold(document, whole)})
     assert rows.nonzero().tolist() == [[2, 0], [2, 1], [7, 0], [7, 1]]
 
 
@@ -294,7 +294,7 @@ def test_nothing_is_said_of_no_text_or_learnt_from_no_label():
     silent = [Document(" ", (Layer("main"),), "a"), Document("b", (Layer("main"),), "b")]
     task = make(CHOICE, reviews("good", "bad"))
     laid = lay(task, silent)
-    assert not laid.targets.rows.any()
+    assert not laid.targets.any()
     one, two = answer(task, untrained(task), laid, random(laid))
     assert classification_of(one, "main") is None
     assert classification_of(two, "main").label in task.labels

@@ -117,7 +117,7 @@ def test_what_is_unknown_or_silent_teaches_nothing():
     task = make(KIND, gold)
     dev = [*texts("fine", "bad"), Document("x", (Layer("main"),), "x")]
     assert task.unseen_labels(dev) == {"fine"}
-    assert lay(task, dev).targets.rows.tolist() == [UNKNOWN, 0, UNKNOWN]
+    assert lay(task, dev).targets.tolist() == [UNKNOWN, 0, UNKNOWN]
     assert [len(task.encode_gold(*each)) for each in zip(dev, cuts(dev), strict=True)] == [0, 1, 0]
 
 

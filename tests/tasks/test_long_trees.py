@@ -1,7 +1,6 @@
 """Sentences of hundreds of words: trees of their parts, joined to one tree a sentence."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.formats.brat.ids import FreshIds
 from spanloom.model.build import word_level_tokenizer
-from spanloom.nn.candidates import rows
 from spanloom.tasks import constituency, load
 from spanloom.tasks._base import HeadInputSpec
 from spanloom.tasks._spans import number_spans
@@ -21,7 +19,7 @@ from spanloom.tokenization import word_tokenizer
 LONG = Document("a short one\n" + "word " * 600 + "\nthe last one\n" + "more " * 300)
 
 
-def _task(name, labels=None):
+def _task(name, labels=None, **options):
     """A task that knows its sample, its head at random, a long text cut."""
     kind, split, pieces = (
         load(name),
@@ -29,8 +27,9 @@ def _task(name, labels=None):
         word_level_tokenizer(),
     )
     gold = [(kind.example, tokenize(kind.example, split, pieces))]
-    found = kind.infer_vocabulary(kind.options(hidden_size=8), "main", gold) | (labels or {})
-    task = kind.build("trees", "main", kind.options(hidden_size=8), found, found)
+    chosen = kind.options(hidden_size=8, **options)
+    found = kind.infer_vocabulary(chosen, "main", gold) | (labels or {})
+    task = kind.build("trees", "main", chosen, found, found)
     torch.manual_seed(0)
     return task, task.build_head(HeadInputSpec(8)).eval(), tokenize(LONG, split, pieces)
 
@@ -118,9 +117,7 @@ def test_the_best_trees_are_the_same_however_many_are_looked_for_at_once(monkeyp
 
 
 def test_a_gate_never_leaves_out_the_root():
-    task, _, whole = _task("constituency")
-    task = replace(task, options=task.options.model_copy(update={"coarse_spans_per_word": 0.01}))
-    head = task.build_head(HeadInputSpec(8)).eval()
+    task, head, whole = _task("constituency", coarse_spans_per_word=0.01)
     with torch.no_grad():
         head.gate.linear.width.weight[-1] = -1e3  # wide spans look like nothing
     batch = collate(
@@ -129,11 +126,11 @@ def test_a_gate_never_leaves_out_the_root():
         64,
     )
     view = head.span_inputs(torch.randn(len(whole.words), 8), batch.sentences)
-    roots = rows(batch.sentences, batch.sentences, head.max_span_width)
+    roots = head.candidates.index(batch.sentences, batch.sentences)
     with torch.inference_mode():
         scores = head.score_spans(view)
         assert (scores[roots][:, 1:] > -100).all()
-        chosen, _ = task.predict_spans(head, view)
+        chosen, _ = task.decoder(head, view, None)
     found = dict(zip(map(tuple, chosen.bounds.tolist()), chosen.scores.tolist(), strict=True))
     assert all(found[a, b] > 0.01 for a, b in batch.sentences.tolist())
 

@@ -5,7 +5,8 @@ from sample_batches import head_of, lay, learn, make, predict, vectors_of
 
 from spanloom.document import Document, Layer, Relation, comparable
 from spanloom.errors import DataError
-from spanloom.tasks import load, relations
+from spanloom.nn import span_decoding
+from spanloom.tasks import load
 from spanloom.tasks._spans import number_spans
 
 KIND = load("relations")
@@ -188,7 +189,7 @@ def test_a_long_sentence_takes_its_pairs_bit_by_bit(monkeypatch):
     laid, head = lay(task, GOLD), head_of(KIND, task)
     vectors = vectors_of(KIND, laid)
     whole = predict(task, head, laid, GOLD, vectors)
-    monkeypatch.setattr(relations, "MAX_PAIRS", 1)
+    monkeypatch.setattr(span_decoding, "MAX_PAIRS", 1)
     assert list(map(comparable, predict(task, head, laid, GOLD, vectors))) == list(
         map(comparable, whole)
     )

@@ -69,8 +69,8 @@ def test_senses_are_labels_only_where_they_are_asked_for():
     document = BOTH.with_layer(Layer("main", spans, BOTH["main"].relations))
     kind = load("srl")
     plain, fine = make(kind, [document]), make(kind, [document], predict_senses=True)
-    assert plain.predicate_labels == {"predicate"}
-    assert fine.predicate_labels == {"1.01", "2.01"}
+    assert plain.gold.predicate_labels == {"predicate"}
+    assert fine.gold.predicate_labels == {"1.01", "2.01"}
     assert plain.unseen_labels([document]) == fine.unseen_labels([document]) == set()
     task, head = _known_by_heart(kind, document, predict_senses=True)
     found = _found(kind, task, head, [document])
@@ -82,7 +82,7 @@ def test_given_predicates_come_without_their_arguments(name):
     kind = load(name)
     task = make(kind, [kind.example], gold_predicates=True)
     layer = task.without_gold(kind.example)[task.layer]
-    assert {span.label for span in layer.spans} == task.predicate_labels
+    assert {span.label for span in layer.spans} == task.gold.predicate_labels
     assert layer.relations == ()
     assert make(kind, [kind.example]).without_gold(kind.example).layers == ()
 

@@ -12,7 +12,7 @@ from spanloom.config.recipe import loads
 from spanloom.errors import DataError, RecipeError
 from spanloom.long_sentences import LONGEST
 from spanloom.model import build
-from spanloom.tasks._across import cross_sentence_gold
+from spanloom.tasks._coverage import cross_sentence_gold
 from spanloom.tasks._spans import SpanGold
 from spanloom.tokenization import word_tokenizer
 from spanloom.training.prepare import prepare

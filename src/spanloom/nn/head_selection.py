@@ -1,53 +1,68 @@
-"""Head selection: each tail has one head, as mentions have antecedents (SpanRel, appendix B)."""
+"""Heads of relations: which spans may be heads, and which head each tail selects.
 
-from dataclasses import dataclass
+Head selection means that each tail has one head, as mentions have antecedents (SpanRel, appendix
+B). Predicates are the only heads of semantic roles (SpanRel, table 2).
+"""
+
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from spanloom.nn.candidates import Pruner, ScoredSpans
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadSelectionLoss:
-    """Negative marginal log-likelihood that each tail selects a gold head with its gold label.
 
-    The softmax is over all pairs of the tail and their labels except "none". With ``dummy`` it
-    includes "no head", whose score is 0 and which is gold for a tail without a gold head (Lee et
-    al. 2017, equation 8, and SpanRel). Without ``dummy`` such a tail is not learnt from.
+@dataclass(frozen=True, slots=True)
+class PredicateSelector:
+    """Select predicate spans, the only allowed relation heads of some tasks.
+
+    A span is a predicate if its label is one of ``label_ids``. A span may be a predicate and an
+    argument at once, with one label for both: ``bare_label_ids`` maps each label to that of the
+    predicate alone, 0 for other labels. ``pruner`` limits the predicted predicates that are heads
+    in training. With ``gold_predicates`` the gold predicates are input and the only heads.
     """
 
-    dummy: bool
+    label_ids: tuple[int, ...]
+    bare_label_ids: tuple[int, ...]
+    pruner: Pruner = Pruner(0.4)
+    gold_predicates: bool = False
 
-    def __call__(
-        self,
-        scores: Float[Tensor, "pair label"],
-        target: Int[Tensor, " pair"],
-        group: Int[Tensor, " pair"],
-    ) -> Float[Tensor, ""]:
-        """Return the loss summed over groups, which are tails or sentences.
+    def training_heads(
+        self, spans: ScoredSpans, target: Int[Tensor, " span"]
+    ) -> tuple[Float[Tensor, "span label"], Bool[Tensor, " span"]]:
+        """Return the span scores that pairs read, and the mask of spans used as relation heads.
 
-        ``group`` is the softmax group of each pair; ``target`` is 0 for pairs without a relation.
+        These are the gold predicates and, unless they are input, the top K predicted ones.
         """
-        num_groups = int(group.max()) + 1
-        label_scores = scores[:, 1:].float()
-        group = group[:, None].expand_as(label_scores).flatten()
-        flat = label_scores.flatten()
-        is_gold = target[:, None] == torch.arange(1, scores.shape[1], device=scores.device)[None]
-        least = 0.0 if self.dummy else -torch.inf
-        max_score = flat.detach().new_full((num_groups,), least)
-        max_score = max_score.scatter_reduce(0, group, flat.detach(), "amax")
-        exp_scores = (flat - max_score[group]).exp()
-        zeros = flat.new_zeros(num_groups)
-        partition = zeros.index_add(0, group, exp_scores)
-        gold_sum = zeros.index_add(0, group, exp_scores * is_gold.flatten())
-        has_gold = zeros.index_add(0, group, is_gold.flatten().float()) > 0
-        if self.dummy:
-            dummy_exp = (-max_score).exp()
-            partition = partition + dummy_exp
-            gold_sum = torch.where(has_gold, gold_sum, dummy_exp)
-            has_gold = torch.ones_like(has_gold)
-        tiny = torch.finfo(gold_sum.dtype).tiny
-        return (partition[has_gold].log() - gold_sum[has_gold].clamp(min=tiny).log()).sum()
+        is_gold = torch.isin(target, target.new_tensor(self.label_ids))
+        if self.gold_predicates:
+            return self.force_gold(spans.scores, target), is_gold
+        predicates = replace(spans, scores=self.predicate_scores(spans.scores))
+        return spans.scores, is_gold | self.pruner.keep(predicates)
+
+    def force_gold(
+        self,
+        scores: Float[Tensor, "span label"],
+        gold_labels: Int[Tensor, " span"],
+    ) -> Float[Tensor, "span label"]:
+        """Force the label of gold predicates and mask predicate labels of all other spans.
+
+        A gold predicate's bare label scores 0 and its other labels -inf.
+        """
+        bare_labels = torch.tensor(self.bare_label_ids, device=scores.device)
+        predicate_labels = bare_labels.new_tensor(self.label_ids)
+        forced_labels = bare_labels[gold_labels] * torch.isin(gold_labels, predicate_labels)
+        not_predicates = scores.index_fill(1, predicate_labels, -torch.inf)
+        forced = torch.full_like(scores, -torch.inf).scatter(1, forced_labels[:, None], 0.0)
+        return torch.where((forced_labels > 0)[:, None], forced, not_predicates)
+
+    def predicate_scores(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span 2"]:
+        """Return log-scores (span, 2): not a predicate, predicate (logsumexp over labels)."""
+        is_predicate = torch.zeros(scores.shape[1], dtype=torch.bool, device=scores.device)
+        is_predicate[list(self.label_ids)] = True
+        columns = scores[:, ~is_predicate].logsumexp(-1), scores[:, is_predicate].logsumexp(-1)
+        return torch.stack(columns, dim=1)
 
 
 def select_heads(

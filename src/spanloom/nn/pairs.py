@@ -1,21 +1,21 @@
 """Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and more."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.spans import SpanProjection, prefix_sums, segment_means
+from spanloom.nn.spans import SpanInputs, SpanProjection, prefix_sums, segment_means
 from spanloom.tensors import CorefFeatures
 
+_SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
+_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 _EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # first distance (words between spans) of each bucket
 
 
@@ -25,47 +25,75 @@ class PairFeatures:
 
     ``context_between``: the mean of the words between the spans, of little use where spans are far
     apart. ``same_speaker``: whether one speaker says both. ``num_genres``: number of genres, the
-    unknown one included; 0 for no genre feature.
+    unknown one included; 0 for no genre feature. ``add_mention_scores``: the log-odds that both
+    ends are spans at all are added to the scores of a pair (Lee et al. 2017, equation 1).
     """
 
     context_between: bool = True
     same_speaker: bool = False
     num_genres: int = 0
+    add_mention_scores: bool = False
 
 
-_SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSizes:
+    """Sizes that every pair scorer is built with.
+
+    ``word_dim`` is the size of word vectors. ``num_types`` counts span labels, ``num_labels`` pair
+    labels, both with "none". ``attribute_sizes`` are attributes of pairs, whose scores follow those
+    of labels.
+    """
+
+    word_dim: int
+    num_types: int
+    num_labels: int
+    num_width_embeddings: int
+    hidden_size: int
+    dropout: float
+    attribute_sizes: AttributeSizes = AttributeSizes()
 
 
-class PairScorer(nn.Module):
-    """Label scores of ordered pairs of spans; column 0 is "none".
+ScorePairs = Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]
+
+
+class BasePairScorer(nn.Module):
+    """Interface of pair scorers; column 0 of their scores is "none"."""
+
+    def __init__(self, sizes: PairSizes) -> None:
+        """Keep the sizes that decoding and losses need."""
+        super().__init__()
+        self.types, self.labels = sizes.num_types, sizes.num_labels
+        self.attribute_sizes = sizes.attribute_sizes
+
+    def prepare(
+        self,
+        inputs: SpanInputs,
+        bounds: Int[Tensor, "span 2"],
+        types: Float[Tensor, "span type"],
+    ) -> ScorePairs:
+        """Return a function that scores pairs (pair, 2), which are ``(head, tail)`` of ``bounds``.
+
+        ``types`` are the spans' label probabilities. What all pairs share is computed here, once.
+        """
+        raise NotImplementedError
+
+
+class PairScorer(BasePairScorer):
+    """SpanRel's pair scorer.
 
     A pair reads both spans, their label probabilities (``types``), the mean of the words between
     them, and a signed distance: the number of words between them, negative where the head is right
     of the tail.
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        num_types: int,
-        num_labels: int,
-        num_width_embeddings: int,
-        hidden_size: int,
-        dropout: float,
-        attribute_sizes: AttributeSizes = AttributeSizes(),
-        features: PairFeatures = PairFeatures(),
-    ) -> None:
-        """``num_types`` counts span labels, ``num_labels`` pair labels, both with "none".
-
-        ``attribute_sizes`` are attributes of pairs, whose scores follow those of labels.
-        """
-        super().__init__()
-        self.labels, self.attribute_sizes = num_labels, attribute_sizes
-        self.head = SpanProjection(dim, hidden_size, num_width_embeddings)
-        self.tail = SpanProjection(dim, hidden_size, num_width_embeddings)
-        self.head_type = nn.Linear(num_types, hidden_size, bias=False)
-        self.tail_type = nn.Linear(num_types, hidden_size, bias=False)
+    def __init__(self, sizes: PairSizes, features: PairFeatures = PairFeatures()) -> None:
+        """``features`` are what pairs read beyond their spans."""
+        super().__init__(sizes)
+        dim, hidden_size = sizes.word_dim, sizes.hidden_size
+        self.head = SpanProjection(dim, hidden_size, sizes.num_width_embeddings)
+        self.tail = SpanProjection(dim, hidden_size, sizes.num_width_embeddings)
+        self.head_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
+        self.tail_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
         self.between = nn.Linear(dim, hidden_size, bias=False) if features.context_between else None
         self.voices = nn.Embedding(_SPEAKER_CASES, hidden_size) if features.same_speaker else None
@@ -74,44 +102,37 @@ class PairScorer(nn.Module):
         )
         self.distance = nn.Embedding(2 * len(_EDGES) + 3, hidden_size)
         nn.init.normal_(self.distance.weight, std=0.02)
-        self.readout = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
+        num_columns = sizes.num_labels + sizes.attribute_sizes.columns
+        self.readout = OutputFeedForward(hidden_size, num_columns, sizes.dropout)
+        self.add_mention_scores = features.add_mention_scores
 
-    def project_ends(
+    def prepare(
         self,
-        words: Float[Tensor, "word dim"],
-        weights: Float[Tensor, "word 1"],
+        inputs: SpanInputs,
         bounds: Int[Tensor, "span 2"],
         types: Float[Tensor, "span type"],
-    ) -> tuple[Float[Tensor, "span hidden"], Float[Tensor, "span hidden"]]:
-        """Project spans to head and tail vectors. Done once per span, not per pair."""
-        head = self.head(words, weights, bounds) + self.head_type(types).float()
-        tail = self.tail(words, weights, bounds) + self.tail_type(types).float()
-        return head, tail
+    ) -> ScorePairs:
+        """Return a function that scores pairs; spans are projected once, not once per pair."""
+        heads = self.head(inputs.words, inputs.weights, bounds) + self.head_type(types).float()
+        tails = self.tail(inputs.words, inputs.weights, bounds) + self.tail_type(types).float()
+        context_sums = self._context_sums(inputs.words)
+        mentions = torch.logit(1 - types[:, 0], eps=_PROB_EPS) if self.add_mention_scores else None
 
-    def forward(
-        self,
-        heads: Float[Tensor, "span hidden"],
-        tails: Float[Tensor, "span hidden"],
-        context_sums: Float[Tensor, "offset column"] | None,
-        bounds: Int[Tensor, "span 2"],
-        pairs: Int[Tensor, "pair 2"],
-        features: CorefFeatures | None = None,
-    ) -> Float[Tensor, "pair label"]:
-        """Return unnormalised scores of ``pairs``, which are ``(head, tail)`` of ``bounds``.
+        def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
+            head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
+            gap, distance = self._bucket_gap(bounds, pairs)
+            first = head + tail + self.product(head * tail).float() + self.distance(distance)
+            if context_sums is not None:
+                first = first + segment_means(context_sums, gap)
+            if inputs.features is not None:
+                first_words = bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
+                first = first + self._embed_features(inputs.features, *first_words)
+            scores: Tensor = self.readout(first).float()
+            if mentions is None:
+                return scores
+            return scores + (mentions[pairs[:, 0]] + mentions[pairs[:, 1]])[:, None]
 
-        ``heads`` and ``tails`` are from ``project_ends``, ``context_sums`` from the method.
-        """
-        head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
-        gap, distance = self._bucket_gap(bounds, pairs)
-        first = head + tail + self.product(head * tail).float() + self.distance(distance)
-        if context_sums is not None:
-            first = first + segment_means(context_sums, gap)
-        if features is not None:
-            first = first + self._embed_features(
-                features, bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
-            )
-        scores: Tensor = self.readout(first).float()
-        return scores
+        return score
 
     def _embed_features(
         self, features: CorefFeatures, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
@@ -125,13 +146,10 @@ class PairScorer(nn.Module):
             hidden = hidden + self.voices(case)
         return hidden if self.genres is None else hidden + self.genres(features.genre_ids[head])
 
-    def context_sums(
+    def _context_sums(
         self, words: Float[Tensor, "word dim"]
     ) -> Float[Tensor, "offset column"] | None:
-        """Return prefix sums of the words' context vectors; None without ``context_between``.
-
-        Computed once per batch, whatever the number of pairs.
-        """
+        """Return prefix sums of the words' context vectors; None without ``context_between``."""
         if self.between is None:
             return None
         context = self.between(words).float()
@@ -157,35 +175,12 @@ class PairScorer(nn.Module):
         return torch.stack([start, end], dim=1), signed + len(_EDGES) + 1
 
 
-@runtime_checkable
-class PairLoss(Protocol):
-    """A summed loss of pair scores."""
-
-    def __call__(
-        self,
-        scores: Float[Tensor, "pair label"],
-        target: Int[Tensor, " pair"],
-        group: Int[Tensor, " pair"],
-    ) -> Float[Tensor, ""]:
-        """``target`` is 0 for "none"; ``group`` is the softmax group of each pair."""
-
-
-def label_loss(
-    scores: Float[Tensor, "pair label"],
-    target: Int[Tensor, " pair"],
-    group: Int[Tensor, " pair"],
-) -> Float[Tensor, ""]:
-    """Return the cross-entropy of each pair's label, "none" included (SpanRel, pairwise loss)."""
-    return F.cross_entropy(scores, target, reduction="sum")
-
-
 @dataclass(frozen=True, slots=True)
 class PairGenerator:
     """Generate the ordered pairs ``(head, tail)`` of the spans of a group that are scored.
 
     ``antecedents_only``: only heads before the tail, the nearest ``max_antecedents`` of them
     (None: all). ``self_pairs``: each span is paired with itself too, as a root is its own head.
-    ``add_mention_scores``: log-odds of both ends being spans are added to the scores of a pair.
     ``single_relation``: a group (a sentence) has exactly one relation, so the softmax is over all
     its pairs, not over those of one tail.
     """
@@ -193,9 +188,7 @@ class PairGenerator:
     antecedents_only: bool = False
     max_antecedents: int | None = None
     self_pairs: bool = False
-    add_mention_scores: bool = False
     single_relation: bool = False
-    loss: PairLoss = label_loss
 
     def softmax_group(
         self, pairs: Int[Tensor, "pair 2"], group: Int[Tensor, " span"]
@@ -252,6 +245,26 @@ class PairGenerator:
                 else pairs[pairs[:, 0] != pairs[:, 1]]
             )
             yield kept.flip(1)
+
+
+def match_pairs(
+    pairs: Int[Tensor, "pair 2"],
+    relations: Int[Tensor, "relation 3"],
+    gold_to_kept: Int[Tensor, " gold"],
+    num_spans: int,
+) -> tuple[Int[Tensor, " match"], Int[Tensor, " match"]]:
+    """Return indices of the pairs that are gold relations, and of those relations.
+
+    ``pairs`` ascend, so each relation is found by binary search. ``num_spans`` is the number of
+    kept spans, including those that form no pair.
+    """
+    head, tail = gold_to_kept[relations[:, 0]], gold_to_kept[relations[:, 1]]
+    pair_codes = pairs[:, 0] * num_spans + pairs[:, 1]
+    relation_codes = head * num_spans + tail
+    pair_index = torch.searchsorted(pair_codes, relation_codes).clamp(max=len(pair_codes) - 1)
+    is_match = (head >= 0) & (tail >= 0) & (pair_codes[pair_index] == relation_codes)
+    relation_index = is_match.nonzero()[:, 0]
+    return pair_index[relation_index], relation_index
 
 
 def _group_bounds(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:

@@ -18,10 +18,28 @@ from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
+from spanloom.tensors import CorefFeatures
 
 _CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
 _SPARSE = 8  # a width whose spans start at fewer than one word in so many is cheaper to gather
 _CLAMP = 10.0  # of attention scores; e^-20 is still exact in the prefix sums' double precision
+
+
+@dataclass(frozen=True, slots=True)
+class SpanInputs:
+    """Inputs of a span-relation head for one batch, shared by span and pair scores.
+
+    ``weights`` are attention weights of words. Spans lie inside ``sentences``; spans in the same
+    run of ``pair_groups`` form pairs. ``neighbors`` are the words before and after each word in its
+    sentence, -1 for none. ``features`` are the speakers and genres, if the task uses them.
+    """
+
+    words: Float[Tensor, "word dim"]
+    weights: Float[Tensor, "word 1"]
+    sentences: Int[Tensor, "sentence 2"]
+    pair_groups: Int[Tensor, "run 2"]
+    neighbors: Int[Tensor, "word 2"]
+    features: CorefFeatures | None = None
 
 
 class SpanAttention(nn.Module):
@@ -198,12 +216,15 @@ class SpanScorer(nn.Module):
         dropout: float,
         attribute_sizes: AttributeSizes = AttributeSizes(),
         boundary_context: bool = False,
+        predicts_none: bool = True,
     ) -> None:
         """``num_labels`` includes "none"; scores of ``attribute_sizes`` follow those of labels.
 
-        With ``boundary_context`` the words before and after a span are read.
+        With ``boundary_context`` the words before and after a span are read. Without
+        ``predicts_none`` the score of "none" is -inf, so each candidate has a label.
         """
         super().__init__()
+        self.predicts_none = predicts_none
         self.labels, self.attribute_sizes = num_labels, attribute_sizes
         self.first = SpanProjection(
             dim, hidden_size, num_width_embeddings, boundary_context=boundary_context
@@ -231,7 +252,14 @@ class SpanScorer(nn.Module):
                 pending, num_pending = [], 0
         if pending:
             scores.append(self.readout(torch.cat(pending)))
-        return torch.cat(scores).float()
+        return self._mask_none(torch.cat(scores).float())
+
+    def _mask_none(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span label"]:
+        if self.predicts_none:
+            return scores
+        return scores.index_fill(
+            1, torch.zeros(1, dtype=torch.long, device=scores.device), -torch.inf
+        )
 
     def score_bounds(
         self,
@@ -243,7 +271,7 @@ class SpanScorer(nn.Module):
         """Return scores of the spans ``bounds``; in chunks where no gradient is kept."""
         gather = self.first.gatherer(self.first.features(words, weights, neighbors))
         scores = [self.readout(gather(chunk)) for chunk in _chunks(bounds)]
-        return torch.cat(scores).float()
+        return self._mask_none(torch.cat(scores).float())
 
 
 class CoarseSpanScorer(nn.Module):

@@ -1,4 +1,4 @@
-"""What every kind of task can do, so that training and annotation need not know which it is."""
+"""The interface of tasks, which training and annotation use without knowing the kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
-NewId = Callable[[str], str]  # ``fresh("T")`` is the next free id of spans
+NewId = Callable[[str], str]  # ``new_id("T")`` is the next free id of spans
 MetricValues = dict[str, float]
 TrainDocuments = Sequence[
     tuple[Document, TokenizedDocument]
@@ -25,9 +25,9 @@ TrainDocuments = Sequence[
 
 @dataclass(frozen=True, slots=True)
 class HeadInputSpec:
-    """What a head stands on: vectors of size ``dim``, and a table of ``pieces`` by ``width``.
+    """Input sizes for building a head: word vectors, and the encoder's subword embeddings.
 
-    The table is that of an encoder's pieces; without an encoder it has no rows.
+    Without an encoder ``vocab_size`` and ``piece_dim`` are 0.
     """
 
     word_dim: int
@@ -36,7 +36,7 @@ class HeadInputSpec:
 
 
 class Report(Protocol):
-    """How good some predictions are."""
+    """Scores of predictions against gold."""
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return what figures are made of, by name: those that sums over documents make."""
@@ -49,7 +49,7 @@ class Report(Protocol):
 
 
 class Targets(Protocol):
-    """What a loss compares scores with, laid out as a batch."""
+    """The gold of a batch, as a loss needs it."""
 
     def to(self, device: Any) -> "Targets":
         """Return the same targets on another device."""
@@ -59,7 +59,7 @@ MaskedBatch = tuple[Batch, Targets | None]  # a batch, and what is hidden in it
 
 
 class Predictor(Protocol):
-    """A model as a task may use it to find out how good it is."""
+    """Interface of a model used for evaluation: predict documents, compute dev losses."""
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
         """Return the bare documents with what the task predicts."""
@@ -71,9 +71,9 @@ class Predictor(Protocol):
 class Task(Protocol):
     """One task of a recipe, its labels known.
 
-    It owns no parameters: the head that its own ``head`` made is handed in. What ``gold`` returns
-    goes to ``targets``, what that returns to ``loss``, and what ``predict`` returns to ``write``:
-    no one else looks into it.
+    It owns no parameters: the head that its ``build_head`` built is handed in. ``collate_targets``
+    gets what ``encode_gold`` returns, ``loss`` what that returns, and ``to_layer`` what ``predict``
+    returns; nothing else reads these values.
     """
 
     @property
@@ -117,52 +117,57 @@ class Task(Protocol):
     def has_gold(self, document: Document) -> bool:
         """Whether there is anything to learn from a document, or to score in it."""
 
-    def build_head(self, ground: HeadInputSpec) -> nn.Module:
+    def build_head(self, spec: HeadInputSpec) -> nn.Module:
         """Make the head that learns it."""
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express a document's layer over words; its ``len`` is how much there is to learn."""
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express what the task is given of a document, for ``targets``; None where it is nothing.
 
         What it is to find is not in it.
         """
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Any
+        self, train: TrainDocuments, full_sentences: Sequence[Sequence[Bounds]], gold: Any
     ) -> list[str]:
-        """Say what training will see, and what not; ``whole`` are sentences before any was cut."""
+        """Report what can be learnt; ``full_sentences`` are those before long ones were divided."""
 
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> Targets:
-        """Lay the gold of some units flat as ``collate`` lays their words; keys are documents."""
+    def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, Any]) -> Targets:
+        """Collate the gold of instances, by document; indices refer to the batch's word list."""
 
     def mask_inputs(
-        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+        self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int
     ) -> MaskedBatch:
-        """Hide from the encoder what it is to guess, and return that: None where nothing is hidden.
+        """Mask some of the encoder's input; return the masked batch and the targets, if any.
 
-        What is hidden of a unit follows from ``seed`` and the unit alone, so that it is the same on
-        any number of processes.
+        What is masked follows from ``seed`` and the instance alone, so it is the same on any number
+        of processes.
         """
 
     def loss(self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any) -> dict[str, Loss]:
         """Return the head's named losses."""
 
     def predict(
-        self, head: Any, vectors: HeadInputs, batch: Batch, units: Sequence[Instance], given: Any
+        self,
+        head: Any,
+        vectors: HeadInputs,
+        batch: Batch,
+        instances: Sequence[Instance],
+        given: Any,
     ) -> Iterator[Any]:
-        """Score and decode a batch; yield what was found in each unit.
+        """Score and decode a batch; yield the prediction for each instance.
 
         ``given`` are targets of what ``told`` returned for each document, else None.
         """
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, Any]], fresh: NewId
+        self, document: Document, predictions: Sequence[tuple[Instance, Any]], new_id: NewId
     ) -> Layer:
-        """Make a layer of what was found in the units of a document."""
+        """Return a layer made of the predictions for the instances of a document."""
 
-    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
+    def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Return the numbers a training run may watch; the first is the task's own."""
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
@@ -216,34 +221,39 @@ class LayerTask:
         """Whether the document has the layer."""
         return document.has_layer(self.layer)
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express the document's layer over words."""
         raise NotImplementedError
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> Any:
+    def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express what is given of its own layer, if anything is."""
         return (
-            self.encode_gold(self.without_gold(document), cut)
+            self.encode_gold(self.without_gold(document), tokenized)
             if self.layer in self.inputs
             else None
         )
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, Any]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, Any],
     ) -> list[str]:
         """Say how much there is to learn from."""
         things = sum(map(len, gold.values()))
         return [f"{self.name}: {len(gold)} documents, {things} annotations to learn from"]
 
     def mask_inputs(
-        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+        self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int
     ) -> MaskedBatch:
         """Hide nothing."""
         return batch, None
 
-    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
+    def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Annotate the bare documents and measure the outcome."""
-        return self.metrics(self.compute_metrics(documents, use.annotate(documents, self.name)))
+        return self.metrics(
+            self.compute_metrics(documents, predictor.annotate(documents, self.name))
+        )
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score the task's layer."""

@@ -36,15 +36,8 @@ class ExtractOptions(Options):
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerTargets:
-    """What is right, as ``nn.extract`` lays it out: all words, then "no answer" of each unit."""
-
-    rows: Bool[Tensor, "row 2"]
-
-    def to(self, device: torch.device) -> "AnswerTargets":
-        """Return the same targets on another device."""
-        return AnswerTargets(self.rows.to(device))
+# gold starts and ends as rows of ``nn.start_end``: all words, then "no answer" per instance
+AnswerTargets = Bool[Tensor, "row 2"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +51,15 @@ class ExtractTask(LayerTask):
         """The first word and the last."""
         return ("start", "end")
 
-    def build_head(self, ground: HeadInputSpec) -> StartEndScorer:
+    def build_head(self, spec: HeadInputSpec) -> StartEndScorer:
         """Make the head; it knows nothing of the task."""
-        return StartEndScorer(ground.word_dim, self.dropout)
+        return StartEndScorer(spec.word_dim, self.dropout)
 
     def loss(
         self, head: StartEndScorer, vectors: HeadInputs, batch: Batch, targets: AnswerTargets
     ) -> dict[str, Loss]:
         """Return the losses of starts and of ends."""
-        return head.loss(vectors.word_vectors, cls_vectors(vectors), batch.instances, targets.rows)
+        return head.loss(vectors.word_vectors, cls_vectors(vectors), batch.instances, targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +76,21 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         """Return what a choice says."""
         raise NotImplementedError
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> LabelGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
         """Find the choice that says what the layer does."""
         said = classification_of(document, self.layer)
         return LabelGold(None if said is None else self.index_of(said))
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, LabelGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
     ) -> AnswerTargets:
         """Mark the words of the right choice."""
-        rows = [gold[unit.document].row for unit in units]
+        rows = [gold[instance.document].row for instance in instances]
         return collate_answers(
-            units,
+            instances,
             [
-                None if row is None else [unit.choices[row]]
-                for unit, row in zip(units, rows, strict=True)
+                None if row is None else [instance.choices[row]]
+                for instance, row in zip(instances, rows, strict=True)
             ],
         )
 
@@ -106,27 +99,30 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         head: StartEndScorer,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: Any,
     ) -> Iterator[AnswerLogProbs]:
         """Score each choice by its first and its last word; yield how likely each is."""
-        for unit, (words, _) in zip(
-            units, classification_report(head, vectors, units), strict=True
+        for instance, (words, _) in zip(
+            instances, classification_report(head, vectors, instances), strict=True
         ):
-            scores = [words[a, 0] + words[b - 1, 1] for a, b in unit.choices]
+            scores = [words[a, 0] + words[b - 1, 1] for a, b in instance.choices]
             weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
             yield tuple((weights / weights.sum()).tolist())
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, AnswerLogProbs]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, AnswerLogProbs]],
+        new_id: NewId,
     ) -> Layer:
         """Say the choice that is likeliest over all stretches of the text; of no text nothing."""
         if not document.text.strip():
             return Layer(self.layer)
-        chances = np.mean([each for _, each in found], axis=0)
+        chances = np.mean([each for _, each in predictions], axis=0)
         row = int(chances.argmax())
         said = self.label_at(row)
-        return classify(document, self.layer, said.label, said.value, fresh, float(chances[row]))
+        return classify(document, self.layer, said.label, said.value, new_id, float(chances[row]))
 
 
 def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -134,21 +130,21 @@ def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     return {}
 
 
-def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "unit dim"]:
-    """Return the vectors of what opens the units, which every reading of these tasks asks for."""
+def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "instance dim"]:
+    """Return the "[CLS]" vectors of the instances, which the readers of these tasks ask for."""
     assert vectors.cls_vectors is not None, "units without openings: a reading that does not ask"
     return vectors.cls_vectors
 
 
 def collate_answers(
-    units: Sequence[Instance], right: Iterable[Sequence[Bounds] | None]
+    instances: Sequence[Instance], right: Iterable[Sequence[Bounds] | None]
 ) -> AnswerTargets:
-    """Mark right answers as ``collate`` lays the units' words.
+    """Mark right answers in the words of a batch, and "no answer" after them.
 
-    ``right`` are, a unit, the bounds in its words of answers that are all right; none of them for
-    "no answer"; None where nothing is known.
+    ``right`` has, per instance, the bounds of all right answers in its words, none for "no answer";
+    None if the answer is unknown.
     """
-    bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+    bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
     starts: list[int] = []
     ends: list[int] = []
     for none, (base, bounds) in enumerate(zip(bases, right, strict=False), bases[-1]):
@@ -156,17 +152,17 @@ def collate_answers(
             continue
         starts += [base + start for start, _ in bounds] or [none]
         ends += [base + end - 1 for _, end in bounds] or [none]
-    rows = torch.zeros(bases[-1] + len(units), 2, dtype=torch.bool)
+    rows = torch.zeros(bases[-1] + len(instances), 2, dtype=torch.bool)
     rows[starts, 0] = True
     rows[ends, 1] = True
-    return AnswerTargets(rows)
+    return rows
 
 
 def classification_report(
-    head: StartEndScorer, vectors: HeadInputs, units: Sequence[Instance]
+    head: StartEndScorer, vectors: HeadInputs, instances: Sequence[Instance]
 ) -> Iterator[tuple[TokenBounds, TokenBounds]]:
-    """Yield the scores of each unit's words, and those of its "no answer" as one row."""
+    """Yield the scores of each instance's words, and those of its "no answer" as one row."""
     scores = head(vectors.word_vectors, cls_vectors(vectors)).detach().cpu().numpy()
-    bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+    bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
     for none, (a, b) in enumerate(zip(bases, bases[1:], strict=False), bases[-1]):
         yield scores[a:b], scores[none : none + 1]

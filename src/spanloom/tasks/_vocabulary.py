@@ -77,6 +77,25 @@ class RelationOptions(SpanOptions):
     )
 
 
+class PredicateOptions(SpanOptions):
+    """Options of predicates and their arguments."""
+
+    spanrel_limits: ClassVar[Mapping[str, float]] = {
+        "max_span_width": 30,
+        "argument_spans_per_word": 0.3,
+    }
+
+    argument_spans_per_word: float = Field(
+        1.0, gt=0, description="spans looked at as arguments, times n words"
+    )
+    predicate_spans_per_word: float = Field(
+        0.4, gt=0, description="spans looked at as predicates in training, times n words"
+    )
+    gold_predicates: bool = Field(
+        False, description="gold predicates are given, arguments are predicted"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Labels and limits, collected from train alone."""
@@ -129,7 +148,7 @@ def infer_span_vocabulary(
     options: SpanOptions, name: str, documents: TrainDocuments, *, relations: bool
 ) -> Vocabulary:
     """Collect labels, widths and nesting of the layer of that name."""
-    train = [(document[name], cut.words) for document, cut in documents]
+    train = [(document[name], tokenized.words) for document, tokenized in documents]
     scheme = collect(layer for layer, _ in train)
     spans = Counter(span.label for layer, _ in train for span in layer.spans)
     pairs: Counter[str] = Counter()

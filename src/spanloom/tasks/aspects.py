@@ -4,7 +4,7 @@ A layer has spans labelled with a polarity. End to end they are entities. With `
 terms are gold and their polarities are not: the measure is accuracy (SemEval-2014, task 4).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,21 +13,18 @@ from pydantic import Field
 from spanloom.annotation.aspects import TERM
 from spanloom.annotation.attributes import AttributeScheme
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
-from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer
 from spanloom.metrics.report import Report
+from spanloom.nn.losses import labeled_spans_loss
+from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
-from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments
+from spanloom.nn.spans import SpanInputs
+from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import (
-    InstancePrediction,
-    Labels,
-    SpanGold,
-    number_spans,
-    split_by_instance,
-)
+from spanloom.tasks._spans import number_spans
 from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
-from spanloom.tensors import Batch, HeadInputs, PredictedRelations, PredictedSpans, SpanTargets
+from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
 
 _SAMPLE = Document(
     "The soup was cold but the old waiter kind .\nNice view .",
@@ -48,65 +45,41 @@ class AspectOptions(SpanOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class AspectTask(SpanRelationTask):
-    """Terms and their polarities, or polarities of given ``terms``."""
+class GoldTerms(GoldSpans):
+    """Terms, given without their polarity; ``label`` is any polarity, encoded in its place."""
 
-    terms: bool = False
+    label: str
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Its own layer, where terms are given."""
-        return (self.layer,) if self.terms else ()
+    def given(self, layer: Layer) -> Layer:
+        """Return the terms, polarities hidden."""
+        return Layer(layer.name, tuple(replace(span, label=TERM) for span in layer.spans))
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("accuracy",) if self.terms else ("span_f1",)
+    def encode_given(self, layer: Layer) -> Layer:
+        """Return the terms with a label of the vocabulary, which is not read."""
+        return Layer(layer.name, tuple(replace(span, label=self.label) for span in layer.spans))
 
-    def without_gold(self, document: Document) -> Document:
-        """Return the bare document, with its terms where these are given, polarities hidden."""
-        bare = document.unannotated(self.inputs)
-        if not self.terms:
-            return bare
-        terms = tuple(replace(span, label=TERM) for span in bare[self.layer].spans)
-        return bare.with_layer(Layer(self.layer, terms))
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> SpanGold | None:
-        """Express where given terms stand; any polarity will do, none is read."""
-        if not self.terms:
-            return None
-        layer, some = self.without_gold(document)[self.layer], self.vocabulary.spans[0]
-        spans = tuple(replace(span, label=some) for span in layer.spans)
-        return self.encode_gold(document.with_layer(Layer(self.layer, spans)), cut)
+class AspectMetrics(SpanMetrics):
+    """F1 of terms with polarities, and the share of gold terms whose polarity is right."""
 
-    def predict(
-        self,
-        head: SpanRelation,
-        vectors: HeadInputs,
-        batch: Batch,
-        units: Sequence[Instance],
-        given: SpanTargets | None,
-    ) -> Iterator[InstancePrediction]:
-        """Choose terms with polarities, or the polarity of each given term."""
-        if given is None:
-            yield from SpanRelationTask.predict(self, head, vectors, batch, units, given)
-            return
-        view = head.span_inputs(vectors.word_vectors, batch.sentences)
-        scores = head.spans.score_bounds(view.words, view.weights, given.bounds, view.neighbors)
-        best, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
-        chosen = PredictedSpans(given.bounds, labels + 1, best)
-        yield from split_by_instance(
-            units, chosen, PredictedRelations(), Labels(self.vocabulary.spans)
-        )
-
-    def all_metrics(self, report: Report) -> MetricValues:
-        """Return F1 of terms with polarities, and the share of gold terms that are right."""
+    def values(self, report: Report) -> MetricValues:
+        """Return F1 and accuracy."""
         return {"span_f1": report.spans.micro.f1, "accuracy": report.spans.micro.recall}
 
 
+def label_given_spans(
+    head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
+) -> tuple[PredictedSpans, PredictedRelations]:
+    """Return the given spans, however wide, with their best labels."""
+    assert given is not None, "terms are given"
+    scores = head.spans.score_bounds(inputs.words, inputs.weights, given.bounds, inputs.neighbors)
+    probs, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
+    return PredictedSpans(given.bounds, labels + 1, probs), PredictedRelations()
+
+
 def _infer_vocabulary(options: AspectOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    found = infer_span_vocabulary(options, layer, train, relations=False)
-    return replace(found, attributes=AttributeScheme({}, {})).to_dict()
+    vocabulary = infer_span_vocabulary(options, layer, train, relations=False)
+    return replace(vocabulary, attributes=AttributeScheme({}, {})).to_dict()
 
 
 def _build(
@@ -115,15 +88,16 @@ def _build(
     options: AspectOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> AspectTask:
-    chosen = (
-        options.model_copy(update={"hard_negatives_per_word": 0.0})
-        if options.gold_spans
-        else options
-    )
-    reading = InstanceReader(SentenceReader())
-    return AspectTask(
-        name, layer, reading, chosen, read_vocabulary(collected), terms=options.gold_spans
+) -> SpanRelationTask:
+    vocabulary, parts = read_vocabulary(collected), head_parts(options)
+    reader = InstanceReader(SentenceReader())
+    if not options.gold_spans:
+        decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
+        return SpanRelationTask(name, layer, reader, vocabulary, parts, decoder)
+    gold, measure = GoldTerms(labels_of(name, vocabulary.spans)[0]), AspectMetrics(("accuracy",))
+    parts = replace(parts, predicts_none=False, span_loss=labeled_spans_loss)
+    return SpanRelationTask(
+        name, layer, reader, vocabulary, parts, label_given_spans, gold, measure, is_given=True
     )
 
 

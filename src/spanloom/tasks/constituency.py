@@ -5,40 +5,47 @@ Of several labels on the same words the first is the outermost: a unary chain.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation import unary_chains
 from spanloom.annotation.trees import category
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
-from spanloom.data.instances import Instance, TokenizedDocument
+from spanloom.data.instances import Instance
 from spanloom.decoding.span_selection import cky_decode, top_down
 from spanloom.document import MAIN, Document, Fragment, Layer, Span
 from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
-from spanloom.nn.candidates import neighbors
-from spanloom.nn.span_relation import SpanInputs, SpanRelation, text_order
+from spanloom.nn.candidates import ScoredSpans, neighbors, text_order
+from spanloom.nn.span_decoding import SpanPairDecoder
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
+from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepare_layers
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import (
     InstancePrediction,
-    SpanGold,
     fragments_of_long_sentences,
     number_spans,
     spans_and_relations,
 )
-from spanloom.tasks._vocabulary import infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import (
+    SpanOptions,
+    Vocabulary,
+    infer_span_vocabulary,
+    read_vocabulary,
+)
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import PredictedSpans
+from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
 from spanloom.tokenization import Bounds
 
-Decoder = Callable[[np.ndarray], list[Bounds]]
+TreeSearch = Callable[[np.ndarray], list[Bounds]]
 _CANDIDATES = 1 << 19  # scored at a time, of whole sentences
 
 _SAMPLE = Document(
@@ -80,117 +87,120 @@ class BracketOptions(WordOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class ConstituencyTask(SpanRelationTask):
-    """Spans of every width, of which those are chosen that make the best tree."""
+class GoldTrees(GoldSpans):
+    """Constituents, each unary chain one label, with or without function tags."""
 
-    decode: Decoder = cky_decode
-    functions: bool = False
+    function_tags: bool
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
-        """Express a layer over words, unary chains as one label."""
-        layer = _chains(document[self.layer], functions=self.functions)
-        return SpanRelationTask.encode_gold(self, document.with_layer(layer), cut)
+    def prepare(self, layer: Layer) -> Layer:
+        """Return the layer with unary chains as one span."""
+        if not self.function_tags:
+            plain = tuple(replace(span, label=category(span.label)) for span in layer.spans)
+            layer = replace(layer, spans=plain)
+        return unary_chains.collapse_unary(layer)
 
-    def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
-    ) -> list[str]:
-        """Say what is learnt, unary chains counted once."""
-        trees = _chained(train, self.layer, functions=self.functions)
-        return SpanRelationTask.coverage_notes(self, trees, whole, gold)
+    def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
+        """Return labels of chains that train did not have."""
+        trees = (self.prepare(layer) for layer in layers)
+        return {span.label for tree in trees for span in tree.spans} - {*vocabulary.spans}
 
-    @property
-    def sentences_are_spans(self) -> bool:
-        """A tree has a root."""
-        return True
 
-    def predict_spans(
-        self, head: SpanRelation, view: SpanInputs
-    ) -> tuple[PredictedSpans, Float[Tensor, "kept type"]]:
-        """Choose the best tree of each sentence, some sentences at a time."""
-        made = [
-            (first, SpanRelationTask.predict_spans(self, head, some)) for first, some in _some(view)
-        ]
-        if len(made) == 1:
-            return made[0][1]
-        chosen = PredictedSpans(
-            torch.cat([each.bounds + first for first, (each, _) in made]),
-            torch.cat([each.labels for _, (each, _) in made]),
-            torch.cat([each.scores for _, (each, _) in made]),
-        )
-        return chosen, torch.cat([types for _, (_, types) in made])
+class TreeMetrics(SpanMetrics):
+    """F1 of brackets, as evalb counts them."""
 
-    def select_spans(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        bounds: Int[Tensor, "span 2"],
-        scores: Float[Tensor, "span label"],
-    ) -> Int[Tensor, " kept"]:
-        """Rows of the tree of each sentence, in the order of the text."""
-        gain = (scores[:, 1:].amax(-1) - scores[:, 0]).cpu().double().numpy()
-        spans = bounds.cpu().numpy()
-        kept = torch.zeros(len(spans), dtype=torch.bool)
-        for rows in _sentences(spans):
-            first = spans[rows, 0].min()
-            n = spans[rows, 1].max() - first
-            table = np.full((n, n + 1), -np.inf)
-            place = np.full((n, n + 1), -1)
-            at = spans[rows, 0] - first, spans[rows, 1] - first
-            table[at], place[at] = gain[rows], rows
-            chosen = [place[start, end] for start, end in self.decode(table)]
-            kept[[int(row) for row in chosen if row >= 0]] = True
-        return text_order(bounds, kept.to(bounds.device))
+    def compute(self, gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Any:
+        """Score brackets: a ``metrics.constituents.Report``."""
+        return score(gold, predicted, layer)
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The name of ``figures``."""
-        return ("evalb",)
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
-        """Score brackets as evalb does: ``metrics.constituents.Report``."""
-        return score(gold, predicted, self.layer)
-
-    def all_metrics(self, report: Any) -> MetricValues:
+    def values(self, report: Any) -> MetricValues:
         """Return F1 of brackets."""
         return {"evalb": report.evalb.micro.f1}
 
-    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
-        """Return labels of chains that train did not have."""
-        known = {*self.vocabulary.spans}
-        trees = (_chains(each[self.layer], functions=self.functions) for each in documents)
-        return {span.label for tree in trees for span in tree.spans} - known
+
+@dataclass(frozen=True, slots=True)
+class TreeSpans:
+    """Select the spans of the best tree of each sentence."""
+
+    decode: TreeSearch
+
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
+        """Return the indices of the trees' spans, in text order."""
+        margin = spans.margin.cpu().double().numpy()
+        bounds = spans.bounds.cpu().numpy()
+        kept = torch.zeros(len(bounds), dtype=torch.bool)
+        for index in _sentences(bounds):
+            first = bounds[index, 0].min()
+            n = bounds[index, 1].max() - first
+            chart, index_at = np.full((n, n + 1), -np.inf), np.full((n, n + 1), -1)
+            cells = bounds[index, 0] - first, bounds[index, 1] - first
+            chart[cells], index_at[cells] = margin[index], index
+            selected = [index_at[start, end] for start, end in self.decode(chart)]
+            kept[[int(span) for span in selected if span >= 0]] = True
+        return text_order(spans.bounds, kept.to(spans.bounds.device))
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDecoder:
+    """Decode a limited number of candidates at a time, in whole sentences."""
+
+    decoder: SpanPairDecoder
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
+    ) -> tuple[PredictedSpans, PredictedRelations]:
+        """Return the spans of all trees."""
+        blocks = []
+        for first, block in _blocks(inputs):
+            spans, _ = self.decoder(head, block, None)
+            blocks.append(replace(spans, bounds=spans.bounds + first))
+        if len(blocks) == 1:
+            return blocks[0], PredictedRelations()
+        values = {
+            field.name: torch.cat([getattr(block, field.name) for block in blocks])
+            for field in fields(PredictedSpans)
+        }
+        return PredictedSpans(**values), PredictedRelations()
+
+
+@dataclass(frozen=True, slots=True)
+class ConstituencyTask(SpanRelationTask):
+    """Constituency trees as spans of every width."""
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
-        """Make a layer of what was predicted, the outer of two spans first.
+        """Return a layer of the predictions, the outer of two spans first.
 
-        The trees of a long sentence's parts stand below one node, called as most of their roots.
+        The trees of a long sentence's parts get one node above them, with the label that most of
+        their roots have.
         """
-        spans, _ = spans_and_relations(found, lambda letter: "")
-        spans += _over(spans, fragments_of_long_sentences(found))
+        spans, _ = spans_and_relations(predictions, lambda letter: "")
+        spans += _over(spans, fragments_of_long_sentences(predictions))
         spans.sort(key=lambda span: (span.start, -span.end))
-        made = [
-            replace(span, id=fresh("T"), label=label)
+        expanded = [
+            replace(span, id=new_id("T"), label=label)
             for span in spans
             for label in unary_chains.expand_unary(span.label)
         ]
-        return Layer(self.layer, tuple(made))
+        return Layer(self.layer, tuple(expanded))
 
 
-def _some(view: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
-    """Yield stretches of whole sentences of some ``_CANDIDATES`` spans, with their first word."""
-    lengths = view.sentences[:, 1] - view.sentences[:, 0]
-    stretch = ((lengths * (lengths + 1) // 2).cumsum(0) - 1) // _CANDIDATES
-    sizes = stretch.unique_consecutive(return_counts=True)[1].tolist()
+def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
+    """Yield blocks of whole sentences of about ``_CANDIDATES`` spans, with their first word."""
+    lengths = inputs.sentences[:, 1] - inputs.sentences[:, 0]
+    block = ((lengths * (lengths + 1) // 2).cumsum(0) - 1) // _CANDIDATES
+    sizes = block.unique_consecutive(return_counts=True)[1].tolist()
     if len(sizes) < 2:
-        yield 0, view
+        yield 0, inputs
         return
-    for sentences in view.sentences.split(sizes):
+    for sentences in inputs.sentences.split(sizes):
         first, end = int(sentences[0, 0]), int(sentences[-1, 1])
         runs = sentences - first
-        inside = view.words[first:end], view.weights[first:end]
-        yield first, SpanInputs(*inside, runs, runs, neighbors(runs))
+        words, weights = inputs.words[first:end], inputs.weights[first:end]
+        yield first, SpanInputs(words, weights, runs, runs, neighbors(runs))
 
 
 def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
@@ -206,27 +216,6 @@ def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> lis
     return made
 
 
-def _chained(train: TrainDocuments, layer: str, *, functions: bool) -> TrainDocuments:
-    """The documents with unary chains as one span, those without the layer as they are."""
-    return [
-        (
-            each.with_layer(_chains(each[layer], functions=functions))
-            if each.has_layer(layer)
-            else each,
-            cut,
-        )
-        for each, cut in train
-    ]
-
-
-def _chains(layer: Layer, *, functions: bool) -> Layer:
-    """A layer with unary chains as one span, labels with or without functions and numbers."""
-    if not functions:
-        plain = tuple(replace(span, label=category(span.label)) for span in layer.spans)
-        layer = replace(layer, spans=plain)
-    return unary_chains.collapse_unary(layer)
-
-
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
     """Group the rows of all spans by sentence: no span joins two of them."""
     if not len(spans):
@@ -239,13 +228,13 @@ def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
     return np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1)
 
 
-_DECODERS: dict[str, Decoder] = {"cky": cky_decode, "greedy": top_down}
+_SEARCHES: dict[str, TreeSearch] = {"cky": cky_decode, "greedy": top_down}
 
 
 def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    trees = _chained(train, layer, functions=options.function_tags)
-    found = infer_span_vocabulary(options.predict_spans(), layer, trees, relations=False)
-    return replace(found, nested=True, max_span_width=LONGEST).to_dict()
+    trees = prepare_layers(train, layer, GoldTrees(options.function_tags).prepare)
+    limits = SpanOptions.model_validate({"max_span_width": LONGEST, "nested": True})
+    return infer_span_vocabulary(limits, layer, trees, relations=False).to_dict()
 
 
 def _build(
@@ -255,22 +244,24 @@ def _build(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> ConstituencyTask:
-    every = {"max_span_width": None, "nested": True, "hard_negatives_per_word": "all"}
-    own = {
-        "boundary_context": options.boundary_context,
-        "coarse_spans_per_word": options.coarse_spans_per_word,
-    }
-    spans = options.predict_spans().model_copy(update={**every, **own})
-    learnt = read_vocabulary(collected)
-    learnt = replace(learnt, spans=tuple(map(unary_chains.drop_empty_labels, learnt.spans)))
+    vocabulary = read_vocabulary(collected)
+    labels = tuple(map(unary_chains.drop_empty_labels, vocabulary.spans))
+    parts = HeadParts(
+        hidden_size=options.hidden_size,
+        dropout=options.dropout,
+        boundary_context=options.boundary_context,
+        coarse_spans_per_word=options.coarse_spans_per_word,
+        keep_sentences=True,
+    )
     return ConstituencyTask(
         name,
         layer,
         InstanceReader(SentenceReader()),
-        spans,
-        learnt,
-        decode=_DECODERS[options.decoder],
-        functions=options.function_tags,
+        replace(vocabulary, spans=labels),
+        parts,
+        TreeDecoder(SpanPairDecoder(TreeSpans(_SEARCHES[options.decoder]))),
+        GoldTrees(options.function_tags),
+        TreeMetrics(("evalb",)),
     )
 
 

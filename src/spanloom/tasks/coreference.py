@@ -23,21 +23,23 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.metrics.clusters import score
-from spanloom.nn.head_selection import HeadSelectionLoss
+from spanloom.nn.candidates import Pruner, ScoredSpans
+from spanloom.nn.losses import HeadSelectionLoss
 from spanloom.nn.pairs import PairFeatures, PairGenerator
-from spanloom.nn.span_relation import Pruner, SpanInputs, SpanRelation, text_order
-from spanloom.tasks._base import TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_relation import SpanRelationTask, predict_heads
+from spanloom.nn.span_decoding import SelectedHeads, SpanPairDecoder, TopSpans
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.spans import SpanInputs
+from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._span_parts import GoldPairs, GoldSpans, SpanMetrics, head_parts
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import SpanGold, collate_gold
-from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
-from spanloom.tensors import (
-    Batch,
-    CorefFeatures,
-    HeadInputs,
-    PredictedRelations,
-    PredictedSpans,
-    SpanTargets,
+from spanloom.tasks._vocabulary import (
+    SpanOptions,
+    Vocabulary,
+    infer_span_vocabulary,
+    read_vocabulary,
 )
+from spanloom.tensors import CorefFeatures, PredictedRelations, PredictedSpans, SpanTargets
 from spanloom.tokenization import Bounds
 
 _ALONE = 0.01  # of train's mentions: where fewer stand alone, none is predicted to
@@ -91,194 +93,173 @@ class MentionOptions(SpanOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class MentionGold(SpanGold):
-    """Mentions and links, and of each word who says it: a number within the document, 0 unknown."""
+class MentionGold:
+    """Mentions and links of a document, the speaker id of each word, and the genre id.
 
+    Speaker ids are numbers within the document; 0 is unknown.
+    """
+
+    mentions: SpanGold
     speaker_ids: tuple[int, ...] = ()
     genre_id: int = 0
 
+    def __len__(self) -> int:
+        """Return the number of mentions to learn from."""
+        return len(self.mentions)
+
 
 @dataclass(frozen=True, slots=True)
-class MentionTargets(SpanTargets):
-    """Mentions and links of a batch, and what is told beside its words."""
+class GoldClusters(GoldSpans):
+    """Mentions, and pairs of those that mean the same."""
 
-    features: CorefFeatures | None = None
+    def pairs(
+        self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary
+    ) -> GoldPairs:
+        """Return (antecedent, mention) for all earlier mentions of a cluster."""
+        pairs: GoldPairs = {}
+        for cluster in connected_spans(layer):
+            mentions = sorted({span_index[id] for id in cluster if id in span_index})
+            pairs |= dict.fromkeys(combinations(mentions, 2), (1, ""))
+        return pairs
 
-    def to(self, device: torch.device) -> "MentionTargets":
-        """Return the same targets on another device."""
-        told = None if self.features is None else self.features.to(device)
-        return MentionTargets.of(SpanTargets.to(self, device), told)
+    def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
+        """Return labels of mentions that train did not have; those of links do not matter."""
+        return {span.label for layer in layers for span in layer.spans} - {*vocabulary.spans}
 
-    @classmethod
-    def of(cls, plain: SpanTargets, told: CorefFeatures | None) -> "MentionTargets":
-        """Return plain targets with what is told."""
-        values = plain.attribute_values, plain.pair_attribute_values
-        return cls(plain.bounds, plain.labels, plain.pairs, *values, plain.label_mask, told)
+
+@dataclass(frozen=True, slots=True)
+class ClusterMetrics(SpanMetrics):
+    """The CoNLL average, the metrics that it is the mean of, and F1 of mentions."""
+
+    names: tuple[str, ...] = (
+        "conll_f1",
+        "muc",
+        "b_cubed",
+        "ceaf_e",
+        "span_f1",
+        "conll_f1_singletons",
+    )
+
+    def compute(self, gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Any:
+        """Score clusters, whichever mentions are linked: a ``metrics.clusters.Report``."""
+        return score(gold, predicted, layer)
+
+    def values(self, report: Any) -> MetricValues:
+        """Return all metrics of the report."""
+        values: MetricValues = report.metrics()
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class NonCrossingMentions:
+    """Select the K most probable mentions of a document that do not cross."""
+
+    pruner: Pruner
+
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
+        """Return the indices of the mentions, in text order."""
+        kept = TopSpans(self.pruner)(spans)
+        bounds = [(start, end) for start, end in spans.bounds[kept].tolist()]
+        selected = greedy_non_crossing(bounds, spans.margin[kept].tolist())
+        return kept[torch.tensor(selected, dtype=torch.long, device=kept.device)]
+
+
+@dataclass(frozen=True, slots=True)
+class Antecedents:
+    """Let each mention select an antecedent, or none.
+
+    Mentions without a link are dropped unless ``keeps_singletons``.
+    """
+
+    keeps_singletons: bool
+
+    def __call__(
+        self,
+        head: SpanRelation,
+        inputs: SpanInputs,
+        spans: PredictedSpans,
+        types: Float[Tensor, "kept type"],
+    ) -> tuple[PredictedSpans, PredictedRelations]:
+        """Return mentions, and relations from mentions to antecedents."""
+        _, links = SelectedHeads()(head, inputs, spans, types)
+        is_mention = (types[:, 1:].amax(-1) > types[:, 0]) & self.keeps_singletons
+        is_mention[links.pairs.flatten()] = True
+        index = is_mention.cumsum(0) - 1
+        return spans.select(is_mention), replace(links, pairs=index[links.pairs.flip(1)])
 
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceTask(SpanRelationTask):
-    """Mentions of a whole unit; each chooses among those before it."""
+    """Mentions of whole documents with the speakers and genres that their links depend on."""
 
-    links_to: PairGenerator = PairGenerator()
-    singletons: bool = True
     use_speakers: bool = False
     genre_field: int | None = None
     genres: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Raise ``DataError`` also where links have no name."""
-        SpanRelationTask.__post_init__(self)
-        labels_of(self.name, self.vocabulary.relations)
-
-    @property
-    def pair_generator(self) -> PairGenerator:
-        """Each mention with the nearest before it."""
-        return self.links_to
-
-    @property
-    def pair_features(self) -> PairFeatures:
-        """Mentions are far apart, so that nothing is read between them."""
-        genres = 0 if self.genre_field is None else 1 + len(self.genres)
-        return PairFeatures(
-            context_between=False, same_speaker=self.use_speakers, num_genres=genres
-        )
-
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("conll_f1", "muc", "b_cubed", "ceaf_e", "span_f1", "conll_f1_singletons")
-
-    def gold_pairs(
-        self, layer: Layer, where: Mapping[str, int]
-    ) -> dict[tuple[int, int], tuple[int, str]]:
-        """All earlier mentions of a cluster are right; pairs are (antecedent, mention)."""
-        pairs: dict[tuple[int, int], tuple[int, str]] = {}
-        for cluster in connected_spans(layer):
-            rows = sorted({where[key] for key in cluster if key in where})
-            pairs |= dict.fromkeys(combinations(rows, 2), (1, ""))
-        return pairs
-
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, Any],
     ) -> list[str]:
-        """Say how much there is to learn from; links may cross sentences."""
-        mentions = sum(len(each.spans) for each in gold.values())
-        links = sum(len(each.pairs) for each in gold.values())
+        """Report how much there is to learn from; links may cross sentences."""
+        mentions = sum(len(document.mentions.spans) for document in gold.values())
+        links = sum(len(document.mentions.pairs) for document in gold.values())
         counts = f"{len(gold)} documents, {mentions} mentions, {links} pairs that mean the same"
         return [f"{self.name}: {counts}"]
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> MentionGold:
-        """Express a layer over words, with who says these, and the document's genre."""
-        found = SpanRelationTask.encode_gold(self, document, cut)
-        return self._beside(document, cut, found)
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
+        """Express a layer over words, with speakers and genre."""
+        mentions = self.gold.encode(document, self.layer, tokenized, self.vocabulary)
+        return self._with_features(document, tokenized, mentions)
 
-    def encode_given(self, document: Document, cut: TokenizedDocument) -> MentionGold | None:
-        """Express what is known beside words, and mentions where these are given."""
-        if self.inputs:
-            return self.encode_gold(self.without_gold(document), cut)
-        return self._beside(document, cut, SpanGold()) if self.use_speakers or self.genres else None
+    def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
+        """Express speakers and genre, and mentions if these are given; None without any."""
+        if self.is_given:
+            return self.encode_gold(self.without_gold(document), tokenized)
+        if self.use_speakers or self.genres:
+            return self._with_features(document, tokenized, SpanGold())
+        return None
 
-    def _beside(self, document: Document, cut: TokenizedDocument, found: SpanGold) -> MentionGold:
-        said = speakers(document, cut.words) if self.use_speakers else ()
-        numbers = {name: row for row, name in enumerate(dict.fromkeys(("", *said)))}
+    def _with_features(
+        self, document: Document, tokenized: TokenizedDocument, mentions: SpanGold
+    ) -> MentionGold:
+        names = speakers(document, tokenized.words) if self.use_speakers else ()
+        id_of = {name: id for id, name in enumerate(dict.fromkeys(("", *names)))}
         kind = "" if self.genre_field is None else genre(document.name, self.genre_field)
-        row = self.genres.index(kind) + 1 if kind in self.genres else 0
-        mentions = (
-            found.spans,
-            found.pairs,
-            found.attribute_values,
-            found.pair_attribute_values,
-            found.annotated_labels,
+        genre_id = self.genres.index(kind) + 1 if kind in self.genres else 0
+        return MentionGold(mentions, tuple(id_of[name] for name in names), genre_id)
+
+    def collate_targets(
+        self, instances: Sequence[Instance], gold: Mapping[int, Any]
+    ) -> SpanTargets:
+        """Collate the gold of a batch of instances, with speakers and genres of all words."""
+        targets = collate_gold(
+            instances, {key: document.mentions for key, document in gold.items()}
         )
-        return MentionGold(*mentions, tuple(numbers[each] for each in said), row)
-
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> MentionTargets:
-        """Lay the gold of some units flat, as ``collate`` lays their words."""
-        own = [(gold[unit.document], unit.first_word, len(unit.tokens)) for unit in units]
-        voices = [
-            v for each, first, n in own for v in each.speaker_ids[first : first + n] or (0,) * n
-        ]
-        genres = [each.genre_id for each, _, n in own for _ in range(n)]
-        told = CorefFeatures(
-            torch.tensor(voices, dtype=torch.long), torch.tensor(genres, dtype=torch.long)
+        if not (self.use_speakers or self.genres):
+            return targets
+        speaker_ids: list[int] = []
+        genre_ids: list[int] = []
+        for instance in instances:
+            document, first, n = gold[instance.document], instance.first_word, len(instance.tokens)
+            speaker_ids += document.speaker_ids[first : first + n] or (0,) * n
+            genre_ids += [document.genre_id] * n
+        features = CorefFeatures(
+            torch.tensor(speaker_ids, dtype=torch.long), torch.tensor(genre_ids, dtype=torch.long)
         )
-        known = self.use_speakers or self.genres
-        return MentionTargets.of(collate_gold(units, gold), told if known else None)
-
-    def span_inputs(
-        self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets | None
-    ) -> SpanInputs:
-        """Return what the head reads, with what is told beside words."""
-        plain = SpanRelationTask.span_inputs(self, head, vectors, batch, targets)
-        return replace(plain, features=getattr(targets, "features", None))
-
-    def pair_groups(self, batch: Batch) -> Int[Tensor, "run 2"]:
-        """Return the units: links cross sentences."""
-        return batch.instances
-
-    def select_spans(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        bounds: Int[Tensor, "span 2"],
-        scores: Float[Tensor, "span label"],
-    ) -> Int[Tensor, " kept"]:
-        """Rows of the K likeliest mentions of a unit that do not cross; antecedents decide."""
-        rows = text_order(bounds, head.keep(scores, bounds, view.pair_groups))
-        gain = scores[rows, 1:].amax(-1) - scores[rows, 0]
-        fit = greedy_non_crossing([(a, b) for a, b in bounds[rows].tolist()], gain.tolist())
-        return rows[torch.tensor(fit, dtype=torch.long, device=rows.device)]
-
-    def predict_relations(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        chosen: PredictedSpans,
-        types: Float[Tensor, "kept type"],
-    ) -> tuple[PredictedSpans, PredictedRelations]:
-        """Return mentions and their antecedents; a mention alone stays where train has such."""
-        found = self.label_pairs(head, view, chosen, types)
-        needed = (types[:, 1:].amax(-1) > types[:, 0]) & (self.singletons or self.gold_given)
-        needed[found.pairs.flatten()] = True
-        place = needed.cumsum(0) - 1
-        return chosen.select(needed), replace(found, pairs=place[found.pairs])
-
-    def label_pairs(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        chosen: PredictedSpans,
-        types: Float[Tensor, "kept type"],
-    ) -> PredictedRelations:
-        """Let each mention choose an antecedent; a link leads from it to that."""
-        found = predict_heads(head, view, chosen, types, self.filter_pairs)
-        return replace(found, pairs=found.pairs.flip(1))
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
-        """Score clusters, whoever was linked to whom, and mentions: ``metrics.clusters.Report``."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Any) -> dict[str, float]:
-        """Return the CoNLL average first, what it is the mean of, and others."""
-        found: dict[str, float] = report.metrics()
-        return found
-
-    def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
-        """Return labels of mentions that train did not have; how links are called is no matter."""
-        spans = {span.label for each in documents for span in each[self.layer].spans}
-        return spans - set(self.vocabulary.spans)
+        return replace(targets, features=features)
 
 
 def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    found = infer_span_vocabulary(options, layer, train, relations=False)
+    vocabulary = infer_span_vocabulary(options, layer, train, relations=False)
     clustered = sum(len(cluster) for each, _ in train for cluster in connected_spans(each[layer]))
     mentions = sum(len(each[layer].spans) for each, _ in train)
     names = Counter(each.label for document, _ in train for each in document[layer].relations)
     usual = names.most_common(1)[0][0] if names else _USUAL
     alone = mentions - clustered > _ALONE * mentions
     return {
-        **replace(found, relations=(usual,)).to_dict(),
+        **replace(vocabulary, relations=(usual,)).to_dict(),
         "singletons": alone,
         "speakers": options.speakers and any(any(speakers(*each)) for each in _words(train)),
         "genres": _genres(options.genre_field, train),
@@ -286,7 +267,7 @@ def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments
 
 
 def _words(train: TrainDocuments) -> Iterator[tuple[Document, Sequence[Bounds]]]:
-    return ((document, cut.words) for document, cut in train)
+    return ((document, tokenized.words) for document, tokenized in train)
 
 
 def _genres(part: int | None, train: TrainDocuments) -> list[str]:
@@ -301,24 +282,40 @@ def _build(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> CoreferenceTask:
+    vocabulary, pruner = read_vocabulary(collected), Pruner(options.spans_per_word)
+    labels_of(name, vocabulary.relations)
+    genres = tuple(collected["genres"])
+    # mentions are far apart, so pairs do not read the words between them
+    features = PairFeatures(
+        context_between=False,
+        same_speaker=bool(collected["speakers"]),
+        num_genres=0 if options.genre_field is None else 1 + len(genres),
+        add_mention_scores=options.add_mention_scores,
+    )
+    antecedents = Antecedents(bool(collected["singletons"]) or options.gold_mentions)
     return CoreferenceTask(
         name,
         layer,
         InstanceReader(SentenceReader(), max_windows=options.max_training_windows),
-        options,
-        read_vocabulary(collected),
-        Pruner(options.spans_per_word),
-        options.gold_mentions,
-        links_to=PairGenerator(
-            antecedents_only=True,
-            max_antecedents=options.max_antecedents,
-            add_mention_scores=options.add_mention_scores,
-            loss=HeadSelectionLoss(dummy=True),
+        vocabulary,
+        replace(
+            head_parts(options),
+            pruner=pruner,
+            pair_features=features,
+            pair_generator=PairGenerator(
+                antecedents_only=True, max_antecedents=options.max_antecedents
+            ),
+            pair_loss=HeadSelectionLoss(dummy=True),
         ),
-        singletons=bool(collected["singletons"]),
+        SpanPairDecoder(NonCrossingMentions(pruner), antecedents, options.gold_mentions),
+        GoldClusters(),
+        ClusterMetrics(),
+        is_given=options.gold_mentions,
+        gold_spans=options.gold_mentions,
+        across_sentences=True,
         use_speakers=bool(collected["speakers"]),
         genre_field=options.genre_field,
-        genres=tuple(collected["genres"]),
+        genres=genres,
     )
 
 

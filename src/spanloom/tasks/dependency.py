@@ -23,7 +23,6 @@ from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
 from spanloom.metrics.dependencies import Report, score
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler, ArcScorer, DependencyHead
 from spanloom.nn.dependency_pairs import ArcPairs
-from spanloom.tasks._across import coverage_notes
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
@@ -33,6 +32,7 @@ from spanloom.tasks._base import (
     TrainDocuments,
     labels_of,
 )
+from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._spans import (
     InstancePrediction,
     Labels,
@@ -49,7 +49,7 @@ from spanloom.tokenization import Bounds
 
 Scorer = DependencyHead | ArcPairs
 WORD = "word"  # the label of spans that only stand for words
-_BESIDE = ("parataxis", "dep")  # how treebanks call what is joined by nothing else
+_JOIN_LABELS = ("parataxis", "dep")  # of loosely joined clauses, in treebanks
 _UNFIT = -1e4  # the score of a root's label elsewhere; finite, so that there always is a tree
 
 _SAMPLE = Document(
@@ -127,52 +127,56 @@ class DependencyTask(LayerTask):
         """Heads and labels, or pairs."""
         return ("relation",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
-    def build_head(self, ground: HeadInputSpec) -> Scorer:
+    def build_head(self, spec: HeadInputSpec) -> Scorer:
         """Make the scorers of arcs and labels."""
         size, dropout = self.options.hidden_size, self.options.dropout
         if self.options.loss == "pairwise":
             return ArcPairs(
-                ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+                spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
             )
         labels = ArcLabeler(
-            ground.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+            spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
         )
-        return DependencyHead(ArcScorer(ground.word_dim, hidden_size=size, dropout=dropout), labels)
+        return DependencyHead(ArcScorer(spec.word_dim, hidden_size=size, dropout=dropout), labels)
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> SpanGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> SpanGold:
         """Express a layer over words; a relation of spans that are no words is missed."""
         layer = document[self.layer]
-        rows = {key: a for key, (a, b) in word_bounds(layer, cut.words).items() if b == a + 1}
-        known = {label: row for row, label in enumerate(self.labels, 1)}
+        bounds = word_bounds(layer, tokenized.words)
+        word_of = {id: start for id, (start, end) in bounds.items() if end == start + 1}
+        label_to_id = {label: index for index, label in enumerate(self.labels, 1)}
         pairs = {
-            rows[each.tail]: (rows[each.head], known[each.label])
-            for each in layer.relations
-            if each.head in rows and each.tail in rows and each.label in known
+            word_of[arc.tail]: (word_of[arc.head], label_to_id[arc.label])
+            for arc in layer.relations
+            if arc.head in word_of and arc.tail in word_of and arc.label in label_to_id
         }
         return SpanGold(
-            tuple((word, word + 1, 1) for word in sorted(rows.values())),
+            tuple((word, word + 1, 1) for word in sorted(word_of.values())),
             tuple((head, tail, label) for tail, (head, label) in pairs.items()),
         )
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, SpanGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, SpanGold],
     ) -> list[str]:
         """Say what is learnt, and what sentences take away."""
-        return coverage_notes(self.name, self.layer, train, whole, gold)
+        return span_coverage_notes(self.name, self.layer, train, full_sentences, gold)
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, SpanGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, SpanGold]
     ) -> TreeTargets:
-        """Return each word's head; one outside its unit is not known."""
-        bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
+        """Return each word's head; a head outside the instance is unknown."""
+        bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         heads = torch.full((bases[-1],), UNKNOWN)
         labels = torch.zeros(bases[-1], dtype=torch.long)
-        for base, unit in zip(bases, units, strict=False):
-            inside = range(unit.first_word, unit.first_word + len(unit.tokens))
-            for head, tail, label in gold[unit.document].pairs:
+        for base, instance in zip(bases, instances, strict=False):
+            inside = range(instance.first_word, instance.first_word + len(instance.tokens))
+            for head, tail, label in gold[instance.document].pairs:
                 if head in inside and tail in inside:
-                    heads[tail - unit.first_word + base] = head - unit.first_word + base
-                    labels[tail - unit.first_word + base] = label
+                    heads[tail - instance.first_word + base] = head - instance.first_word + base
+                    labels[tail - instance.first_word + base] = label
         return TreeTargets(heads, labels)
 
     def loss(
@@ -186,59 +190,63 @@ class DependencyTask(LayerTask):
         head: Scorer,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: None,
     ) -> Iterator[InstancePrediction]:
         """Choose the best tree of each sentence, then the label of each arc."""
         words = vectors.word_vectors
-        heads, sure = self._heads(head, words, batch.sentences)
-        row = torch.arange(len(words), device=words.device)
-        arcs = torch.stack([heads.to(words.device), row], dim=1)
+        heads, probs = self._heads(head, words, batch.sentences)
+        index = torch.arange(len(words), device=words.device)
+        arcs = torch.stack([heads.to(words.device), index], dim=1)
         scores = head.labels(words, arcs)
-        rooted = torch.tensor([each in self.roots for each in self.labels], device=scores.device)
-        fits = rooted[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
-        named = scores.masked_fill(~fits, _UNFIT).argmax(-1) + 1
+        is_root = torch.tensor([label in self.roots for label in self.labels], device=scores.device)
+        is_allowed = is_root[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
+        labels = scores.masked_fill(~is_allowed, _UNFIT).argmax(-1) + 1
         ones = torch.ones(len(words))
-        every = PredictedSpans(torch.stack([row, row + 1], dim=1), torch.ones_like(row), ones)
+        spans = PredictedSpans(torch.stack([index, index + 1], dim=1), torch.ones_like(index), ones)
         yield from split_by_instance(
-            units, every, PredictedRelations(arcs, named, sure), Labels((WORD,), self.labels)
+            instances, spans, PredictedRelations(arcs, labels, probs), Labels((WORD,), self.labels)
         )
 
     def _heads(
         self, head: Scorer, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
     ) -> tuple[Int[Tensor, " word"], Float[Tensor, " word"]]:
-        """Return each word's head and how likely it is."""
+        """Return each word's head and its probability."""
         heads = torch.zeros(len(words), dtype=torch.long)
-        sure = torch.zeros(len(words))
-        for places, lengths, scores in head.arcs(words, runs):
-            likely = scores.log_softmax(1).cpu()
-            firsts, sizes = places[:, 0].tolist(), lengths.tolist()
-            for table, first, n in zip(likely, firsts, sizes, strict=True):
-                found = torch.from_numpy(self.decode(table[:n, :n].double().numpy()))
-                heads[first : first + n] = found + first
-                sure[first : first + n] = table[found, torch.arange(n)].exp()
-        return heads, sure
+        probs = torch.zeros(len(words))
+        for indices, lengths, scores in head.arcs(words, runs):
+            log_probs = scores.log_softmax(1).cpu()
+            first_words, sizes = indices[:, 0].tolist(), lengths.tolist()
+            for sentence, first, n in zip(log_probs, first_words, sizes, strict=True):
+                decoded = torch.from_numpy(self.decode(sentence[:n, :n].double().numpy()))
+                heads[first : first + n] = decoded + first
+                probs[first : first + n] = sentence[decoded, torch.arange(n)].exp()
+        return heads, probs
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, InstancePrediction]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, InstancePrediction]],
+        new_id: NewId,
     ) -> Layer:
-        """Make a layer of words and relations.
+        """Return a layer of words and relations.
 
-        Of a long sentence in parts the first one's root heads the others', side by side.
+        The root of a long sentence's first part becomes the head of the other parts' roots.
         """
-        spans, relations = spans_and_relations(found, fresh)
-        heads = _above(spans, relations, fragments_of_long_sentences(found))
+        spans, relations = spans_and_relations(predictions, new_id)
+        heads = _above(spans, relations, fragments_of_long_sentences(predictions))
         tree = (
-            replace(each, label=self._beside, head=heads[each.tail]) if each.tail in heads else each
-            for each in relations
+            replace(arc, label=self._join_label, head=heads[arc.tail]) if arc.tail in heads else arc
+            for arc in relations
         )
         return Layer(self.layer, tuple(spans), tuple(tree))
 
     @property
-    def _beside(self) -> str:
-        """The label of an arc between two trees that stand side by side."""
-        known = {label.lower(): label for label in reversed(self.labels)}
-        return next((known[each] for each in _BESIDE if each in known), self.labels[0])
+    def _join_label(self) -> str:
+        """Return the label of an arc that joins the trees of a sentence's parts."""
+        by_lower = {label.lower(): label for label in reversed(self.labels)}
+        usual = (by_lower[label] for label in _JOIN_LABELS if label in by_lower)
+        return next(usual, self.labels[0])
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score arcs, with labels and without."""
@@ -250,27 +258,29 @@ class DependencyTask(LayerTask):
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of arcs that train did not have."""
-        arcs = (each for document in documents for each in document[self.layer].relations)
-        return {each.label for each in arcs} - set(self.labels)
+        arcs = (arc for document in documents for arc in document[self.layer].relations)
+        return {arc.label for arc in arcs} - set(self.labels)
 
 
 def _above(
     spans: Sequence[Span], relations: Sequence[Relation], sentences: Sequence[Sequence[Fragment]]
 ) -> dict[str, str]:
-    """What heads the root of each part of a long sentence but the first, by ids of words."""
+    """Return the new head of the root of each later part of a long sentence, by word ids."""
     if not sentences:
         return {}
     starts = [start for parts in sentences for start, _ in parts]
-    firsts = [row for parts in sentences for row in range(len(parts))]
+    index_in_sentence = [index for parts in sentences for index in range(len(parts))]
     ends = [end for parts in sentences for _, end in parts]
-    at = {span.id: span.start for span in spans}
-    roots: dict[int, str] = {}  # of parts that have one
-    for each in relations:
-        row = bisect_right(starts, at[each.tail]) - 1
-        if each.head == each.tail and row >= 0 and at[each.tail] < ends[row]:
-            roots.setdefault(row, each.tail)
-    tops = {row: roots.get(row - firsts[row]) for row in roots if firsts[row]}
-    return {roots[row]: top for row, top in tops.items() if top is not None}
+    start_of = {span.id: span.start for span in spans}
+    roots: dict[int, str] = {}  # by part; not every part has one
+    for arc in relations:
+        part = bisect_right(starts, start_of[arc.tail]) - 1
+        if arc.head == arc.tail and part >= 0 and start_of[arc.tail] < ends[part]:
+            roots.setdefault(part, arc.tail)
+    heads = {
+        part: roots.get(part - index_in_sentence[part]) for part in roots if index_in_sentence[part]
+    }
+    return {roots[part]: head for part, head in heads.items() if head is not None}
 
 
 _DECODERS: dict[str, mst.Decoder] = {
@@ -281,10 +291,9 @@ _DECODERS: dict[str, mst.Decoder] = {
 
 
 def _infer_vocabulary(options: TreeOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    arcs = [each for document, _ in train for each in document[layer].relations]
     roots, others = Counter[str](), Counter[str]()
-    for each in arcs:
-        (roots if each.head == each.tail else others)[each.label] += 1
+    for arc in (arc for document, _ in train for arc in document[layer].relations):
+        (roots if arc.head == arc.tail else others)[arc.label] += 1
     return {
         "relation_labels": sorted(roots | others),
         "roots": sorted(label for label in roots if roots[label] > others[label]),

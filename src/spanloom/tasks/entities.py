@@ -5,7 +5,9 @@ from typing import Any
 
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
 from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._span_parts import head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
 
@@ -36,9 +38,10 @@ def _build(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> SpanRelationTask:
-    return SpanRelationTask(
-        name, layer, InstanceReader(SentenceReader()), options, read_vocabulary(collected)
-    )
+    vocabulary = read_vocabulary(collected)
+    decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
+    reader = InstanceReader(SentenceReader())
+    return SpanRelationTask(name, layer, reader, vocabulary, head_parts(options), decoder)
 
 
 KIND = TaskType(SpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True)

@@ -10,7 +10,7 @@ from pydantic import Field
 from spanloom.annotation.queries import ANSWER, QUERY, answer_layer, answers
 from spanloom.data.instance_readers import InstanceReader, QuestionReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.decoding.span_selection import Answer, best_answer_span
+from spanloom.decoding.span_selection import Answer
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.metrics.qa import Report, score
 from spanloom.nn.start_end import StartEndScorer
@@ -27,7 +27,9 @@ from spanloom.tasks._span_extraction import (
 from spanloom.tensors import Batch, HeadInputs
 from spanloom.tokenization import Bounds
 
-Found = tuple[int, int, float]  # bounds in the unit's words; how likely, if it is that or no answer
+Found = tuple[
+    int, int, float
+]  # bounds in the instance's words; how likely, if it is that or no answer
 Known = tuple[Bounds, ...] | None  # right answers, () for "no answer"; None: words cannot say
 
 _SAMPLE = Document(
@@ -76,16 +78,16 @@ class ExtractiveQATask(ExtractTask):
         """The names of ``figures``."""
         return ("f1", "exact_match")
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> AnswerGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
-        place = _Places(document, cut.words)
+        place = _Places(document, tokenized.words)
         every = answers(document, self.layer).values()
         return AnswerGold(tuple(place.known(spans) for spans in every))
 
     def coverage_notes(
         self,
         train: TrainDocuments,
-        whole: Sequence[Sequence[Bounds]],
+        full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, AnswerGold],
     ) -> list[str]:
         """Say how many queries there are, and how many of them teach that there is no answer."""
@@ -96,12 +98,13 @@ class ExtractiveQATask(ExtractTask):
         return [f"{self.name}: {counts} ({none} without an answer){missed}"]
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, AnswerGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, AnswerGold]
     ) -> AnswerTargets:
-        """Mark the answers to each unit's query; one that its words do not hold is none there."""
-        known = [gold[unit.document].answers[unit.query] for unit in units]
+        """Mark the answers to each instance's query that lie within the instance."""
+        known = [gold[instance.document].answers[instance.query] for instance in instances]
         return collate_answers(
-            units, [_inside(each, unit) for each, unit in zip(known, units, strict=True)]
+            instances,
+            [_inside(each, instance) for each, instance in zip(known, instances, strict=True)],
         )
 
     def predict(
@@ -109,31 +112,34 @@ class ExtractiveQATask(ExtractTask):
         head: StartEndScorer,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: Any,
     ) -> Iterator[Found | None]:
-        """Choose the best span of each unit, where it beats "no answer" by the threshold."""
-        for words, none in classification_report(head, vectors, units):
+        """Choose the best span of each instance, where it beats "no answer" by the threshold."""
+        for words, none in classification_report(head, vectors, instances):
             answer = best_answer_span(words[:, 0], words[:, 1], self.max_answer_length)
             yield self._answer(answer, float(none.sum())) if answer else None
 
-    def _answer(self, found: Answer, none: float) -> Found | None:
+    def _answer(self, answer: Answer, none: float) -> Found | None:
         """Give an answer that scores enough above none."""
-        start, end, score = found
+        start, end, score = answer
         chance = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
         return (start, end, chance) if score - none > self.no_answer_threshold else None
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, Found | None]], fresh: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, Found | None]],
+        new_id: NewId,
     ) -> Layer:
         """Make a layer of the answers; a query without one has none."""
         said = []
-        for unit, each in found:
+        for instance, each in predictions:
             if each is not None:
                 start, end, score = each
-                bounds = unit.words[start][0], unit.words[end - 1][1]
-                said.append((document.queries[unit.query].id, (bounds,), score))
-        return answer_layer(self.layer, said, fresh)
+                bounds = instance.words[start][0], instance.words[end - 1][1]
+                said.append((document.queries[instance.query].id, (bounds,), score))
+        return answer_layer(self.layer, said, new_id)
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the texts of the answers."""
@@ -166,12 +172,12 @@ class _Places:
         return (first, last) if whole and first is not None and last is not None else None
 
 
-def _inside(known: Known, unit: Instance) -> list[Bounds] | None:
-    """Bounds in the unit's words of the answers that it holds whole."""
+def _inside(known: Known, instance: Instance) -> list[Bounds] | None:
+    """Return bounds, in the instance's words, of the answers that lie within it."""
     if known is None:
         return None
-    shifted = [(start - unit.first_word, end - unit.first_word) for start, end in known]
-    return [(start, end) for start, end in shifted if start >= 0 and end <= len(unit.tokens)]
+    shifted = [(start - instance.first_word, end - instance.first_word) for start, end in known]
+    return [(start, end) for start, end in shifted if start >= 0 and end <= len(instance.tokens)]
 
 
 def _infer_vocabulary(

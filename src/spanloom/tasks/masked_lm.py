@@ -77,28 +77,30 @@ class MaskedLMTask(LayerTask):
         """Whether there is any text."""
         return bool(document.text.strip())
 
-    def build_head(self, ground: HeadInputSpec) -> MaskedLMHead:
+    def build_head(self, spec: HeadInputSpec) -> MaskedLMHead:
         """Make the head, whose output is tied to the encoder's pieces."""
         return MaskedLMHead(
-            ground.word_dim,
-            piece_dim=ground.piece_dim,
-            vocab_size=ground.vocab_size,
+            spec.word_dim,
+            piece_dim=spec.piece_dim,
+            vocab_size=spec.vocab_size,
             use_boundary=self.boundary,
         )
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> range:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> range:
         """All words are there to learn from."""
-        return range(len(cut.words))
+        return range(len(tokenized.words))
 
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, Any]) -> MaskTargets:
+    def collate_targets(
+        self, instances: Sequence[Instance], gold: Mapping[int, Any]
+    ) -> MaskTargets:
         """Nothing, before something is concealed."""
         none = torch.zeros(0, dtype=torch.long)
         return MaskTargets(none, none, none, none, none)
 
     def mask_inputs(
-        self, batch: Batch, units: Sequence[Instance], pieces: SubwordTokenizer, seed: int
+        self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int
     ) -> MaskedBatch:
-        """Mask some of each unit; what, follows from the unit and the seed.
+        """Mask some pieces of each instance; these follow from the instance and the seed alone.
 
         Raises ``TrainingError`` where windows have no special pieces at their ends.
         """
@@ -110,8 +112,8 @@ class MaskedLMTask(LayerTask):
         size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
         masked = []
         with torch.random.fork_rng(devices=[]):
-            for unit, part in zip(units, split_instances(batch), strict=True):
-                chance = Random(f"{seed}/{unit.document}/{unit.first_word}")
+            for instance, part in zip(instances, split_instances(batch), strict=True):
+                chance = Random(f"{seed}/{instance.document}/{instance.first_word}")
                 torch.manual_seed(chance.getrandbits(63))
                 masked.append(mask_pieces(part, self.masking, piece=pieces.mask, vocabulary=size))
         return merge_batches(batch, masked)
@@ -125,20 +127,25 @@ class MaskedLMTask(LayerTask):
         return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
 
     def predict(
-        self, head: Any, vectors: HeadInputs, batch: Batch, units: Sequence[Instance], given: None
+        self,
+        head: Any,
+        vectors: HeadInputs,
+        batch: Batch,
+        instances: Sequence[Instance],
+        given: None,
     ) -> Iterator[None]:
         """Find nothing."""
-        yield from [None] * len(units)
+        yield from [None] * len(instances)
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, None]], fresh: NewId
+        self, document: Document, predictions: Sequence[tuple[Instance, None]], new_id: NewId
     ) -> Layer:
         """Make an empty layer."""
         return Layer(self.layer)
 
-    def score(self, use: Predictor, documents: Sequence[Document]) -> MetricValues:
+    def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Return the likelihood of masked pieces."""
-        return {"inverse_perplexity": math.exp(-use.losses(documents, self.name)["masked"])}
+        return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
 
 
 def _infer_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

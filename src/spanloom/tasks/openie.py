@@ -12,8 +12,10 @@ from pydantic import Field
 from spanloom.annotation.openie_tuples import ARGUMENT, PREDICATE
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.tasks._base import TaskType, TrainDocuments
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._predicates import build, infer_vocabulary
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
+from spanloom.tasks._vocabulary import PredicateOptions
 
 _SAMPLE = Document(
     "Ada wrote long letters to Bob .\nBob read some .",
@@ -65,7 +67,7 @@ def _build(
     options: TupleOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> PredicateTask:
+) -> SpanRelationTask:
     return build(name, layer, options, collected, str)
 
 

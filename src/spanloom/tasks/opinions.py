@@ -11,8 +11,10 @@ from typing import Any
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats.opinions import SOURCE, TARGET
 from spanloom.tasks._base import TaskType, TrainDocuments
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._predicates import build, infer_vocabulary
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
+from spanloom.tasks._vocabulary import PredicateOptions
 
 _SAMPLE = Document(
     "We love the view .\nThe staff hated us .",
@@ -51,7 +53,7 @@ def _build(
     options: PredicateOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> PredicateTask:
+) -> SpanRelationTask:
     return build(name, layer, options, collected, str)
 
 

@@ -11,23 +11,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from jaxtyping import Float, Int
+import torch
+from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
+from spanloom.annotation.removal import without_annotations
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.metrics.counts import macro
-from spanloom.metrics.report import Report
-from spanloom.nn.head_selection import BestPair, HeadSelectionLoss
+from spanloom.metrics.report import Report, score
+from spanloom.nn.candidates import Pruner
+from spanloom.nn.losses import HeadSelectionLoss, PairLoss, label_loss
 from spanloom.nn.pairs import PairGenerator
-from spanloom.nn.span_relation import Pruner, SpanInputs, SpanRelation, group_of, text_order
+from spanloom.nn.span_decoding import (
+    BestSpans,
+    EachPair,
+    OneRelation,
+    PairDecoder,
+    SelectedHeads,
+    SpanPairDecoder,
+    SpansAbove,
+    SpanSelector,
+    TopSpans,
+    WithoutLabel,
+)
 from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_relation import MAX_PAIRS, SpanRelationTask, predict_heads
-from spanloom.tasks._vocabulary import RelationOptions, infer_span_vocabulary, read_vocabulary
-from spanloom.tasks._written import LabelPairs, inside, related_labels, without_label
-from spanloom.tensors import PredictedRelations, PredictedSpans
+from spanloom.tasks._span_parts import SpanMetrics, head_parts
+from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._vocabulary import (
+    RelationOptions,
+    Vocabulary,
+    infer_span_vocabulary,
+    read_vocabulary,
+)
+from spanloom.tensors import PredictedSpans
+
+LabelPairs = tuple[tuple[str, str], ...]  # labels of the spans at a relation's head and tail
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml .",
@@ -77,161 +98,127 @@ class PairOptions(RelationOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class RelationTask(SpanRelationTask):
-    """Spans and relations: any number per sentence, or a ``single_relation``."""
+class AllowedPairs:
+    """Filter pairs of spans by the labels of head and tail; ``labels`` are those of all spans."""
 
-    single_relation: bool = False
-    negative_label: str | None = None
-    head_selection: bool = False
-    entity_pair_labels: LabelPairs | None = None
-    span_threshold: float = 0
+    labels: tuple[str, ...]
+    allowed: LabelPairs
 
-    def __post_init__(self) -> None:
-        """Raise ``DataError`` also where relations are asked of a corpus that has none."""
-        SpanRelationTask.__post_init__(self)
-        known = self.vocabulary.relations
-        if self.single_relation or self.negative_label is not None:
-            labels_of(self.name, known)
-        if self.negative_label is not None and self.negative_label not in known:
-            choices = ", ".join(known)
-            said = f"expected a relation outside all, got {self.negative_label!r}"
-            raise DataError(f"task {self.name!r}: {said}; relations are {choices}")
-        for label in {each for pair in self.entity_pair_labels or () for each in pair}:
-            if label not in self.vocabulary.spans:
-                choices = ", ".join(self.vocabulary.spans)
-                said = f"entity_pair_labels: expected labels of spans, got {label!r}"
-                raise DataError(f"task {self.name!r}: {said}; spans are {choices}")
-
-    @property
-    def unwritten(self) -> frozenset[str]:
-        """The label that is no relation."""
-        return frozenset() if self.negative_label is None else frozenset({self.negative_label})
-
-    @property
-    def pair_generator(self) -> PairGenerator:
-        """Which spans form pairs, and by which of SpanRel's losses they are learnt (section 3).
-
-        With ``single_relation`` the sentence chooses among all its pairs and labels, as each span
-        does by the head-selection loss.
-        """
-        if self.single_relation:
-            return PairGenerator(single_relation=True, loss=HeadSelectionLoss(dummy=False))
-        return (
-            PairGenerator(loss=HeadSelectionLoss(dummy=True))
-            if self.head_selection
-            else PairGenerator()
-        )
-
-    def label_pairs(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        chosen: PredictedSpans,
-        types: Float[Tensor, "kept type"],
-    ) -> PredictedRelations:
-        """Label all pairs of chosen spans, or let each of them choose a head."""
-        if self.head_selection:
-            return predict_heads(head, view, chosen, types, self.filter_pairs)
-        return SpanRelationTask.label_pairs(self, head, view, chosen, types)
-
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        plain = super(RelationTask, self).metric_names
-        return plain if self.negative_label is None else ("macro_f1", *plain)
-
-    def select_spans(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        bounds: Int[Tensor, "span 2"],
-        scores: Float[Tensor, "span label"],
-    ) -> Int[Tensor, " kept"]:
-        """Rows of chosen spans; where a sentence has one relation, those that are pruned to."""
-        if self.single_relation:
-            rows = text_order(bounds, head.keep(scores, bounds, view.pair_groups))
-        else:
-            rows = SpanRelationTask.select_spans(self, head, view, bounds, scores)
-        sure = scores[rows].softmax(-1)[:, 1:].amax(-1)
-        return rows[sure >= self.span_threshold]
-
-    def filter_pairs(
-        self, pairs: Int[Tensor, "pair 2"], chosen: PredictedSpans
+    def __call__(
+        self, pairs: Int[Tensor, "pair 2"], spans: PredictedSpans
     ) -> Int[Tensor, "some 2"]:
         """Return the pairs whose labels may be related."""
-        if self.entity_pair_labels is None:
-            return pairs
-        table = related_labels(self.vocabulary.spans, self.entity_pair_labels).to(pairs.device)
-        head, tail = chosen.labels[pairs].unbind(1)
-        return pairs[table[head, tail]]
+        table = torch.zeros(1 + len(self.labels), 1 + len(self.labels), dtype=torch.bool)
+        for head_label, tail_label in self.allowed:
+            table[1 + self.labels.index(head_label), 1 + self.labels.index(tail_label)] = True
+        head, tail = spans.labels[pairs].unbind(1)
+        return pairs[table.to(pairs.device)[head, tail]]
 
-    def predict_relations(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        chosen: PredictedSpans,
-        types: Float[Tensor, "kept type"],
-    ) -> tuple[PredictedSpans, PredictedRelations]:
-        """Return spans and relations; with ``single_relation`` one per sentence and its spans."""
-        if self.single_relation:
-            chosen, linked = self._best(head, view, chosen, types)
-        else:
-            chosen, linked = SpanRelationTask.predict_relations(self, head, view, chosen, types)
-        if self.negative_label is None:
-            return chosen, linked
-        label = 1 + self.vocabulary.relations.index(self.negative_label)
-        return without_label(chosen, linked, label, ends=self.ends_alone)
 
-    def _best(
-        self,
-        head: SpanRelation,
-        view: SpanInputs,
-        chosen: PredictedSpans,
-        types: Float[Tensor, "kept type"],
-    ) -> tuple[PredictedSpans, PredictedRelations]:
-        """Return the best relation of each sentence, and its two ends, or all that were given."""
-        run = group_of(chosen.bounds, view.pair_groups)
-        score_pairs = head.pair_scorer(view, chosen.bounds, types)
-        best = BestPair.empty(len(view.pair_groups), run.device)
-        for every in head.pair_generator.iter_by_head(run, MAX_PAIRS):
-            pairs = self.filter_pairs(every, chosen)
-            if len(pairs):
-                scores = score_pairs(pairs)[:, : 1 + len(self.vocabulary.relations)].float()
-                best = best.update(pairs, scores, head.pair_generator.softmax_group(pairs, run))
-        pairs, labels, sure = best.selected()
-        if not self.ends_alone:
-            return chosen, PredictedRelations(pairs, labels, sure)
-        ends, place = pairs.unique(return_inverse=True)
-        return chosen.select(ends), PredictedRelations(place, labels, sure)
+@dataclass(frozen=True, slots=True)
+class RelationMetrics(SpanMetrics):
+    """F1 of spans and relations without those of the ``negative_label``; the mean over labels.
 
-    @property
-    def ends_alone(self) -> bool:
-        """Whether its only spans are ends of relations."""
-        return self.single_relation and not self.gold_given
+    With ``ends_only`` the spans that only these relations connect are left out, too.
+    """
 
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the task's layer, what is no relation left out of it."""
-        sides = gold, predicted
-        if self.negative_label is not None:
-            mine = self.layer, self.negative_label
-            gold, predicted = (
-                [inside(each, *mine, ends=self.ends_alone) for each in side] for side in sides
-            )
-        return super(RelationTask, self).compute_metrics(gold, predicted)
+    negative_label: str | None
+    ends_only: bool
 
-    def all_metrics(self, report: Report) -> MetricValues:
-        """Return all that may be watched: the mean over labels that are relations, too."""
-        every = super(RelationTask, self).all_metrics(report)
-        return {"macro_f1": macro(report.relations.by_label).f1, **every}
+    def compute(
+        self, gold: Sequence[Document], predicted: Sequence[Document], layer: str
+    ) -> Report:
+        """Score a layer."""
+        gold, predicted = (
+            [self._without_negative(document, layer) for document in side]
+            for side in (gold, predicted)
+        )
+        return score(gold, predicted, layer)
+
+    def _without_negative(self, document: Document, name: str) -> Document:
+        if self.negative_label is None or not document.has_layer(name):
+            return document
+        layer = document[name]
+        negative, others = set[str](), set[str]()
+        removed = {each.id for each in layer.relations if each.label == self.negative_label}
+        for relation in layer.relations:
+            ends = negative if relation.id in removed else others
+            ends.update((relation.head, relation.tail))
+        if self.ends_only:
+            removed |= negative - others
+        return document.with_layer(without_annotations(layer, removed))
+
+    def values(self, report: Report) -> MetricValues:
+        """Return F1, and its mean over the labels of relations."""
+        spans, relations = report.spans.micro.f1, report.relations.micro.f1
+        mean, by_label = (spans + relations) / 2, macro(report.relations.by_label).f1
+        return {"macro_f1": by_label, "mean_f1": mean, "span_f1": spans, "relation_f1": relations}
+
+
+def _check(name: str, options: PairOptions, vocabulary: Vocabulary) -> None:
+    """Raise ``DataError`` for a label that the vocabulary lacks."""
+    labels, negative = vocabulary.relations, options.negative_label
+    if options.single_relation or negative is not None:
+        labels_of(name, labels)
+    if negative is not None and negative not in labels:
+        expected = f"expected a relation outside all, got {negative!r}"
+        raise DataError(f"task {name!r}: {expected}; relations are {', '.join(labels)}")
+    for label in {label for pair in options.entity_pair_labels or () for label in pair}:
+        if label not in vocabulary.spans:
+            expected = f"entity_pair_labels: expected labels of spans, got {label!r}"
+            choices = ", ".join(vocabulary.spans)
+            raise DataError(f"task {name!r}: {expected}; spans are {choices}")
+
+
+def _decoder(options: PairOptions, vocabulary: Vocabulary, pruner: Pruner) -> SpanPairDecoder:
+    """Return the decoder that the options ask for (SpanRel, section 3 and appendix C)."""
+    select: SpanSelector = BestSpans(vocabulary.nested)
+    if options.single_relation:
+        select = TopSpans(pruner)
+    if options.span_threshold > 0:
+        select = SpansAbove(select, options.span_threshold)
+    if not vocabulary.relations:
+        return SpanPairDecoder(select)
+    pairs, ends_only = options.entity_pair_labels, _ends_only(options)
+    allowed = None if pairs is None else AllowedPairs(vocabulary.spans, pairs)
+    relate: PairDecoder = EachPair(allowed)
+    if options.single_relation:
+        relate = OneRelation(ends_only, allowed)
+    elif options.loss == "head-selection":
+        relate = SelectedHeads(allowed)
+    if options.negative_label is not None:
+        label = 1 + vocabulary.relations.index(options.negative_label)
+        relate = WithoutLabel(relate, label, ends_only)
+    return SpanPairDecoder(select, relate, options.gold_spans)
+
+
+def _ends_only(options: PairOptions) -> bool:
+    """Return whether the only spans are ends of relations."""
+    return options.single_relation and not options.gold_spans
+
+
+def _pair_loss(options: PairOptions) -> PairLoss:
+    """Return the loss of pairs; with ``single_relation`` a sentence selects among all its pairs."""
+    if options.single_relation:
+        return HeadSelectionLoss(dummy=False)
+    return HeadSelectionLoss(dummy=True) if options.loss == "head-selection" else label_loss
+
+
+def _metric_names(options: PairOptions, vocabulary: Vocabulary) -> tuple[str, ...]:
+    if options.gold_spans:
+        names: tuple[str, ...] = ("relation_f1",)
+    else:
+        names = ("mean_f1", "span_f1", "relation_f1") if vocabulary.relations else ("span_f1",)
+    return names if options.negative_label is None else ("macro_f1", *names)
 
 
 def _infer_vocabulary(options: PairOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    found = infer_span_vocabulary(options, layer, train, relations=True)
-    if (
-        options.single_relation or options.loss == "head-selection"
-    ):  # what is chosen carries no attributes
-        found = replace(found, attributes=replace(found.attributes, relations={}))
-    return found.to_dict()
+    vocabulary = infer_span_vocabulary(options, layer, train, relations=True)
+    if options.single_relation or options.loss == "head-selection":
+        # selected relations have no attributes
+        attributes = replace(vocabulary.attributes, relations={})
+        vocabulary = replace(vocabulary, attributes=attributes)
+    return vocabulary.to_dict()
 
 
 def _build(
@@ -240,20 +227,25 @@ def _build(
     options: PairOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> RelationTask:
-    return RelationTask(
+) -> SpanRelationTask:
+    vocabulary, negative = read_vocabulary(collected), options.negative_label
+    _check(name, options, vocabulary)
+    pruner = Pruner(options.spans_per_word, options.spans_per_sentence)
+    generator = PairGenerator(single_relation=options.single_relation)
+    parts = replace(
+        head_parts(options), pruner=pruner, pair_generator=generator, pair_loss=_pair_loss(options)
+    )
+    return SpanRelationTask(
         name,
         layer,
         InstanceReader(SentenceReader()),
-        options,
-        read_vocabulary(collected),
-        Pruner(options.spans_per_word, options.spans_per_sentence),
-        options.gold_spans,
-        single_relation=options.single_relation,
-        negative_label=options.negative_label,
-        head_selection=options.loss == "head-selection",
-        entity_pair_labels=options.entity_pair_labels,
-        span_threshold=options.span_threshold,
+        vocabulary,
+        parts,
+        _decoder(options, vocabulary, pruner),
+        measure=RelationMetrics(_metric_names(options, vocabulary), negative, _ends_only(options)),
+        is_given=options.gold_spans,
+        gold_spans=options.gold_spans,
+        unwritten=frozenset() if negative is None else frozenset({negative}),
     )
 
 

@@ -24,7 +24,6 @@ from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.nn.tags import Tagger
 from spanloom.tasks._base import HeadInputSpec, TaskType, TrainDocuments
-from spanloom.tasks._left_out import coverage_notes
 from spanloom.tasks._spans import InstancePrediction, word_bounds
 from spanloom.tasks._word_task import WordTask
 from spanloom.tensors import Batch, HeadInputs, Loss
@@ -99,24 +98,24 @@ class SequenceTaggingTask(WordTask):
     @property
     def tags(self) -> list[str]:
         """All tags that the head knows, "O" first: its own, and those it shares the head with."""
-        every = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
-        return list(dict.fromkeys(every))
+        tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
+        return list(dict.fromkeys(tags))
 
-    def build_head(self, ground: HeadInputSpec) -> Tagger:
+    def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Make the tagger; a step between two tags is allowed where a scheme that has both does."""
-        row = {tag: place for place, tag in enumerate(self.tags)}
-        starts, ends = torch.zeros(2, len(row), dtype=torch.bool)
-        follow = torch.zeros(len(row), len(row), dtype=torch.bool)
+        tag_to_id = {tag: index for index, tag in enumerate(self.tags)}
+        starts, ends = torch.zeros(2, len(tag_to_id), dtype=torch.bool)
+        follow = torch.zeros(len(tag_to_id), len(tag_to_id), dtype=torch.bool)
         for name, labels in self.sets:
-            mine = SCHEMES[name].tags(labels)
-            rows = torch.tensor([row[tag] for tag in mine])
-            first, after, last = map(torch.tensor, SCHEMES[name].allowed(mine))
-            starts[rows] |= first
-            follow[rows[:, None], rows] |= after
-            ends[rows] |= last
+            tags = SCHEMES[name].tags(labels)
+            ids = torch.tensor([tag_to_id[tag] for tag in tags])
+            first, after, last = map(torch.tensor, SCHEMES[name].allowed(tags))
+            starts[ids] |= first
+            follow[ids[:, None], ids] |= after
+            ends[ids] |= last
         return Tagger(
-            ground.word_dim,
-            num_tags=len(row),
+            spec.word_dim,
+            num_tags=len(tag_to_id),
             starts=starts,
             follow=follow,
             ends=ends,
@@ -124,40 +123,43 @@ class SequenceTaggingTask(WordTask):
             crf=self.options.crf,
         )
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> TagGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TagGold:
         """Spell a layer; of spans that overlap the earlier stays, of equal starts the longer."""
-        kept, left = self._flat(document[self.layer], cut)
-        row = {tag: place for place, tag in enumerate(self.tags)}
-        tags = [row[OUTSIDE]] * len(cut.words)
-        starts = [start for start, _ in cut.sentences]
-        inside: dict[int, list[Tagged]] = {}
+        kept, skipped = self._flat(document[self.layer], tokenized)
+        tag_to_id = {tag: index for index, tag in enumerate(self.tags)}
+        tags = [tag_to_id[OUTSIDE]] * len(tokenized.words)
+        starts = [start for start, _ in tokenized.sentences]
+        by_sentence: dict[int, list[Tagged]] = {}
         for start, end, label in kept:
-            home = bisect_right(starts, start) - 1
-            inside.setdefault(home, []).append((start - starts[home], end - starts[home], label))
-        for home, spans in inside.items():
-            a, b = cut.sentences[home]
-            tags[a:b] = [row[tag] for tag in self.scheme.encode(spans, b - a)]
-        return TagGold(tuple(tags), len(kept), left)
+            sentence = bisect_right(starts, start) - 1
+            span = start - starts[sentence], end - starts[sentence], label
+            by_sentence.setdefault(sentence, []).append(span)
+        for sentence, spans in by_sentence.items():
+            a, b = tokenized.sentences[sentence]
+            tags[a:b] = [tag_to_id[tag] for tag in self.scheme.encode(spans, b - a)]
+        return TagGold(tuple(tags), len(kept), skipped)
 
-    def _flat(self, layer: Layer, cut: TokenizedDocument) -> tuple[list[Tagged], Counter[str]]:
-        """The spans that the scheme can spell side by side, in words; why others are left out."""
-        there = word_bounds(layer, cut.words)
-        inside = [span for span in layer.spans if span.id in there]
-        left = Counter({"off word borders or in pieces": len(layer.spans) - len(inside)})
-        ends = [end for _, end in cut.sentences]
+    def _flat(
+        self, layer: Layer, tokenized: TokenizedDocument
+    ) -> tuple[list[Tagged], Counter[str]]:
+        """Return the spans that tags can spell, in words, and the others counted by reason."""
+        bounds = word_bounds(layer, tokenized.words)
+        on_words = [span for span in layer.spans if span.id in bounds]
+        skipped = Counter({"off word borders or in pieces": len(layer.spans) - len(on_words)})
+        ends = [end for _, end in tokenized.sentences]
         kept: list[Tagged] = []
-        for span in sorted(inside, key=lambda span: (there[span.id][0], -there[span.id][1])):
-            start, end = there[span.id]
-            if why := self._unspelt((start, end), span.label, ends):
-                left[why] += 1
+        for span in sorted(on_words, key=lambda span: (bounds[span.id][0], -bounds[span.id][1])):
+            start, end = bounds[span.id]
+            if reason := self._unspelt((start, end), span.label, ends):
+                skipped[reason] += 1
             elif kept and start < kept[-1][1]:
-                left["overlapping others"] += 1
+                skipped["overlapping others"] += 1
             else:
                 kept.append((start, end, span.label))
-        return kept, left
+        return kept, skipped
 
     def _unspelt(self, bounds: Bounds, label: str, ends: Sequence[int]) -> str:
-        """Why no tags spell a span of some words; nothing where some do."""
+        """Return the reason why no tags can spell a span; empty if tags can."""
         start, end = bounds
         if end > ends[bisect_right(ends, start)]:
             return "across sentences"
@@ -168,53 +170,55 @@ class SequenceTaggingTask(WordTask):
         return ""
 
     def coverage_notes(
-        self, train: TrainDocuments, whole: Sequence[Sequence[Bounds]], gold: Mapping[int, TagGold]
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, TagGold],
     ) -> list[str]:
         """Say how much there is to learn from, and what tags cannot spell."""
-        return coverage_notes(self.name, "spans", train, whole, gold)
+        return partial_coverage_notes(self.name, "spans", train, full_sentences, gold)
 
-    def collate_targets(self, units: Sequence[Instance], gold: Mapping[int, TagGold]) -> TagTargets:
-        """Lay the tags of some units flat, as ``collate`` lays their words."""
+    def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, TagGold]) -> Tensor:
+        """Return the tag of each word of a batch."""
         tags = [
             tag
-            for unit in units
-            for tag in gold[unit.document].tags[
-                unit.first_word : unit.first_word + len(unit.tokens)
+            for instance in instances
+            for tag in gold[instance.document].tags[
+                instance.first_word : instance.first_word + len(instance.tokens)
             ]
         ]
-        return TagTargets(torch.tensor(tags, dtype=torch.long))
+        return torch.tensor(tags, dtype=torch.long)
 
     def loss(
-        self, head: Tagger, vectors: HeadInputs, batch: Batch, targets: TagTargets
+        self, head: Tagger, vectors: HeadInputs, batch: Batch, targets: Int[Tensor, " word"]
     ) -> dict[str, Loss]:
         """Return the negative log-likelihood of the gold tags."""
-        return {"tags": head.loss(vectors.word_vectors, batch.sentences, targets.tags)}
+        return {"tags": head.loss(vectors.word_vectors, batch.sentences, targets)}
 
     def predict(
         self,
         head: Tagger,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: None,
     ) -> Iterator[InstancePrediction]:
-        """Choose among the task's own tags; a span is as sure as its least sure word."""
-        own = set(self.scheme.tags(self.labels))
-        mine = torch.tensor([tag in own for tag in self.tags], device=vectors.word_vectors.device)
-        rows, sure = (
-            each.tolist() for each in head.best(vectors.word_vectors, batch.sentences, mine)
-        )
-        names = [self.tags[row] for row in rows]
+        """Choose among the task's own tags; a span's probability is the lowest of its words'."""
+        words, tags = vectors.word_vectors, self.tags
+        own_tags = set(self.scheme.tags(self.labels))
+        is_own = torch.tensor([tag in own_tags for tag in tags], device=words.device)
+        ids, probs = (x.tolist() for x in head.best(words, batch.sentences, is_own))
+        names = [tags[id] for id in ids]
         base = 0
-        for unit in units:
+        for instance in instances:
             yield InstancePrediction(
                 [
-                    (a + start, a + end, label, min(sure[base + a + start : base + a + end]))
-                    for a, b in unit.sentences
+                    (a + start, a + end, label, min(probs[base + a + start : base + a + end]))
+                    for a, b in instance.sentences
                     for start, end, label in self.scheme.decode(names[base + a : base + b])
                 ]
             )
-            base += len(unit.tokens)
+            base += len(instance.tokens)
 
 
 def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
@@ -227,17 +231,17 @@ def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) ->
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """All labels of each scheme; plain tags go with any scheme, two that spell spans do not mix."""
-    found: dict[str, set[str]] = {}
+    by_scheme: dict[str, set[str]] = {}
     for each in collected:
         for scheme, labels in each.items():
-            found.setdefault(scheme, set()).update(labels)
-    spelt = sorted(scheme for scheme in found if not isinstance(SCHEMES[scheme], Plain))
+            by_scheme.setdefault(scheme, set()).update(labels)
+    spelt = sorted(scheme for scheme in by_scheme if not isinstance(SCHEMES[scheme], Plain))
     if len(spelt) > 1:
         raise DataError(
             f"tasks that share a head of tags need one scheme (or none), got {' and '.join(spelt)} "
             f"(sharing: heads gives each task its own)"
         )
-    return {scheme: sorted(found[scheme]) for scheme in sorted(found)}
+    return {scheme: sorted(by_scheme[scheme]) for scheme in sorted(by_scheme)}
 
 
 def _build(

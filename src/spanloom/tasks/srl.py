@@ -13,8 +13,10 @@ from pydantic import Field
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats._propositions import ARGUMENT
 from spanloom.tasks._base import TaskType, TrainDocuments
-from spanloom.tasks._predicates import PredicateOptions, PredicateTask, build, infer_vocabulary
+from spanloom.tasks._predicates import build, infer_vocabulary
+from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
+from spanloom.tasks._vocabulary import PredicateOptions
 
 PREDICATE = "predicate"
 
@@ -74,7 +76,7 @@ def _build(
     options: RoleOptions,
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
-) -> PredicateTask:
+) -> SpanRelationTask:
     return build(name, layer, options, collected, str if options.predict_senses else _name)
 
 

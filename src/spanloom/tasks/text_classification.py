@@ -49,17 +49,6 @@ class LabelOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTargets:
-    """The row of each unit's label, ``UNKNOWN`` for one that is not learnt from."""
-
-    rows: Int[Tensor, " unit"]
-
-    def to(self, device: torch.device) -> "LabelTargets":
-        """Return the same targets on another device."""
-        return LabelTargets(self.rows.to(device))
-
-
-@dataclass(frozen=True, slots=True)
 class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
     """One of its ``labels``; the head knows ``every`` label of the tasks that share it."""
 
@@ -73,35 +62,39 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
         """The label."""
         return ("label",)
 
-    def build_head(self, ground: HeadInputSpec) -> TextClassifier:
+    def build_head(self, spec: HeadInputSpec) -> TextClassifier:
         """Make the linear layer."""
-        return TextClassifier(ground.word_dim, num_labels=len(self.every), dropout=self.dropout)
+        return TextClassifier(spec.word_dim, num_labels=len(self.every), dropout=self.dropout)
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> LabelGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
         """Find the label among all that the head knows."""
         said = classification_of(document, self.layer)
         known = said is not None and said.label in self.labels
         return LabelGold(self.every.index(said.label) if said is not None and known else None)
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, LabelGold]
-    ) -> LabelTargets:
-        """Return the label of each unit's document."""
-        rows = [gold[unit.document].row for unit in units]
-        return LabelTargets(torch.tensor([UNKNOWN if row is None else row for row in rows]))
+        self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
+    ) -> Int[Tensor, " instance"]:
+        """Return the label of each instance's document."""
+        rows = [gold[instance.document].row for instance in instances]
+        return torch.tensor([UNKNOWN if row is None else row for row in rows])
 
     def loss(
-        self, head: TextClassifier, vectors: HeadInputs, batch: Batch, targets: LabelTargets
+        self,
+        head: TextClassifier,
+        vectors: HeadInputs,
+        batch: Batch,
+        targets: Int[Tensor, " instance"],
     ) -> dict[str, Loss]:
         """Return the loss of the labels."""
-        return {"label": head.loss(cls_vectors(vectors), targets.rows)}
+        return {"label": head.loss(cls_vectors(vectors), targets)}
 
     def predict(
         self,
         head: TextClassifier,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: Any,
     ) -> Iterator[Found]:
         """Choose the likeliest of the task's own labels."""
@@ -112,13 +105,13 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
             yield self.every[row], chance
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, Found]], fresh: NewId
+        self, document: Document, predictions: Sequence[tuple[Instance, Found]], new_id: NewId
     ) -> Layer:
         """Say the label of the text; of no text nothing."""
         if not document.text.strip():
             return Layer(self.layer)
-        ((_, (label, chance)),) = found
-        return classify(document, self.layer, label, None, fresh, chance)
+        ((_, (label, chance)),) = predictions
+        return classify(document, self.layer, label, None, new_id, chance)
 
 
 def _infer_vocabulary(options: LabelOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

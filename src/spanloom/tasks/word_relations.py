@@ -33,11 +33,11 @@ from spanloom.tasks._base import (
     TaskType,
     TrainDocuments,
 )
-from spanloom.tasks._left_out import coverage_notes
+from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
-Link = tuple[int, int, str, float]  # head and tail in words of a unit, label, probability
+Link = tuple[int, int, str, float]  # head and tail in words of an instance, label, probability
 
 _SAMPLE = Document(
     "Mix the warm buffer .\nAdd 5 ml water .",
@@ -133,62 +133,71 @@ class WordRelationsTask(LayerTask):
         """All labels of all pairs."""
         return ("relation",)
 
-    def build_head(self, ground: HeadInputSpec) -> WordPairs:
+    def build_head(self, spec: HeadInputSpec) -> WordPairs:
         """Make the head; there is no label for "none"."""
         return WordPairs(
-            ground.word_dim,
+            spec.word_dim,
             num_labels=len(self.labels),
             hidden_size=self.options.hidden_size,
             dropout=self.options.dropout,
         )
 
-    def encode_gold(self, document: Document, cut: TokenizedDocument) -> WordPairGold:
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> WordPairGold:
         """Express a layer over words: a span is the word that it ends with."""
         layer = document[self.layer]
-        last = {end: row for row, (_, end) in enumerate(cut.words)}
-        at = {span.id: last[span.end] for span in layer.spans if span.end in last}
-        starts = [start for start, _ in cut.sentences]
-        known = {label: row for row, label in enumerate(self.labels)}
+        word_ending_at = {end: word for word, (_, end) in enumerate(tokenized.words)}
+        word_of = {
+            span.id: word_ending_at[span.end] for span in layer.spans if span.end in word_ending_at
+        }
+        starts = [start for start, _ in tokenized.sentences]
+        label_to_id = {label: index for index, label in enumerate(self.labels)}
         pairs: set[tuple[int, int, int]] = set()
-        left: Counter[str] = Counter()
-        for each in project(layer, self.events)[1]:
-            if each.head not in at or each.tail not in at:
-                left["whose ends are no words"] += 1
-            elif each.label not in known:
-                left["of unknown labels"] += 1
-            elif len({bisect_right(starts, at[end]) for end in (each.head, each.tail)}) > 1:
-                left["across sentences"] += 1
+        skipped: Counter[str] = Counter()
+        for relation in project(layer, self.events)[1]:
+            head, tail = word_of.get(relation.head), word_of.get(relation.tail)
+            if head is None or tail is None:
+                skipped["whose ends are no words"] += 1
+            elif relation.label not in label_to_id:
+                skipped["of unknown labels"] += 1
+            elif bisect_right(starts, head) != bisect_right(starts, tail):
+                skipped["across sentences"] += 1
             else:
-                pairs.add((at[each.head], at[each.tail], known[each.label]))
-        return WordPairGold(tuple(sorted(pairs)), tuple(sorted(set(at.values()))), left)
+                pairs.add((head, tail, label_to_id[relation.label]))
+        return WordPairGold(tuple(sorted(pairs)), tuple(sorted(set(word_of.values()))), skipped)
 
     def coverage_notes(
         self,
         train: TrainDocuments,
-        whole: Sequence[Sequence[Bounds]],
+        full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, WordPairGold],
     ) -> list[str]:
         """Say how much there is to learn from, and what words cannot express."""
-        return coverage_notes(self.name, "relations", train, whole, gold)
+        return partial_coverage_notes(self.name, "relations", train, full_sentences, gold)
 
     def collate_targets(
-        self, units: Sequence[Instance], gold: Mapping[int, WordPairGold]
+        self, instances: Sequence[Instance], gold: Mapping[int, WordPairGold]
     ) -> PairTargets:
-        """Lay the gold of some units flat, as ``collate`` lays their words."""
+        """Collate the gold relations and candidate words of a batch of instances."""
         pairs: list[tuple[int, int, int]] = []
         able: list[int] = []
-        bases = accumulate((len(unit.tokens) for unit in units), initial=0)
-        for base, unit in zip(bases, units, strict=False):
-            mine, size, shift = gold[unit.document], len(unit.tokens), base - unit.first_word
-            # a unit is whole sentences, so both ends of a relation are in it
+        bases = accumulate((len(instance.tokens) for instance in instances), initial=0)
+        for base, instance in zip(bases, instances, strict=False):
+            mine, size, shift = (
+                gold[instance.document],
+                len(instance.tokens),
+                base - instance.first_word,
+            )
+            # an instance is whole sentences, so both ends of a relation are in it
             for head, tail, label in _within(
-                mine.pairs, (unit.first_word,), (unit.first_word + size,)
+                mine.pairs, (instance.first_word,), (instance.first_word + size,)
             ):
                 pairs.append((head + shift, tail + shift, label))
             if self.options.gold_spans:
                 able += [
                     end + shift
-                    for end in _within(mine.relations, unit.first_word, unit.first_word + size)
+                    for end in _within(
+                        mine.relations, instance.first_word, instance.first_word + size
+                    )
                 ]
             else:
                 able += range(base, base + size)
@@ -210,47 +219,47 @@ class WordRelationsTask(LayerTask):
         head: WordPairs,
         vectors: HeadInputs,
         batch: Batch,
-        units: Sequence[Instance],
+        instances: Sequence[Instance],
         given: PairTargets | None,
     ) -> Iterator[list[Link]]:
-        """Give every label that is likely enough, between all words or those given spans end in."""
+        """Return labels above the threshold, between all words or those that given spans end in."""
         words = vectors.word_vectors
         able = torch.arange(len(words), device=words.device) if given is None else given.able
-        bases = list(accumulate((len(unit.tokens) for unit in units), initial=0))
-        links: list[list[Link]] = [[] for _ in units]
+        bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
+        links: list[list[Link]] = [[] for _ in instances]
         for part in head.best(words, batch.sentences, able, self.options.threshold):
             columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
-            for (one, two), label, sure in zip(*columns, strict=True):
-                which = bisect_right(bases, one) - 1
-                ends = one - bases[which], two - bases[which]
-                links[which].append((*ends, self.labels[label], sure))
+            for (head_word, tail_word), label, prob in zip(*columns, strict=True):
+                index = bisect_right(bases, head_word) - 1
+                ends = head_word - bases[index], tail_word - bases[index]
+                links[index].append((*ends, self.labels[label], prob))
         yield from links
 
     def to_layer(
-        self, document: Document, found: Sequence[tuple[Instance, list[Link]]], fresh: NewId
+        self, document: Document, predictions: Sequence[tuple[Instance, list[Link]]], new_id: NewId
     ) -> Layer:
         """Make a layer of relations, and of the spans they stand between."""
         links = [
-            (unit.words[head], unit.words[tail], label, sure)
-            for unit, mine in found
+            (instance.words[head], instance.words[tail], label, sure)
+            for instance, mine in predictions
             for head, tail, label, sure in mine
         ]
         if self.options.gold_spans:
             given = document[self.layer].spans
-            spans = [Span(fresh("T"), each.label, each.fragments, each.score) for each in given]
+            spans = [Span(new_id("T"), each.label, each.fragments, each.score) for each in given]
             scheme = self.events
         else:
             words = sorted({word for link in links for word in link[:2]})
-            spans = [Span(fresh("T"), self.options.word_label, (word,)) for word in words]
+            spans = [Span(new_id("T"), self.options.word_label, (word,)) for word in words]
             scheme = EventScheme()
         at = _by_end(spans)
         relations = [
             Relation("", label, at[head[1]], at[tail[1]], score=sure)
             for head, tail, label, sure in sorted(links)
         ]
-        layer = restore(spans, relations, scheme, self.layer, fresh)
+        layer = restore(spans, relations, scheme, self.layer, new_id)
         return replace(
-            layer, relations=tuple(replace(each, id=fresh("R")) for each in layer.relations)
+            layer, relations=tuple(replace(each, id=new_id("R")) for each in layer.relations)
         )
 
     def compute_metrics(

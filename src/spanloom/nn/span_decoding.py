@@ -1,0 +1,382 @@
+"""Decoders of the span-relation head: scores to spans and the relations between them.
+
+A decoder gets the head, its inputs and what is given of the gold annotation, and returns predicted
+spans and relations. ``SpanPairDecoder`` is made of two parts: one selects spans by their scores,
+the other relates them. ``PredicateDecoder`` selects predicates and arguments.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested
+from spanloom.nn.candidates import Pruner, ScoredSpans, group_of, text_order
+from spanloom.nn.head_selection import BestPair, PredicateSelector, select_heads
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.spans import SpanInputs
+from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
+
+MAX_PAIRS = 262_144  # pairs listed and scored at a time; a sentence as long as a book has many more
+
+Decoded = tuple[PredictedSpans, PredictedRelations]
+Decoder = Callable[[SpanRelation, SpanInputs, SpanTargets | None], Decoded]
+Types = Float[Tensor, "kept type"]  # label probabilities of the selected spans, "none" first
+PairDecoder = Callable[[SpanRelation, SpanInputs, PredictedSpans, Types], Decoded]
+SpanSelector = Callable[[ScoredSpans], Int[Tensor, " kept"]]  # indices in text order
+PairFilter = Callable[[Int[Tensor, "pair 2"], PredictedSpans], Int[Tensor, "some 2"]]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanPairDecoder:
+    """Select spans, then relate them; ``relate`` is None for a head without pairs.
+
+    With ``gold_spans`` the spans are those given, with their labels.
+    """
+
+    select: SpanSelector
+    relate: PairDecoder | None = None
+    gold_spans: bool = False
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
+    ) -> Decoded:
+        """Return the selected spans, or those that ``relate`` keeps, and their relations."""
+        if given is not None and self.gold_spans:
+            types = F.one_hot(given.labels, head.spans.labels).float()
+            probs = torch.ones(len(given.labels), device=types.device)
+            spans = PredictedSpans(given.bounds, given.labels, probs)
+        else:
+            spans, types = self.predict_spans(head, inputs)
+        if self.relate is None:
+            return spans, PredictedRelations()
+        return self.relate(head, inputs, spans, types)
+
+    def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> tuple[PredictedSpans, Types]:
+        """Return the selected spans and their label probabilities."""
+        bounds = head.candidates.bounds(inputs.sentences)
+        scores = head.score_spans(inputs).float()
+        scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
+        kept = self.select(ScoredSpans(scores, bounds, inputs.pair_groups))
+        types = scores[kept].softmax(-1)
+        probs, labels = types[:, 1:].max(-1)
+        values = head.spans.attribute_sizes.best(attribute_scores[kept])
+        return PredictedSpans(bounds[kept], labels + 1, probs, *values), types
+
+
+@dataclass(frozen=True, slots=True)
+class BestSpans:
+    """Select the set of spans with the largest sum of margins over "none".
+
+    The spans of a set do not overlap or, if ``nested``, do not cross.
+    """
+
+    nested: bool
+
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
+        """Return the indices of the set, in text order."""
+        margin = spans.margin
+        return best_set(spans.bounds, margin, margin > 0, nested=self.nested)
+
+
+@dataclass(frozen=True, slots=True)
+class TopSpans:
+    """Select the K spans per run with the lowest probability of "none", overlapping or not."""
+
+    pruner: Pruner
+
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
+        """Return the indices of the K spans per run, in text order."""
+        return text_order(spans.bounds, self.pruner.keep(spans))
+
+
+@dataclass(frozen=True, slots=True)
+class SpansAbove:
+    """Of the spans that another part selects, those whose label has at least a probability."""
+
+    select: SpanSelector
+    threshold: float
+
+    def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
+        """Return the indices of the selected spans that reach the threshold."""
+        kept = self.select(spans)
+        return kept[spans.scores[kept].softmax(-1)[:, 1:].amax(-1) >= self.threshold]
+
+
+def best_set(
+    bounds: Int[Tensor, "span 2"],
+    weights: Float[Tensor, " span"],
+    is_allowed: Bool[Tensor, " span"],
+    *,
+    nested: bool,
+) -> Int[Tensor, " kept"]:
+    """Return the max-weight set of allowed spans without overlap, or without crossing."""
+    allowed = text_order(bounds, is_allowed)
+    decode = max_weight_nested if nested else max_weight_disjoint
+    selected = decode(_pairs_of(bounds[allowed]), weights[allowed].tolist())
+    return allowed[torch.tensor(selected, dtype=torch.long, device=allowed.device)]
+
+
+@dataclass(frozen=True, slots=True)
+class EachPair:
+    """Label each pair of spans by itself; ``allow`` leaves out pairs that may not be related."""
+
+    allow: PairFilter | None = None
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
+    ) -> Decoded:
+        """Return the spans, and a relation for each pair whose best label is not "none"."""
+        relations = [PredictedRelations()]
+        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
+        groups = group_of(spans.bounds, inputs.pair_groups)
+        for chunk in head.pair_generator.iter_by_head(groups, MAX_PAIRS):
+            pairs = chunk if self.allow is None else self.allow(chunk, spans)
+            scores, attribute_scores = score_pairs(pairs)
+            probs, labels = scores.softmax(-1).max(-1)
+            is_relation = labels > 0
+            assert head.pairs is not None, "checked by the scorer of labels"
+            values = head.pairs.attribute_sizes.best(attribute_scores[is_relation])
+            kept = pairs[is_relation], labels[is_relation], probs[is_relation]
+            relations.append(PredictedRelations(*kept, *values))
+        return spans, concatenate(relations)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedHeads:
+    """Let each span select one head, where one scores above none (SpanRel's head-selection loss).
+
+    ``allow`` leaves out pairs that may not be related.
+    """
+
+    allow: PairFilter | None = None
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
+    ) -> Decoded:
+        """Return the spans, and a relation from each selected head."""
+        relations = [PredictedRelations()]
+        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
+        groups = group_of(spans.bounds, inputs.pair_groups)
+        for chunk in head.pair_generator.iter_by_tail(groups, MAX_PAIRS):
+            pairs = chunk if self.allow is None else self.allow(chunk, spans)
+            if not len(pairs):
+                continue
+            scores, _ = score_pairs(pairs)
+            best, probs = select_heads(scores, pairs[:, 1], len(spans.bounds), dummy=True)
+            selected = best[best >= 0]
+            labels = scores[selected, 1:].argmax(-1) + 1
+            relations.append(PredictedRelations(pairs[selected], labels, probs[best >= 0]))
+        return spans, concatenate(relations)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRelation:
+    """Select the best relation per group of pairs (a sentence), whatever its score.
+
+    With ``ends_only`` the spans that are no end of a relation are dropped.
+    """
+
+    ends_only: bool
+    allow: PairFilter | None = None
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
+    ) -> Decoded:
+        """Return the spans, and one relation per group that has pairs."""
+        groups = group_of(spans.bounds, inputs.pair_groups)
+        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
+        best = BestPair.empty(len(inputs.pair_groups), groups.device)
+        for chunk in head.pair_generator.iter_by_head(groups, MAX_PAIRS):
+            pairs = chunk if self.allow is None else self.allow(chunk, spans)
+            if len(pairs):
+                softmax_group = head.pair_generator.softmax_group(pairs, groups)
+                best = best.update(pairs, score_pairs(pairs)[0], softmax_group)
+        relations = PredictedRelations(*best.selected())
+        return ends_of(spans, relations) if self.ends_only else (spans, relations)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutLabel:
+    """What another part relates, without the relations of one label.
+
+    With ``ends_only`` the spans that are no end of the other relations are dropped.
+    """
+
+    relate: PairDecoder
+    label: int
+    ends_only: bool
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
+    ) -> Decoded:
+        """Return the spans and the relations of other labels."""
+        spans, relations = self.relate(head, inputs, spans, types)
+        kept = relations.labels != self.label
+        values = {field.name: getattr(relations, field.name) for field in fields(relations)}
+        relations = replace(
+            relations, **{name: x[kept] for name, x in values.items() if x is not None}
+        )
+        return ends_of(spans, relations) if self.ends_only else (spans, relations)
+
+
+def ends_of(spans: PredictedSpans, relations: PredictedRelations) -> Decoded:
+    """Return only the spans that are ends of relations, and the relations between these."""
+    ends, index = relations.pairs.unique(return_inverse=True)
+    return spans.select(ends), replace(relations, pairs=index)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateDecoder:
+    """Select predicates, then for each the best set of arguments that do not overlap.
+
+    The head has a ``predicate_selector``. Its labels may join those of a predicate and an argument
+    on the same words, so written labels are others: ``predicate_labels`` has one for each of the
+    selector's ``label_ids``, ``argument_labels`` one for each relation label, 0 for "none".
+    """
+
+    nested: bool
+    predicate_labels: tuple[int, ...]
+    argument_labels: tuple[int, ...]
+
+    def __call__(
+        self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
+    ) -> Decoded:
+        """Return predicates, then arguments, once per label; ``given`` are gold predicates."""
+        selector = head.predicate_selector
+        assert selector is not None, "the head has no predicate selector"
+        bounds = head.candidates.bounds(inputs.sentences)
+        scores = head.score_spans(inputs).float()
+        scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
+        if given is None:
+            spans = ScoredSpans(scores, bounds, inputs.pair_groups)
+            is_predicate = self._select_predicates(selector, spans)
+        else:
+            bounds, gold_labels = _add_given(head, bounds, inputs, given)
+            missing = len(bounds) - len(scores)
+            scores, attribute_scores = (
+                F.pad(columns, (0, 0, 0, missing)) for columns in (scores, attribute_scores)
+            )
+            scores, is_predicate = selector.force_gold(scores, gold_labels), gold_labels > 0
+        kept_mask = head.pruner.keep(ScoredSpans(scores, bounds, inputs.pair_groups))
+        kept = text_order(bounds, kept_mask | is_predicate)
+        bounds, types, is_predicate = bounds[kept], scores[kept].softmax(-1), is_predicate[kept]
+        relations = _select_arguments(head, inputs, bounds, types, is_predicate)
+        values = head.spans.attribute_sizes.best(attribute_scores[kept])
+        predicted = PredictedSpans(bounds, torch.zeros_like(kept), types[:, 0], *values)
+        return self._written(selector, predicted, types, is_predicate, relations)
+
+    def _select_predicates(
+        self, selector: PredicateSelector, spans: ScoredSpans
+    ) -> Bool[Tensor, " span"]:
+        """Return the mask of the best set of predicates, at most one per word."""
+        predicates = replace(spans, scores=selector.predicate_scores(spans.scores))
+        margin = predicates.margin
+        is_likely = (margin > 0) & Pruner(1.0).keep(predicates)
+        selected = best_set(spans.bounds, margin, is_likely, nested=self.nested)
+        return torch.zeros_like(is_likely).index_fill(0, selected, True)
+
+    def _written(
+        self,
+        selector: PredicateSelector,
+        spans: PredictedSpans,
+        types: Types,
+        is_predicate: Bool[Tensor, " kept"],
+        relations: PredictedRelations,
+    ) -> Decoded:
+        """Return predicates, then arguments, with written labels, and relations between these."""
+        assert spans.attribute_values is not None, "set with all spans"
+        label_ids = torch.tensor(selector.label_ids, device=types.device)
+        predicates = is_predicate.nonzero()[:, 0]
+        predicate_types = types[predicates][:, label_ids]
+        written = label_ids.new_tensor(self.predicate_labels)[predicate_types.argmax(-1)]
+        # an argument span is written once per label
+        num_labels = 1 + max(self.argument_labels)
+        tail_labels = label_ids.new_tensor(self.argument_labels)[relations.labels]
+        codes, tail_index = (relations.pairs[:, 1] * num_labels + tail_labels).unique(
+            return_inverse=True
+        )
+        arguments = codes // num_labels
+        decoded = spans.select(torch.cat([predicates, arguments]))
+        values = spans.attribute_values[torch.cat([predicates, arguments])]
+        values[len(predicates) :] = 0  # only predicates have attributes
+        decoded = replace(
+            decoded,
+            labels=torch.cat([written, codes % num_labels]),
+            scores=torch.cat([predicate_types.sum(-1), 1 - types[arguments, 0]]),
+            attribute_values=values,
+        )
+        predicate_index = is_predicate.cumsum(0) - 1
+        heads, tails = predicate_index[relations.pairs[:, 0]], tail_index + len(predicates)
+        return decoded, replace(relations, pairs=torch.stack([heads, tails], dim=1))
+
+
+def _add_given(
+    head: SpanRelation,
+    bounds: Int[Tensor, "span 2"],
+    inputs: SpanInputs,
+    given: SpanTargets,
+) -> tuple[Int[Tensor, "more 2"], Int[Tensor, " more"]]:
+    """Return the candidates and the given spans that are none, and the labels of given spans."""
+    index = head.candidates.index(given.bounds, inputs.sentences)
+    is_other = index < 0
+    labels = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
+    labels[index[~is_other]] = given.labels[~is_other]
+    return torch.cat([bounds, given.bounds[is_other]]), torch.cat([labels, given.labels[is_other]])
+
+
+def _select_arguments(
+    head: SpanRelation,
+    inputs: SpanInputs,
+    bounds: Int[Tensor, "kept 2"],
+    types: Types,
+    is_predicate: Bool[Tensor, " kept"],
+) -> PredictedRelations:
+    """Return, for each predicate, the highest-scoring set of non-overlapping arguments."""
+    relations = [PredictedRelations()]
+    score_pairs = _label_scorer(head, inputs, bounds, types)
+    groups = group_of(bounds, inputs.pair_groups)
+    for pairs in head.pair_generator.iter_by_head(groups, MAX_PAIRS, is_predicate):
+        scores, _ = score_pairs(pairs)
+        max_score, labels = scores[:, 1:].max(-1)
+        margin = max_score - scores[:, 0]
+        positive = (margin > 0).nonzero()[:, 0]
+        pairs, labels, margin = pairs[positive], labels[positive] + 1, margin[positive]
+        # arguments of different predicates are moved apart, so that they never overlap
+        moved = bounds[pairs[:, 1]] + pairs[:, :1] * (int(bounds.max()) + 1)
+        best = max_weight_disjoint(_pairs_of(moved), margin.tolist())
+        selected = torch.tensor(best, dtype=torch.long, device=pairs.device)
+        probs = scores[positive].softmax(-1).amax(-1)
+        kept = pairs[selected], labels[selected], probs[selected]
+        relations.append(PredictedRelations(*kept))
+    return concatenate(relations)
+
+
+def _label_scorer(
+    head: SpanRelation, inputs: SpanInputs, bounds: Int[Tensor, "kept 2"], types: Types
+) -> Callable[[Int[Tensor, "pair 2"]], Sequence[Float[Tensor, "pair column"]]]:
+    """Return a function from pairs to their label scores and their attribute scores."""
+    assert head.pairs is not None, "the head has no pair scorer"
+    num_labels, score_pairs = head.pairs.labels, head.pair_scorer(inputs, bounds, types)
+    return lambda pairs: score_pairs(pairs).float().tensor_split([num_labels], dim=-1)
+
+
+def _pairs_of(bounds: Int[Tensor, "span 2"]) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in bounds.tolist()]
+
+
+def concatenate(chunks: Sequence[PredictedRelations]) -> PredictedRelations:
+    """Return the relations of all chunks; an empty first chunk may be on another device."""
+    parts = [chunk for chunk in chunks if len(chunk.pairs)] or chunks[:1]
+    values = [part.attribute_values for part in parts if part.attribute_values is not None]
+    probs = [part.value_probs for part in parts if part.value_probs is not None]
+    return PredictedRelations(
+        torch.cat([part.pairs for part in parts]),
+        torch.cat([part.labels for part in parts]),
+        torch.cat([part.scores for part in parts]),
+        torch.cat(values) if values else None,
+        torch.cat(probs) if probs else None,
+    )

@@ -1,0 +1,111 @@
+"""Report gold annotations that cannot be learnt, and why."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from spanloom.document import Layer
+from spanloom.tasks._base import TrainDocuments
+from spanloom.tasks._spans import SpanGold
+from spanloom.tokenization import Bounds
+
+
+class PartialGold(Protocol):
+    """A document's gold that counts what it leaves out, by reason."""
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """The number of annotations that are left out, by reason: "across sentences"."""
+
+    def __len__(self) -> int:
+        """Return the number of annotations to learn from."""
+
+
+def _same(layer: Layer) -> Layer:
+    return layer
+
+
+def span_coverage_notes(
+    name: str,
+    layer: str,
+    train: TrainDocuments,
+    full_sentences: Sequence[Sequence[Bounds]],
+    gold: Mapping[int, SpanGold],
+    prepare: Callable[[Layer], Layer] = _same,
+) -> list[str]:
+    """Return a line on a task's gold, and more lines if sentences take some of it away.
+
+    ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
+    them after. ``prepare`` is what the task does to a layer before it is expressed over words.
+    """
+    spans = sum(len(document.spans) for document in gold.values())
+    pairs = sum(len(document.pairs) for document in gold.values())
+    all_spans = sum(len(prepare(train[index][0][layer]).spans) for index in gold)
+    missed = (
+        f", {all_spans - spans} others cannot be expressed over words" if all_spans > spans else ""
+    )
+    counts = f"{len(gold)} documents, {spans} spans{missed}, {pairs} relations to learn from"
+    lines = [f"{name}: {counts}"]
+    before, after = (0, 0), (0, 0)
+    for index, document in gold.items():
+        before = _add(before, cross_sentence_gold(full_sentences[index], document))
+        after = _add(after, cross_sentence_gold(train[index][1].sentences, document))
+    if any(before):
+        lines.append(f"{name}: {_format(before)} reach across sentences and are not learnt")
+    if num_divided := _num_divided(train, full_sentences, gold):
+        cost = _format((after[0] - before[0], after[1] - before[1]))
+        lines.append(
+            f"{name}: long sentences of {num_divided} documents are cut; that costs {cost}"
+        )
+    return lines
+
+
+def partial_coverage_notes(
+    name: str,
+    things: str,
+    train: TrainDocuments,
+    full_sentences: Sequence[Sequence[Bounds]],
+    gold: Mapping[int, PartialGold],
+) -> list[str]:
+    """Return a line on a task's gold, and one per reason why some of its layer is not in it.
+
+    ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
+    them after.
+    """
+    learnt = sum(map(len, gold.values()))
+    lines = [f"{name}: {len(gold)} documents, {learnt} {things} to learn from"]
+    skipped: Counter[str] = sum((document.skipped for document in gold.values()), Counter())
+    lines += [f"{name}: {count} {things} {why} are not learnt" for why, count in skipped.items()]
+    if num_divided := _num_divided(train, full_sentences, gold):
+        lines.append(
+            f"{name}: long sentences of {num_divided} documents are cut, and count as several"
+        )
+    return lines
+
+
+def cross_sentence_gold(sentences: Sequence[Bounds], gold: SpanGold) -> tuple[int, int]:
+    """Count the spans that cross sentences, and the relations whose two spans are in several."""
+    starts = [start for start, _ in sentences]
+    homes = [
+        {bisect_right(starts, start), bisect_right(starts, end - 1)} for start, end, _ in gold.spans
+    ]
+    pairs = sum(len(homes[head] | homes[tail]) > 1 for head, tail, _ in gold.pairs)
+    return sum(len(home) > 1 for home in homes), pairs
+
+
+def _num_divided(
+    train: TrainDocuments,
+    full_sentences: Sequence[Sequence[Bounds]],
+    gold: Mapping[int, object],
+) -> int:
+    """Return the number of documents with a sentence that is read in parts."""
+    return sum(len(train[index][1].sentences) > len(full_sentences[index]) for index in gold)
+
+
+def _add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _format(counts: tuple[int, int]) -> str:
+    return f"{counts[0]} spans and {counts[1]} relations"

@@ -1,0 +1,216 @@
+"""Parts of span-relation tasks: how gold is read, what the head is made of, what is measured."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spanloom.annotation import attributes
+from spanloom.annotation.attributes import Values
+from spanloom.annotation.events import collect, project
+from spanloom.annotation.partial_labels import UNKNOWN_LABEL, annotated_labels
+from spanloom.data.instances import TokenizedDocument
+from spanloom.document import Document, Layer
+from spanloom.metrics.report import Report, score
+from spanloom.nn.attributes import AttributeSizes
+from spanloom.nn.candidates import Candidates, Pruner
+from spanloom.nn.head_selection import PredicateSelector
+from spanloom.nn.losses import HardNegativesLoss, PairLoss, SpanLoss, all_spans_loss, label_loss
+from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairGenerator, PairScorer, PairSizes
+from spanloom.nn.span_relation import PairParts, SpanParts, SpanRelation
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+from spanloom.tasks._base import MetricValues, TrainDocuments
+from spanloom.tasks._spans import SpanGold, word_bounds
+from spanloom.tasks._vocabulary import SpanOptions, Vocabulary
+from spanloom.tokenization import Bounds
+
+_MAX_WIDTH_EMBEDDINGS = 64
+
+GoldPairs = dict[tuple[int, int], tuple[int, str]]  # label id and relation id by span indices
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSpans:
+    """How gold is read from a layer: its own spans and relations, by their labels."""
+
+    def prepare(self, layer: Layer) -> Layer:
+        """Return the layer in the form that is learnt."""
+        return layer
+
+    def encode(
+        self, document: Document, name: str, tokenized: TokenizedDocument, vocabulary: Vocabulary
+    ) -> SpanGold:
+        """Express the layer ``name`` over words; of several labels on the same words the first."""
+        layer = self.prepare(document[name])
+        bounds_of = word_bounds(layer, tokenized.words)
+        label_to_id = {label: index for index, label in enumerate(vocabulary.spans, 1)}
+        label_to_id[UNKNOWN_LABEL] = 0
+        label_at: dict[Bounds, int] = {}
+        for span in sorted(layer.spans, key=lambda span: span.label == UNKNOWN_LABEL):
+            if span.id in bounds_of and span.label in label_to_id:
+                label_at.setdefault(bounds_of[span.id], label_to_id[span.label])
+        order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
+        span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
+        id_of = {index: id for id, index in reversed(list(span_index.items()))}
+        pairs = self.pairs(layer, span_index, vocabulary)
+        scheme, span_ids = vocabulary.attributes, [id_of[index] for index in range(len(order))]
+        annotated, labels = annotated_labels(document, name), vocabulary.spans
+        return SpanGold(
+            tuple((*bounds, label_at[bounds]) for bounds in order),
+            tuple((*ends, label) for ends, (label, _) in pairs.items()),
+            _attribute_values(layer, scheme.spans, span_ids),
+            _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),
+            None if annotated is None else (True, *(label in annotated for label in labels)),
+        )
+
+    def pairs(
+        self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary
+    ) -> GoldPairs:
+        """Return the relation between any two spans; of several the first is kept."""
+        label_to_id = {label: index for index, label in enumerate(vocabulary.relations, 1)}
+        pairs: GoldPairs = {}
+        for relation in project(layer, vocabulary.events)[1] if label_to_id else ():
+            head, tail = span_index.get(relation.head), span_index.get(relation.tail)
+            if relation.label in label_to_id and head is not None and tail is not None:
+                pairs.setdefault((head, tail), (label_to_id[relation.label], relation.id))
+        return pairs
+
+    def given(self, layer: Layer) -> Layer:
+        """Return what of the gold layer is input, in a task that is given some of it."""
+        return Layer(layer.name, layer.spans)
+
+    def encode_given(self, layer: Layer) -> Layer:
+        """Return what ``given`` returned with labels of the vocabulary."""
+        return layer
+
+    def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
+        """Return labels of spans, and of relations if any are learnt, that train did not have."""
+        scheme = collect(layers)
+        labels: set[str] = set()
+        for layer in layers:
+            spans, relations = project(layer, scheme)
+            labels |= {span.label for span in spans} - {*vocabulary.spans, UNKNOWN_LABEL}
+            if vocabulary.relations:
+                labels |= {relation.label for relation in relations} - {*vocabulary.relations}
+        return labels
+
+
+@dataclass(frozen=True, slots=True)
+class SpanMetrics:
+    """F1 of spans and of relations; the first of ``names`` is the one to choose a model by."""
+
+    names: tuple[str, ...]
+
+    def compute(
+        self, gold: Sequence[Document], predicted: Sequence[Document], layer: str
+    ) -> Report:
+        """Score a layer."""
+        return score(gold, predicted, layer)
+
+    def values(self, report: Report) -> MetricValues:
+        """Return all metrics that ``names`` may name."""
+        spans, relations = report.spans.micro.f1, report.relations.micro.f1
+        return {"mean_f1": (spans + relations) / 2, "span_f1": spans, "relation_f1": relations}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadParts:
+    """The parts of a span-relation head, and the sizes that do not follow from the vocabulary.
+
+    ``pair_scorer`` builds the pair scorer from its sizes and ``pair_features``. Without
+    ``predicts_none`` each candidate has a label. With ``coarse_spans_per_word`` a coarse scorer
+    keeps that many spans per word, and with ``keep_sentences`` those of whole sentences.
+    """
+
+    hidden_size: int
+    dropout: float
+    boundary_context: bool = False
+    coarse_spans_per_word: float | None = None
+    keep_sentences: bool = False
+    predicts_none: bool = True
+    pruner: Pruner = Pruner()
+    span_loss: SpanLoss = all_spans_loss
+    pair_scorer: Callable[[PairSizes, PairFeatures], BasePairScorer] = PairScorer
+    pair_features: PairFeatures = PairFeatures()
+    pair_generator: PairGenerator = PairGenerator()
+    pair_loss: PairLoss = label_loss
+    predicate_selector: PredicateSelector | None = None
+
+    def build(self, word_dim: int, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
+        """Build the head; ``coarse`` says whether it has a coarse scorer."""
+        num_types = 1 + len(vocabulary.spans)
+        num_widths = min(vocabulary.max_span_width, _MAX_WIDTH_EMBEDDINGS)
+        # random weights follow from the order: attention, spans, pairs, coarse scorer
+        attention = SpanAttention(word_dim)
+        scorer = SpanScorer(
+            word_dim,
+            num_labels=num_types,
+            num_width_embeddings=num_widths,
+            hidden_size=self.hidden_size,
+            dropout=self.dropout,
+            attribute_sizes=_attribute_sizes(vocabulary.attributes.spans),
+            boundary_context=self.boundary_context,
+            predicts_none=self.predicts_none,
+        )
+        sizes = PairSizes(
+            word_dim=word_dim,
+            num_types=num_types,
+            num_labels=1 + len(vocabulary.relations),
+            num_width_embeddings=num_widths,
+            hidden_size=self.hidden_size,
+            dropout=self.dropout,
+            attribute_sizes=_attribute_sizes(vocabulary.attributes.relations),
+        )
+        pairs = self._pair_parts(sizes) if vocabulary.relations else None
+        coarse_scorer = self._coarse_scorer(word_dim, num_widths) if coarse else None
+        candidates = Candidates(vocabulary.max_span_width)
+        spans = SpanParts(candidates, attention, scorer, self.span_loss, coarse_scorer, self.pruner)
+        return SpanRelation(spans, pairs, dropout=self.dropout)
+
+    def _pair_parts(self, sizes: PairSizes) -> PairParts:
+        scorer = self.pair_scorer(sizes, self.pair_features)
+        return PairParts(scorer, self.pair_generator, self.pair_loss, self.predicate_selector)
+
+    def _coarse_scorer(self, word_dim: int, num_widths: int) -> CoarseSpanScorer:
+        assert self.coarse_spans_per_word is not None, "a coarse scorer has a number of spans"
+        return CoarseSpanScorer(
+            word_dim,
+            num_width_embeddings=num_widths,
+            spans_per_word=self.coarse_spans_per_word,
+            keep_sentences=self.keep_sentences,
+        )
+
+
+def head_parts(options: SpanOptions) -> HeadParts:
+    """Return the parts that follow from a span task's options."""
+    ratio = options.hard_negatives_per_word
+    return HeadParts(
+        hidden_size=options.hidden_size,
+        dropout=options.dropout,
+        boundary_context=options.boundary_context,
+        coarse_spans_per_word=options.coarse_spans_per_word,
+        span_loss=all_spans_loss if ratio == "all" else HardNegativesLoss(Pruner(ratio)),
+    )
+
+
+def prepare_layers(
+    train: TrainDocuments, layer: str, prepare: Callable[[Layer], Layer]
+) -> TrainDocuments:
+    """Return the documents with prepared layers, those without the layer unchanged."""
+    return [
+        (doc.with_layer(prepare(doc[layer])) if doc.has_layer(layer) else doc, tokenized)
+        for doc, tokenized in train
+    ]
+
+
+def _attribute_sizes(values: Values) -> AttributeSizes:
+    """Return the number of score columns of each attribute: its values and "absent"."""
+    return AttributeSizes(tuple(1 + len(choices) for choices in values.values()))
+
+
+def _attribute_values(
+    layer: Layer, values: Values, ids: Sequence[str]
+) -> tuple[tuple[int, ...], ...] | None:
+    """Return the attribute value ids of some annotations; None if no attributes are learnt."""
+    if not values:
+        return None
+    by_id = attributes.rows(layer, values)
+    return tuple(by_id.get(id, (0,) * len(values)) for id in ids)
