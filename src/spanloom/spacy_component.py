@@ -18,7 +18,6 @@ from spacy.util import minibatch
 
 from spanloom.document import SENTENCE, SENTENCES, Document, Layer
 from spanloom.document import Span as Piece
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.interchange.spacy import attach, from_spacy, to_spacy
 from spanloom.model.model import Model
 from spanloom.model.serialization import load
@@ -55,7 +54,7 @@ class Component:
         document = from_spacy(doc).unannotated()
         if document.has_layer(SENTENCES):
             return document
-        bounds, fresh = self.model.word_tokenizer.sentences(doc.text), fresh_ids(document)
+        bounds, fresh = self.model.word_tokenizer.sentences(doc.text), document.id_generator()
         spans = (Piece(fresh("S"), SENTENCE, (each,)) for each in bounds)
         return document.with_layer(Layer(SENTENCES, tuple(spans)))
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.model.build import word_level_tokenizer
 from spanloom.nn.candidates import rows
 from spanloom.tasks import constituency, load
@@ -47,7 +47,7 @@ def _predicted(task, head, whole):
             found = list(task.predict(head, HeadInputs(mine), batch, group, None))
         said += zip(group, found, strict=True)
     said.sort(key=lambda each: each[0].first_word)
-    return said, task.to_layer(LONG, said, FreshIds({}))
+    return said, task.to_layer(LONG, said, IdGenerator({}))
 
 
 @pytest.mark.parametrize("label", ["parataxis", "DEP", "obj"])

@@ -21,7 +21,7 @@ from itertools import count
 from spanloom.annotation.cycles import nodes_on_cycles
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
-Projection = tuple[tuple[Span, ...], tuple[Relation, ...]]
+Projection = tuple[Sequence[Span], tuple[Relation, ...]]
 NUMBERED = re.compile(r"(.+?)([0-9]+)", re.DOTALL)
 
 

@@ -36,6 +36,7 @@ from spanloom.tasks._spans import (
     InstancePrediction,
     SpanGold,
     collate_gold,
+    number_relations,
     split_by_instance,
     to_characters,
     word_bounds,
@@ -340,9 +341,14 @@ class SpanRelationTask(LayerTask):
         """Make a layer of what was predicted: spans in text order, one event a trigger."""
         made = to_characters(found, fresh)
         scheme = self.vocabulary.events if self.vocabulary.relations else EventScheme()
-        layer = restore(made.spans, made.relations, scheme, self.layer, fresh)
-        ids = {each.id: fresh("R") for each in layer.relations}
-        relations = tuple(replace(each, id=ids[each.id]) for each in layer.relations)
+        layer = Layer(self.layer, made.spans, made.relations)
+        if scheme.trigger_labels:
+            layer = restore(made.spans, made.relations, scheme, self.layer, fresh)
+        relations = number_relations(layer.relations, fresh)
+        if not made.attributes:
+            return replace(layer, relations=relations)
+        pairs = zip(layer.relations, relations, strict=True)
+        ids = {predicted.id: numbered.id for predicted, numbered in pairs}
         return replace(
             layer, relations=relations, attributes=self._to_attributes(made, layer, ids, fresh)
         )

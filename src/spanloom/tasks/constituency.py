@@ -16,6 +16,7 @@ from torch import Tensor
 
 from spanloom.annotation import unary_chains
 from spanloom.annotation.trees import category
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding import cky
@@ -29,6 +30,7 @@ from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import (
     InstancePrediction,
     SpanGold,
+    expand_labels,
     fragments_of_long_sentences,
     number_spans,
     spans_and_relations,
@@ -167,15 +169,10 @@ class ConstituencyTask(SpanRelationTask):
 
         The trees of a long sentence's parts stand below one node, called as most of their roots.
         """
-        spans, _ = spans_and_relations(found, lambda letter: "")
-        spans += _over(spans, fragments_of_long_sentences(found))
-        spans.sort(key=lambda span: (span.start, -span.end))
-        made = [
-            replace(span, id=fresh("T"), label=label)
-            for span in spans
-            for label in unary_chains.expand_unary(span.label)
-        ]
-        return Layer(self.layer, tuple(made))
+        spans, _ = spans_and_relations(found, IdGenerator())
+        roots = _over(spans, fragments_of_long_sentences(found))
+        expanded = expand_labels(spans, roots, unary_chains.expand_unary, fresh)
+        return Layer(self.layer, expanded)
 
 
 def _some(view: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
@@ -195,9 +192,13 @@ def _some(view: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
 
 def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
     """The nodes above the trees of the parts of some sentences, given in characters."""
+    if not sentences:
+        return []
+    wanted = {part for parts in sentences for part in parts}
     top: dict[Fragment, str] = {}
     for span in spans:
-        top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
+        if (span.start, span.end) in wanted:
+            top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
     made = []
     for parts in sentences:
         names = Counter(top[part] for part in parts)

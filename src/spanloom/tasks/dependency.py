@@ -228,11 +228,13 @@ class DependencyTask(LayerTask):
         """
         spans, relations = spans_and_relations(found, fresh)
         heads = _above(spans, relations, fragments_of_long_sentences(found))
+        if not heads:
+            return Layer(self.layer, spans, relations)
         tree = (
             replace(each, label=self._beside, head=heads[each.tail]) if each.tail in heads else each
             for each in relations
         )
-        return Layer(self.layer, tuple(spans), tuple(tree))
+        return Layer(self.layer, spans, tuple(tree))
 
     @property
     def _beside(self) -> str:

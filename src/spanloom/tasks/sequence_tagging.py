@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from pydantic import Field
@@ -33,7 +34,13 @@ from spanloom.tasks._base import (
     TrainDocuments,
 )
 from spanloom.tasks._left_out import coverage_notes
-from spanloom.tasks._spans import InstancePrediction, spans_and_relations, word_bounds
+from spanloom.tasks._spans import (
+    SPAN_ROW,
+    InstancePrediction,
+    Labels,
+    spans_and_relations,
+    word_bounds,
+)
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
@@ -219,15 +226,16 @@ class SequenceTaggingTask(LayerTask):
             each.tolist() for each in head.best(vectors.word_vectors, batch.sentences, mine)
         )
         names = [self.tags[row] for row in rows]
+        labels = Labels(self.labels)
+        number = {label: row for row, label in enumerate(self.labels, 1)}
         base = 0
         for unit in units:
-            yield InstancePrediction(
-                [
-                    (a + start, a + end, label, min(sure[base + a + start : base + a + end]))
-                    for a, b in unit.sentences
-                    for start, end, label in self.scheme.decode(names[base + a : base + b])
-                ]
-            )
+            spans = [
+                (a + start, a + end, number[label], min(sure[base + a + start : base + a + end]))
+                for a, b in unit.sentences
+                for start, end, label in self.scheme.decode(names[base + a : base + b])
+            ]
+            yield InstancePrediction(labels, np.array(spans, SPAN_ROW))
             base += len(unit.tokens)
 
     def to_layer(
@@ -235,7 +243,7 @@ class SequenceTaggingTask(LayerTask):
     ) -> Layer:
         """Make a layer of the spans, in text order."""
         spans, _ = spans_and_relations(found, fresh)
-        return Layer(self.layer, tuple(spans))
+        return Layer(self.layer, spans)
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""

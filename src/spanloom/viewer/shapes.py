@@ -10,7 +10,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from spanloom.document import Document, Layer, Span
@@ -125,7 +125,7 @@ def _num_nonblank(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def nesting(spans: tuple[Span, ...]) -> list[int | None] | None:
+def nesting(spans: Sequence[Span]) -> list[int | None] | None:
     """Return the index of each span's smallest container, None at the top; None if any two cross.
 
     The first of spans with equal bounds contains the others; a span with gaps crosses.
