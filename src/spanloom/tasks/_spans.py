@@ -218,9 +218,9 @@ def split_by_instance(
     attributes = by_start.attributes(spans, labels.attributes)
     relation_attributes = by_head.attributes(relations, labels.relation_attributes)
     split = by_start.split(span_rows), by_head.split(relation_rows)
-    for row, (own_spans, own_relations) in enumerate(zip(*split, strict=True)):
-        own_attributes = attributes.get(row, ()), relation_attributes.get(row, ())
-        yield InstancePrediction(labels, own_spans, own_relations, *own_attributes)
+    for row, (instance_spans, instance_relations) in enumerate(zip(*split, strict=True)):
+        instance_attributes = attributes.get(row, ()), relation_attributes.get(row, ())
+        yield InstancePrediction(labels, instance_spans, instance_relations, *instance_attributes)
 
 
 def _to_numpy(column: np.ndarray | Tensor) -> np.ndarray:
@@ -404,15 +404,15 @@ def spans_and_relations(
 
 
 def expand_labels(
-    spans: SpanColumns, more: Sequence[Span], expand: Callable[[str], list[str]], new_id: NewId
+    spans: SpanColumns, extra: Sequence[Span], expand: Callable[[str], list[str]], new_id: NewId
 ) -> SpanColumns:
     """Return a span for each label that a span's label stands for, the outermost span first.
 
-    ``more`` are spans that come after the others with their bounds.
+    ``extra`` are spans that come after the others with their bounds.
     """
-    names = (*spans.labels, *(span.label for span in more))
+    names = (*spans.labels, *(span.label for span in extra))
     added = [
-        (row, span.start, span.end, np.nan) for row, span in enumerate(more, len(spans.labels))
+        (row, span.start, span.end, np.nan) for row, span in enumerate(extra, len(spans.labels))
     ]
     label_ids, starts, ends, scores = (
         np.concatenate([column, np.array(values, dtype=column.dtype)])
