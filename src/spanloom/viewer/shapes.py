@@ -149,7 +149,7 @@ def nesting(spans: Sequence[Span]) -> list[int | None] | None:
     return parents
 
 
-def _outermost_first(spans: tuple[Span, ...]) -> Iterator[int]:
+def _outermost_first(spans: Sequence[Span]) -> Iterator[int]:
     """Yield the indices of spans by start, the longer first."""
     yield from sorted(
         range(len(spans)), key=lambda index: (spans[index].start, -spans[index].end, index)
