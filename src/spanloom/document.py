@@ -8,10 +8,12 @@ input, like the text; its answers are spans of a layer (``annotation.queries``).
 An absent layer means "not annotated"; an empty one means "annotated, without any annotation".
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spanloom.annotation_ids import IdGenerator, IdRange, find_ids
+from spanloom.columns import AnnotationColumns
 from spanloom.errors import DocumentError, LayerError
 
 Fragment = tuple[int, int]
@@ -132,11 +134,15 @@ Annotation = Span | Relation | Event | Attribute | Normalization | Note | Equiva
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The annotations of one kind of analysis, each tuple in the order of its source."""
+    """The annotations of one kind of analysis, each kind in the order of its source.
+
+    Spans and relations are tuples, or columns (``annotation_columns``) that equal such tuples and
+    make an object when it is read.
+    """
 
     name: str
-    spans: tuple[Span, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    spans: Sequence[Span] = ()
+    relations: Sequence[Relation] = ()
     events: tuple[Event, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     normalizations: tuple[Normalization, ...] = ()
@@ -145,13 +151,20 @@ class Layer:
 
     def annotations(self) -> Iterator[Annotation]:
         """Yield all annotations, spans first."""
-        yield from self.spans
-        yield from self.relations
-        yield from self.events
-        yield from self.attributes
-        yield from self.normalizations
-        yield from self.notes
-        yield from self.equivalences
+        for annotations in self.kinds():
+            yield from annotations
+
+    def kinds(self) -> tuple[Sequence[Annotation], ...]:
+        """Return the annotations of each kind, spans first."""
+        return (
+            self.spans,
+            self.relations,
+            self.events,
+            self.attributes,
+            self.normalizations,
+            self.notes,
+            self.equivalences,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,21 +235,56 @@ class Document:
             if query.id in query_ids:
                 raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
             query_ids.add(query.id)
-        annotation_ids: set[str] = set()
+        taken: set[str] = set()
+        taken_ranges: list[IdRange] = []
         for layer in self.layers:
-            for annotation in layer.annotations():
-                if annotation.id in annotation_ids:
-                    raise DocumentError(
-                        f"{self.name}: two annotations have the id {annotation.id!r}"
-                    )
-                annotation_ids.add(annotation.id)
+            for annotations in layer.kinds():
+                if isinstance(annotations, AnnotationColumns):
+                    self._check_columns(annotations, taken, taken_ranges)
+                else:
+                    self._check_ids_and_labels(annotations, taken, taken_ranges)
+            self._check_ends(layer.spans)
+
+    def _check_ids_and_labels(
+        self, annotations: Iterable[Annotation], taken: set[str], taken_ranges: Iterable[IdRange]
+    ) -> None:
+        """Refuse ids that are taken and blank labels; add the ids to those taken."""
+        for annotation in annotations:
+            annotation_id = annotation.id
+            if annotation_id in taken or any(annotation_id in ids for ids in taken_ranges):
+                raise _duplicate_id(self.name, annotation_id)
+            taken.add(annotation_id)
+            require_label(annotation, self.name)
+
+    def _check_columns(
+        self,
+        columns: AnnotationColumns[Annotation],
+        taken: Iterable[str],
+        taken_ranges: list[IdRange],
+    ) -> None:
+        """Refuse ids that are taken and blank labels without making objects; add the ids."""
+        shared = (ids.shared_id(columns.ids) for ids in taken_ranges)
+        clashes = (
+            *filter(None, shared),
+            *(annotation_id for annotation_id in taken if annotation_id in columns.ids),
+        )
+        if clashes:
+            raise _duplicate_id(self.name, clashes[0])
+        taken_ranges.append(columns.ids)
+        if not all(label.strip(BLANKS) for label in columns.used_labels):
+            for annotation in columns:
                 require_label(annotation, self.name)
-            for span in layer.spans:
-                if span.end > len(self.text):
-                    raise DocumentError(
-                        f"{self.name}: span {span.id!r} ends at {span.end}, "
-                        f"the text has {len(self.text)} characters"
-                    )
+
+    def _check_ends(self, spans: Sequence[Span]) -> None:
+        """Refuse spans that end outside the text."""
+        if isinstance(spans, AnnotationColumns) and spans.max_end <= len(self.text):
+            return
+        for span in spans:
+            if span.end > len(self.text):
+                raise DocumentError(
+                    f"{self.name}: span {span.id!r} ends at {span.end}, "
+                    f"the text has {len(self.text)} characters"
+                )
 
     def has_layer(self, layer: str) -> bool:
         """Return whether the document has that layer, even an empty one."""
@@ -273,6 +321,31 @@ class Document:
         return {
             annotation.id: annotation for layer in self.layers for annotation in layer.annotations()
         }
+
+    def id_generator(self, mentioned: Iterable[str] = ()) -> IdGenerator:
+        """Return a generator of ids for new annotations.
+
+        It reuses no id of an annotation, of an unreadable line, or of an annotation that was
+        removed since the document was read, and no id that any line mentions: a reference to a
+        missing annotation must not become a reference to a new one. ``mentioned`` are more such
+        ids.
+        """
+        used: list[str] = []
+        for annotations in (kind for layer in self.layers for kind in layer.kinds()):
+            if isinstance(annotations, AnnotationColumns):
+                used.append(annotations.ids[len(annotations) - 1])
+            else:
+                used += (annotation.id for annotation in annotations)
+        mentioned_ids = set(mentioned)
+        if self.source:
+            raw_lines = [line.raw for line in self.source.lines if line.file != ".txt"]
+            used += [raw.partition("\t")[0].split(" ")[0] for raw in raw_lines]
+            mentioned_ids.update(*map(find_ids, raw_lines))
+        return IdGenerator(used, mentioned_ids)
+
+
+def _duplicate_id(name: str, annotation_id: str) -> DocumentError:
+    return DocumentError(f"{name}: two annotations have the id {annotation_id!r}")
 
 
 def require_label(annotation: Annotation, name: str) -> None:

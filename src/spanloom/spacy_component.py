@@ -18,7 +18,6 @@ from spacy.util import minibatch
 
 from spanloom.document import SENTENCE, SENTENCES, Document, Layer
 from spanloom.document import Span as DocumentSpan
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.interchange.spacy import attach, from_spacy, to_spacy
 from spanloom.model.model import Model
 from spanloom.model.serialization import load
@@ -56,7 +55,7 @@ class Component:
         document = from_spacy(doc).unannotated()
         if document.has_layer(SENTENCES):
             return document
-        bounds, new_id = self.model.word_tokenizer.sentences(doc.text), fresh_ids(document)
+        bounds, new_id = self.model.word_tokenizer.sentences(doc.text), document.id_generator()
         spans = (DocumentSpan(new_id("S"), SENTENCE, (fragment,)) for fragment in bounds)
         return document.with_layer(Layer(SENTENCES, tuple(spans)))
 

@@ -5,13 +5,17 @@ spaCy is imported only where needed.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from itertools import chain
+from typing import Any, overload
 
+import numpy as np
 import regex
+from jaxtyping import Int
 
+from spanloom.columns import Columns
 from spanloom.config.registry import Registry
 from spanloom.document import SENTENCES, WORDS, Document
 
@@ -41,6 +45,46 @@ _MAX_RUN = 1000
 _LONG_RUN = regex.compile(rf"\S{{{_MAX_RUN},}}")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WordBounds(Columns[Bounds]):
+    """Character bounds of words, 8 bytes per word; a slice is one, too, and shares the memory."""
+
+    array: Int[np.ndarray, "word 2"]
+
+    @classmethod
+    def of(cls, words: Sequence[Bounds]) -> "WordBounds":
+        """Return the bounds as columns."""
+        return cls(bounds_array(words))
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, index: int) -> Bounds: ...
+    @overload
+    def __getitem__(self, index: slice) -> "WordBounds": ...
+    def __getitem__(self, index: int | slice) -> "Bounds | WordBounds":
+        """Return the bounds of a word, or of some words."""
+        if isinstance(index, slice):
+            return WordBounds(self.array[index])
+        start, end = self.array[index].tolist()
+        return start, end
+
+    def items(self, start: int, end: int) -> Iterator[Bounds]:
+        """Yield the bounds of the words ``[start, end)``."""
+        part = self.array[start:end]
+        return zip(part[:, 0].tolist(), part[:, 1].tolist(), strict=True)
+
+
+def bounds_array(words: Sequence[Bounds]) -> Int[np.ndarray, "word 2"]:
+    """Return the bounds of words as an array."""
+    if isinstance(words, WordBounds):
+        return words.array
+    flat = chain.from_iterable(words)
+    return np.fromiter(flat, np.int32, 2 * len(words)).reshape(-1, 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Tokenization:
     """Word bounds in characters, and sentences as ``[first word, end word)``."""
@@ -65,8 +109,8 @@ def spacy_words(text: str) -> list[Bounds]:
 
 
 @lru_cache(maxsize=1)  # the sentence splitter asks for the same words again
-def _spacy_words(text: str) -> tuple[Bounds, ...]:
-    """Return ``spacy_words`` as a tuple, cached for the last text."""
+def _spacy_words(text: str) -> WordBounds:
+    """Return ``spacy_words`` as columns, cached for the last text."""
     words: list[Bounds] = []
     position = 0
     for run in _LONG_RUN.finditer(text):
@@ -75,7 +119,7 @@ def _spacy_words(text: str) -> tuple[Bounds, ...]:
             (run.start() + start, run.start() + end) for start, end in fine_words(run.group())
         ]
         position = run.end()
-    return (*words, *_spacy_bounds(text, position, len(text)))
+    return WordBounds.of(words + _spacy_bounds(text, position, len(text)))
 
 
 def treebank_words(text: str) -> list[Bounds]:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.annotation.queries import QUERY, answer_layer, answers, dangling_answers
+from spanloom.annotation_ids import IdGenerator
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span, comparable
 from spanloom.errors import DocumentError, LayerError
-from spanloom.formats.brat.ids import FreshIds
 
 TEXT = "Ada met Bob in Rome."
 ASKED = tuple(Query(f"Q{n}", f"Who is {n}?") for n in (2, 1, 3))
@@ -58,7 +58,7 @@ FOUND = st.lists(
 @given(FOUND)
 def test_what_was_found_comes_back(found):
     taken = (Span("T5", "X", ((0, 1),)), Span("T1", "X", ((0, 1),)))
-    layer = answer_layer("qa", found, FreshIds(["T5", "T1"]))
+    layer = answer_layer("qa", found, IdGenerator(["T5", "T1"]))
     whole = Document(TEXT, (Layer(MAIN, taken), layer), queries=ASKED)
     again = answers(whole, "qa")
     for query in ASKED:

@@ -20,7 +20,6 @@ from spanloom.document import Attribute, Document, Layer, Relation, Span, compar
 from spanloom.errors import DataError, LayerError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read, write
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.metrics.report import score
 from spanloom.model.merge_predictions import merge_predictions
 
@@ -36,7 +35,7 @@ PAIR = join_texts("d", "It rains.", "It is wet.")
 def said(document, judgement):
     """The document with the judgement in its layer ``task``."""
     label, value = judgement.label, judgement.value
-    layer = classify(document, "task", label, value, fresh_ids(document), 0.5)
+    layer = classify(document, "task", label, value, document.id_generator(), 0.5)
     return document.with_layer(layer)
 
 

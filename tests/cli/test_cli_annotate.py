@@ -131,7 +131,7 @@ def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
     """After so many words the first documents are out before the last are read."""
     from spanloom.model import model
 
-    monkeypatch.setattr(model, "_STRETCH", 50)
+    monkeypatch.setattr(model, "_STRETCH_WORDS", 50)
     lines = [json.dumps({"name": str(row), "text": TEXT}) for row in range(40)]
     (tmp_path / "in.jsonl").write_text("\n".join([*lines, "broken"]), encoding="utf-8")
     result = annotate(tmp_path / "in.jsonl", "--to", "json")

@@ -21,7 +21,7 @@ FORMS = ("out.jsonl", "out.txt", "out.html", "out.conllu", "out")
 
 @pytest.fixture(autouse=True)
 def short_stretches(monkeypatch):
-    monkeypatch.setattr(models, "_STRETCH", 150)
+    monkeypatch.setattr(models, "_STRETCH_WORDS", 150)
 
 
 @pytest.fixture(scope="module")

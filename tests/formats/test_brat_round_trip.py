@@ -7,6 +7,7 @@ from drawn_documents import LABELS, WORDS, documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.document import (
     MAIN,
     Attribute,
@@ -21,7 +22,6 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import read, spelling, write
-from spanloom.formats.brat.ids import FreshIds, fresh_ids
 
 
 def _again(document):
@@ -77,7 +77,7 @@ def test_removed_annotations_leave_and_their_ids_stay_unused(document):
     parts = write.parts(bare)
     assert parts[".ann"] == ""
     assert read.loads_parts(bare.text, parts, name=bare.name).document == bare
-    fresh = fresh_ids(bare)
+    fresh = bare.id_generator()
     assert not {fresh(kind) for kind in "TREAN#" for _ in range(5)} & set(document.annotations())
 
 
@@ -137,9 +137,9 @@ def test_a_new_annotation_does_not_take_the_id_of_an_unreadable_line():
 
 
 def test_fresh_ids_go_on_after_the_highest():
-    fresh = FreshIds(["T1", "T900-foo", "R" + "9" * 500, "E007"])
+    fresh = IdGenerator(["T1", "T900-foo", "R" + "9" * 500, "E007"])
     assert [fresh("T"), fresh("T"), fresh("R"), fresh("E")] == ["T901", "T902", "R1", "E8"]
-    assert fresh_ids(read.loads("a", "T7 broken\n#3\tbroken\n").document)("T") == "T8"
+    assert read.loads("a", "T7 broken\n#3\tbroken\n").document.id_generator()("T") == "T8"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from spanloom.document import (
 )
 from spanloom.errors import FormatError, StorageError
 from spanloom.formats.brat import conf, folder, read, write
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.save import save
 
 TEXT = "Barack Obama was born in Hawaii and met Angela Merkel in Berlin.\nHe did not.\n"
@@ -585,7 +584,7 @@ def test_row_54_a_very_large_document_takes_linear_time():
     took = time.process_time() - began
     assert len(document[MAIN].spans) == size
     assert took < 3
-    fresh = fresh_ids(document)
+    fresh = document.id_generator()
     more = tuple(Relation(fresh("R"), "X", f"T{i}", f"T{i + 1}") for i in range(2**15 + 5))
     began = time.process_time()
     written = write.dumps(document.with_layer(replace(document[MAIN], relations=more)))

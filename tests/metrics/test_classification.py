@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spanloom.annotation.text_pairs import TEXT_PAIR, classify, join_texts
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.metrics.classification import (
     ClassificationReport,
     RegressionReport,
@@ -27,7 +26,7 @@ VALUES = st.lists(
 
 def said(number, label, value=None):
     document = Document(f"text {number}", name=f"d{number}")
-    return document.with_layer(classify(document, "x", label, value, fresh_ids(document)))
+    return document.with_layer(classify(document, "x", label, value, document.id_generator()))
 
 
 def test_scores_are_those_of_scikit_learn_and_scipy(golden):
@@ -133,7 +132,7 @@ def test_all_of_one_label_or_number_is_perfect_only_if_it_is_right():
 
 def test_a_judgement_of_two_parts_counts_without_the_parts_beside_it():
     pair = join_texts("d", "It rains.", "It is wet.")
-    gold = pair.with_layer(classify(pair, "x", "entails", 0.5, fresh_ids(pair)))
+    gold = pair.with_layer(classify(pair, "x", "entails", 0.5, pair.id_generator()))
     for found in (gold, gold.unannotated(["x"])):
         assert score_classes([gold], [found], "x").accuracy == 1
         assert score_values([gold], [found], "x").squared_error == 0

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.annotation.queries import answer_layer
+from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Document, Layer, Query
 from spanloom.errors import DataError, LayerError
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.metrics.qa import Report, normalize_answer, overlap, score, score_answer
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
@@ -122,7 +122,7 @@ def document(*said, text="Ada met Bob in London", name="d"):
         for row, alternatives in enumerate(said)
         for each in alternatives
     ]
-    return Document(text, (answer_layer("x", found, FreshIds(())),), name, queries=queries)
+    return Document(text, (answer_layer("x", found, IdGenerator(())),), name, queries=queries)
 
 
 def test_the_best_of_alternatives_counts_and_none_is_right_where_there_is_none():

@@ -58,13 +58,13 @@ def test_the_size_of_batches_changes_nothing(model, words):
 def test_stretches_change_nothing(model, monkeypatch):
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(9, seed=2))]
     usual = list(model.annotate(documents, ["steps"]))
-    monkeypatch.setattr("spanloom.model.model._STRETCH", 50)
+    monkeypatch.setattr("spanloom.model.model._STRETCH_WORDS", 50)
     for one, two in zip(usual, model.annotate(iter(documents), ["steps"]), strict=True):
         close(one, two)
 
 
 def test_stretches_grow_and_who_goes_on_behind_one_has_the_same_numbers(model, monkeypatch):
-    monkeypatch.setattr("spanloom.model.model._STRETCH", 700)
+    monkeypatch.setattr("spanloom.model.model._STRETCH_WORDS", 700)
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(40, seed=2))]
     whole = [list(each) for each in model.stretches(documents, ["steps"], words=100)]
     sizes = [sum(len(model.tokenize(each).words) + 16 for each in stretch) for stretch in whole]

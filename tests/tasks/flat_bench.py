@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import torch
 from tokenizers import Tokenizer, models
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.tasks._base import HeadInputSpec
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
@@ -92,7 +92,7 @@ def answer(task, head, laid, vectors):
     written = []
     for row, each in enumerate(laid.documents):
         mine = [(u, f) for u, f in zip(laid.units, found, strict=True) if u.document == row]
-        layer = task.to_layer(each.unannotated(task.inputs), mine, FreshIds(()))
+        layer = task.to_layer(each.unannotated(task.inputs), mine, IdGenerator(()))
         written.append(each.unannotated().with_layer(layer))
     return written
 

@@ -1,6 +1,5 @@
 """Documents through a task without a network: text to batch, vectors of words, and back."""
 
-from collections import Counter
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -8,6 +7,7 @@ import torch
 from tokenizers import Tokenizer, models, processors
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
+from spanloom.annotation_ids import IdGenerator
 from spanloom.config.recipe import PIECES
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
@@ -148,17 +148,6 @@ def predict(task, head, laid, documents, vectors):
     for unit, each in zip(laid.units, answers, strict=True):
         found[unit.document].append((unit, each))
     return [
-        document.unannotated((TEXT_PAIR,)).with_layer(task.to_layer(document, mine, counter()))
+        document.unannotated((TEXT_PAIR,)).with_layer(task.to_layer(document, mine, IdGenerator()))
         for document, mine in zip(documents, found, strict=True)
     ]
-
-
-def counter():
-    """Ids that count up, as a model makes them."""
-    used = Counter()
-
-    def fresh(letter):
-        used[letter] += 1
-        return f"{letter}{used[letter]}"
-
-    return fresh

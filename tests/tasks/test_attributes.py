@@ -7,6 +7,7 @@ import torch
 from sample_batches import CUTTER, SPLIT
 
 from spanloom.annotation import attributes
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import (
@@ -19,7 +20,6 @@ from spanloom.document import (
     Span,
     comparable,
 )
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
@@ -127,7 +127,7 @@ def test_one_batch_overfits_and_decodes_to_gold(given):
         optimiser.step()
     with torch.inference_mode():
         found = list(task.predict(head.eval(), vectors, batch, units, targets if given else None))
-    layer = task.to_layer(GOLD, list(zip(units, found, strict=True)), FreshIds(()))
+    layer = task.to_layer(GOLD, list(zip(units, found, strict=True)), IdGenerator(()))
     kept = GOLD["main"].attributes if not given else GOLD["main"].attributes[-1:]
     assert {(each.label, each.value) for each in layer.attributes} == {
         (each.label, each.value) for each in kept

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spanloom.annotation.queries import answer_layer, answers
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
+from spanloom.annotation_ids import IdGenerator
 from spanloom.config import recipe as recipes
 from spanloom.config.options import validate_options as checked
 from spanloom.config.yaml import SourceLocation
@@ -20,7 +21,6 @@ from spanloom.data.instances import InstanceLimits, tokenize_prompt
 from spanloom.document import Attribute, Document, Layer, Query, Span, comparable
 from spanloom.errors import DataError, RecipeError
 from spanloom.formats import jsonl
-from spanloom.formats.brat.ids import FreshIds, fresh_ids
 from spanloom.model import serialization
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks import load
@@ -44,11 +44,11 @@ def asking(*said, text=TEXT, name="d", layer="main"):
         for row, alternatives in enumerate(said)
         for each in alternatives
     ]
-    return Document(text, (answer_layer(layer, found, FreshIds(())),), name, queries=queries)
+    return Document(text, (answer_layer(layer, found, IdGenerator(())),), name, queries=queries)
 
 
 def told(document, label, value=None, layer="main"):
-    return document.with_layer(classify(document, layer, label, value, fresh_ids(document)))
+    return document.with_layer(classify(document, layer, label, value, document.id_generator()))
 
 
 def knowing(laid):
@@ -435,9 +435,9 @@ def corpus(place):
             made = Document(text, (), f"{split}{row}", queries=queries)
             end = at + len(WORDS[4 + row % 4])
             made = made.with_layer(
-                answer_layer("answers", [("Q1", ((at, end),), None)], FreshIds(()))
+                answer_layer("answers", [("Q1", ((at, end),), None)], IdGenerator(()))
             )
-            made = made.with_layer(classify(made, "heat", f"is-{warm}", None, fresh_ids(made)))
+            made = made.with_layer(classify(made, "heat", f"is-{warm}", None, made.id_generator()))
             texts.append(made)
             pair = join_texts(
                 f"{split}{row}", f"mix {warm} .", f"add {warm}" + " tube" * water + " ."

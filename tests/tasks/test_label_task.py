@@ -13,7 +13,6 @@ from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classif
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, comparable
 from spanloom.formats import jsonl
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.model import serialization
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks import load
@@ -26,7 +25,7 @@ ROWS = st.lists(st.sampled_from([UNKNOWN, 0, 1, 2]), min_size=1, max_size=5)
 
 
 def told(document, label, layer="main"):
-    return document.with_layer(classify(document, layer, label, None, fresh_ids(document)))
+    return document.with_layer(classify(document, layer, label, None, document.id_generator()))
 
 
 def texts(*labels):

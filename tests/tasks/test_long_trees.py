@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 import torch
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.model.build import word_level_tokenizer
 from spanloom.tasks import constituency, load
 from spanloom.tasks._base import HeadInputSpec
@@ -46,7 +46,7 @@ def _predicted(task, head, whole):
             found = list(task.predict(head, HeadInputs(mine), batch, group, None))
         said += zip(group, found, strict=True)
     said.sort(key=lambda each: each[0].first_word)
-    return said, task.to_layer(LONG, said, FreshIds({}))
+    return said, task.to_layer(LONG, said, IdGenerator({}))
 
 
 @pytest.mark.parametrize("label", ["parataxis", "DEP", "obj"])

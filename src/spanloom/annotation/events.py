@@ -20,7 +20,7 @@ from itertools import count
 
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
-Projection = tuple[tuple[Span, ...], tuple[Relation, ...]]
+Projection = tuple[Sequence[Span], tuple[Relation, ...]]
 NUMBERED = re.compile(r"(.+?)([0-9]+)", re.DOTALL)
 
 

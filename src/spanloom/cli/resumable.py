@@ -95,7 +95,7 @@ def _go_on(
     under_way.repeat(_line(document) for document in islice(stream, done.inputs))
     mine, theirs = tee(stream)
     cuts = needs_cuts(wanted.to)
-    for stretch in model.stretches(theirs, names, cuts=cuts, done=done.units):
+    for stretch in model.stretches(theirs, names, with_tokens=cuts, done=done.units):
         for predicted in stretch:
             if wanted.to == BRAT:
                 save(predicted, wanted.out)

@@ -1,4 +1,4 @@
-"""Documents cut into units: what a task reads at once, with the way back to characters."""
+"""Documents as instances: what a task reads at once, with the way back to characters."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -13,20 +13,20 @@ from spanloom.cancellation import checkpoint
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import pack
 from spanloom.document import Document
-from spanloom.tokenization import Bounds, Tokenization, words_of
+from spanloom.tokenization import Bounds, Tokenization, WordBounds, words_of
 
 Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
 MAX_WORD_CHARACTERS = 2_000  # characters of a word that a tokenizer reads
 MAX_WORD_PIECES = 512  # of a word that an encoder reads
-_SHARE = 4  # of a window, what is read beside it at either end
+_CONTEXT_SHARE = 4  # the context at either end has at most window / this many pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Words that are read before a text and stand in no document: a question, a task's token.
+    """Words that are read before a text and are not part of a document: a question, a task token.
 
-    ``token`` is the number of the task whose token the first word is: it has no form, and its piece
-    is never looked up.
+    ``task_number`` is the number of the task whose token the first word is. Such a word has no
+    characters, and its piece is never looked up.
     """
 
     tokens: tuple[str, ...] = ()
@@ -36,21 +36,21 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Some whole sentences of one document, and what is read with them.
+    """Whole sentences of one document, and what is read with them.
 
-    ``words`` are character bounds in the document; ``sentences`` and ``contexts`` (sentences that
-    an encoder reads at once) bounds in this unit's words; ``first`` is the index of its first word
-    among the document's words. Words beyond ``words`` (``choices``: their bounds) stand in no
-    document. ``opening`` asks for a vector of what opens the unit. ``query`` is the row of the
-    document's query that ``prompt`` puts. Of a long sentence in parts ``inner`` has the words that
-    begin all but the first, and ``beside`` the pieces before and after each context that are read
-    with it, since its sentence goes on there; none where no sentence does. ``first_sentence`` is
-    the index of its first word's sentence among the document's ``full_sentences``.
+    ``words`` are character bounds in the document; ``sentences`` and ``windows`` (sentences that
+    an encoder reads at once) are bounds in this instance's words; ``first_word`` is the index of
+    its first word among the document's words. Tokens beyond ``words`` (``choices``: their bounds)
+    are not part of the document. ``wants_cls`` asks for the vector of ``[CLS]``. ``query`` is the
+    index of the document's query that ``prompt`` asks. If a long sentence is read in parts,
+    ``sentence_splits`` has the words that begin all parts but the first, and ``window_context`` the
+    pieces of the same sentence that are read before and after each window. ``first_sentence`` is
+    the index of the first word's sentence among the document's ``full_sentences``.
     """
 
     document: int
     first_word: int
-    words: tuple[Bounds, ...]
+    words: Sequence[Bounds]
     tokens: tuple[str, ...]
     pieces: Ids
     sentences: tuple[Bounds, ...]
@@ -65,21 +65,22 @@ class Instance:
     num_pieces: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Count its pieces once, special pieces apart."""
-        ahead = sum(map(len, self.prompt.pieces))
-        object.__setattr__(self, "num_pieces", ahead + sum(map(len, self.pieces)))
+        """Count its pieces once, without special pieces."""
+        num_prompt_pieces = sum(map(len, self.prompt.pieces))
+        object.__setattr__(self, "num_pieces", num_prompt_pieces + sum(map(len, self.pieces)))
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedDocument:
-    """A document's words, their forms and pieces, and its sentences as bounds in words.
+    """A document's words, their characters and pieces, and its sentences as bounds in words.
 
-    A long sentence stands as several, and ``inner`` has the words at which all but the first of
-    these begin. ``queries`` are its prompts, ``parts`` the bounds of its two parts in words, if it
-    has any. Of ``clipped`` words the first characters or pieces alone are read.
+    A long sentence is stored as several parts; ``sentence_splits`` has the words that begin all of
+    them but the first. ``queries`` are the document's prompts, ``text_pair`` the bounds of its two
+    texts in words, if it has two. Of ``num_clipped_words`` words only the first characters or
+    pieces are read.
     """
 
-    words: tuple[Bounds, ...]
+    words: WordBounds
     tokens: tuple[str, ...]
     pieces: Ids
     sentences: tuple[Bounds, ...]
@@ -90,7 +91,7 @@ class TokenizedDocument:
 
     @property
     def full_sentences(self) -> tuple[Bounds, ...]:
-        """The sentences of the text, long ones too."""
+        """The sentences of the text, long ones as a whole."""
         return long_sentences.merge_parts(self.sentences, self.sentence_splits)
 
     def sentence_at(self, word: int) -> int:
@@ -101,10 +102,10 @@ class TokenizedDocument:
 
 @dataclass(frozen=True, slots=True)
 class InstanceLimits:
-    """Pieces: ``window`` go through an encoder at once, ``unit`` make a unit (at most).
+    """Numbers of pieces: at most ``window`` are encoded at once, ``instance`` are an instance.
 
-    With ``draw`` each window's limit is drawn anew between an eighth and the whole, so that
-    training sees short and long contexts. With ``apart`` each sentence is a window by itself.
+    With ``rng`` the limit of each window is drawn between an eighth and the whole, so that training
+    sees short and long contexts. With ``isolate_sentences`` each sentence is a window.
     """
 
     window: int
@@ -114,119 +115,130 @@ class InstanceLimits:
 
 
 def task_token(number: int) -> Prompt:
-    """Return the word that stands for a task: one piece, in no vocabulary and in no text."""
+    """Return the word that stands for a task: one piece that is in no vocabulary and no text."""
     return Prompt(("",), ((0,),), number)
 
 
 def tokenize(
     document: Document, split: Callable[[str], Tokenization], pieces: SubwordTokenizer
 ) -> TokenizedDocument:
-    """Cut a text and its queries into words, given ones if there are any, sentences and pieces."""
+    """Split a text and its queries into words (given ones if there are any) and pieces."""
     checkpoint()
-    found = words_of(document, split)
+    tokenization = words_of(document, split)
+    words = WordBounds.of(tokenization.words)
     checkpoint()
-    forms = tuple(document.text[a:b] for a, b in found.words)
     prompts = tuple(tokenize_prompt(query.prompt, split, pieces) for query in document.queries)
-    halves = tuple(_inside(span.start, span.end, found.words) for span in text_pair(document))
-    sentences, inner = long_sentences.split_long(document.text, found.words, found.sentences)
-    ids, clipped = _pieces(document.text, found.words, pieces)
-    return TokenizedDocument(found.words, forms, ids, sentences, prompts, halves, inner, clipped)
+    pair = tuple(_words_inside(span.start, span.end, words) for span in text_pair(document))
+    sentences, splits = long_sentences.split_long(document.text, words, tokenization.sentences)
+    ids, num_clipped = _pieces(document.text, words, pieces)
+    tokens = _tokens(document.text, words)
+    return TokenizedDocument(words, tokens, ids, sentences, prompts, pair, splits, num_clipped)
+
+
+def _tokens(text: str, words: Sequence[Bounds]) -> tuple[str, ...]:
+    """Return the characters of each word; equal words share one string."""
+    strings: dict[str, str] = {}
+    return tuple(strings.setdefault(word, word) for word in (text[a:b] for a, b in words))
 
 
 def tokenize_prompt(
     text: str, split: Callable[[str], Tokenization], pieces: SubwordTokenizer
 ) -> Prompt:
-    """Split a text that stands in no document into words and pieces."""
+    """Split a text that is not part of a document into words and pieces."""
     words = split(text).words
     return Prompt(tuple(text[a:b] for a, b in words), _pieces(text, words, pieces)[0])
 
 
 def _pieces(text: str, words: Sequence[Bounds], pieces: SubwordTokenizer) -> tuple[Ids, int]:
-    """The pieces of a text's words, and how many of these have more than are read."""
-    long = {row for row, (start, end) in enumerate(words) if end - start > MAX_WORD_CHARACTERS}
-    if long:
+    """Return the pieces of a text's words, and the number of words that were clipped."""
+    clipped = {row for row, (start, end) in enumerate(words) if end - start > MAX_WORD_CHARACTERS}
+    if clipped:
         words = [(start, min(end, start + MAX_WORD_CHARACTERS)) for start, end in words]
-    found = tuple(pieces.within(text, words))
-    if max(map(len, found), default=0) > MAX_WORD_PIECES:
-        long.update(row for row, ids in enumerate(found) if len(ids) > MAX_WORD_PIECES)
-        found = tuple(ids[:MAX_WORD_PIECES] for ids in found)
-    return found, len(long)
+    ids = tuple(pieces.within(text, words))
+    if max(map(len, ids), default=0) > MAX_WORD_PIECES:
+        clipped.update(row for row, word_ids in enumerate(ids) if len(word_ids) > MAX_WORD_PIECES)
+        ids = tuple(word_ids[:MAX_WORD_PIECES] for word_ids in ids)
+    return ids, len(clipped)
 
 
 def build_instances(
-    document: int, cut: TokenizedDocument, sizes: InstanceLimits
+    document: int, tokens: TokenizedDocument, limits: InstanceLimits
 ) -> Iterator[Instance]:
-    """Cut a document into units of whole sentences; a sentence over the limits stands alone.
+    """Yield the instances of a document: whole sentences; one over the limits is an instance.
 
-    A unit that is no larger than a window is one window, however small that was drawn.
+    An instance that is no larger than a window is one window, even if a smaller limit was drawn.
     """
-    lengths = [sum(map(len, cut.pieces[a:b])) for a, b in cut.sentences]
-    windows = list(_groups(lengths, 1 if sizes.isolate_sentences else sizes.window, sizes.rng))
+    lengths = [sum(map(len, tokens.pieces[a:b])) for a, b in tokens.sentences]
+    windows = list(_groups(lengths, 1 if limits.isolate_sentences else limits.window, limits.rng))
     sums = [sum(lengths[first:last]) for first, last in windows]
-    one = [(row, row + 1) for row in range(len(windows))]
-    for start, stop in pack(sums, sizes.instance) if sizes.instance > sizes.window else one:
-        yield build_instance(document, cut, windows[start:stop], sizes)
+    single = [(row, row + 1) for row in range(len(windows))]
+    for start, stop in pack(sums, limits.instance) if limits.instance > limits.window else single:
+        yield build_instance(document, tokens, windows[start:stop], limits)
 
 
 def build_instance(
-    document: int, cut: TokenizedDocument, windows: Sequence[Bounds], sizes: InstanceLimits
+    document: int, tokens: TokenizedDocument, windows: Sequence[Bounds], limits: InstanceLimits
 ) -> Instance:
-    """Make a unit of a document; ``windows`` are bounds in its sentences, without gaps."""
+    """Return an instance; ``windows`` are bounds in the document's sentences, without gaps."""
     first, last = windows[0][0], windows[-1][1]
-    a, b = cut.sentences[first][0], cut.sentences[last - 1][1]
-    inside = tuple((start - a, end - a) for start, end in cut.sentences[first:last])
-    contexts = tuple((inside[i - first][0], inside[j - first - 1][1]) for i, j in windows)
-    made = Instance(
+    a, b = tokens.sentences[first][0], tokens.sentences[last - 1][1]
+    sentences = tuple((start - a, end - a) for start, end in tokens.sentences[first:last])
+    word_windows = tuple((sentences[i - first][0], sentences[j - first - 1][1]) for i, j in windows)
+    instance = Instance(
         document,
         a,
-        cut.words[a:b],
-        cut.tokens[a:b],
-        cut.pieces[a:b],
-        inside,
-        contexts,
-        first_sentence=cut.sentence_at(a),
+        tokens.words[a:b],
+        tokens.tokens[a:b],
+        tokens.pieces[a:b],
+        sentences,
+        word_windows,
+        first_sentence=tokens.sentence_at(a),
     )
-    if not cut.sentence_splits:
-        return made
-    inner = frozenset(start for start, _ in inside if a + start in cut.sentence_splits)
-    beside = tuple(_window_context(cut, window, sizes.window // _SHARE) for window in windows)
+    if not tokens.sentence_splits:
+        return instance
+    splits = frozenset(start for start, _ in sentences if a + start in tokens.sentence_splits)
+    max_context = limits.window // _CONTEXT_SHARE
+    context = tuple(_window_context(tokens, window, max_context) for window in windows)
     return replace(
-        made, sentence_splits=inner, window_context=beside if any(map(any, beside)) else ()
+        instance,
+        sentence_splits=splits,
+        window_context=context if any(map(any, context)) else (),
     )
 
 
 def _window_context(
-    cut: TokenizedDocument, window: Bounds, most: int
+    tokens: TokenizedDocument, window: Bounds, max_pieces: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Up to so many pieces before and after some sentences, of the parts where these go on."""
+    """Return the pieces before and after a window that belong to the same long sentences."""
     first, last = window
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
-    if most and cut.sentences[first][0] in cut.sentence_splits:
-        before = _joined(cut, cut.sentences[first - 1])[-most:]
-    if last < len(cut.sentences) and cut.sentences[last][0] in cut.sentence_splits:
-        after = _joined(cut, cut.sentences[last])[:most]
+    if max_pieces and tokens.sentences[first][0] in tokens.sentence_splits:
+        before = _flat_pieces(tokens, tokens.sentences[first - 1])[-max_pieces:]
+    if last < len(tokens.sentences) and tokens.sentences[last][0] in tokens.sentence_splits:
+        after = _flat_pieces(tokens, tokens.sentences[last])[:max_pieces]
     return before, after
 
 
-def _joined(cut: TokenizedDocument, part: Bounds) -> tuple[int, ...]:
-    return tuple(chain.from_iterable(cut.pieces[part[0] : part[1]]))
+def _flat_pieces(tokens: TokenizedDocument, words: Bounds) -> tuple[int, ...]:
+    return tuple(chain.from_iterable(tokens.pieces[words[0] : words[1]]))
 
 
-def _groups(lengths: Sequence[int], limit: int, draw: Random | None) -> Iterator[tuple[int, int]]:
-    if draw is None:
+def _groups(lengths: Sequence[int], limit: int, rng: Random | None) -> Iterator[tuple[int, int]]:
+    """Yield groups of consecutive sentences of at most ``limit`` pieces, or of a drawn limit."""
+    if rng is None:
         yield from pack(lengths, limit)
         return
     first = 0
     while first < len(lengths):
-        drawn = draw.randint(max(1, limit // 8), limit)
+        drawn = rng.randint(max(1, limit // 8), limit)
         # a sentence has a piece at least, so no more than this many can fit
         size = pack(lengths[first : first + drawn], drawn)[0][1]
         yield first, first + size
         first += size
 
 
-def _inside(start: int, end: int, words: Sequence[Bounds]) -> Bounds:
-    """Bounds, in words, of those that lie inside some characters."""
+def _words_inside(start: int, end: int, words: Sequence[Bounds]) -> Bounds:
+    """Return the bounds, in words, of the words inside some characters."""
     rows = [row for row, (a, b) in enumerate(words) if start <= a and b <= end]
     return (rows[0], rows[-1] + 1) if rows else (0, 0)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer, Span
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.tokenization import Tokenization
 
 
@@ -13,7 +13,7 @@ def with_words(document: Document, split: Callable[[str], Tokenization]) -> Docu
     if document.has_layer(WORDS):
         return document
     tokenization = split(document.text)
-    new_id = FreshIds(document.annotations())
+    new_id = IdGenerator(document.annotations())
     words = tuple(Span(new_id("T"), WORD, (bounds,)) for bounds in tokenization.words)
     layers = [Layer(WORDS, words)]
     if not document.has_layer(SENTENCES):

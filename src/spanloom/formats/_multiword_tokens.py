@@ -10,7 +10,6 @@ from itertools import pairwise
 from spanloom.document import Document, Layer, Span
 from spanloom.formats._conllu import TOKEN, TOKENS
 from spanloom.formats._word_view import WordView
-from spanloom.formats.brat.ids import fresh_ids
 
 _CLITIC = re.compile(r"(?:n['’`]?t|['’`](?:s|m|d|re|ve|ll|em))", re.I)
 
@@ -32,7 +31,7 @@ def contracted(document: Document) -> Document:
                 runs.append([row, next_row + 1])
     if not runs:
         return document
-    new_id = fresh_ids(document)
+    new_id = document.id_generator()
     bounds_of_runs = ((bounds[first][0], bounds[end - 1][1]) for first, end in runs)
     spans = tuple(Span(new_id("M"), TOKEN, (run_bounds,)) for run_bounds in bounds_of_runs)
     return document.with_layer(Layer(TOKENS, spans))

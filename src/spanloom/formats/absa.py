@@ -21,7 +21,7 @@ layer ``categories`` has a span over the text for each, its polarity an attribut
 absent where the sentence has none. (Pontiki et al., 2014)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spanloom.annotation.aspects import ASPECTS, TERM
@@ -180,7 +180,7 @@ def _format_categories(document: Document) -> Iterator[str]:
             yield f"            <aspectCategory category={quoted(span.label)}{polarity_attribute}/>"
 
 
-def _layer_spans(document: Document, layer: str) -> tuple[Span, ...]:
+def _layer_spans(document: Document, layer: str) -> Sequence[Span]:
     """Return the spans of a layer, none where it is absent."""
     return document[layer].spans if document.has_layer(layer) else ()
 

@@ -14,7 +14,7 @@ requires neither. Any other key in a line is an error.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,9 @@ from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_list, a_string, an_object, only, parsed
 
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
+_CHUNK = 4096  # annotations that are encoded at a time
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ASCII = json.JSONEncoder(allow_nan=False)
 _KINDS: dict[str, type[Annotation]] = {
     "spans": Span,
     "relations": Relation,
@@ -91,16 +94,10 @@ def _decode(line: bytes, path: str, number: int) -> str:
 
 def _format_line(document: Document) -> str:
     """Return one document as one line."""
-    record: dict[str, Any] = {"name": document.name, "text": document.text}
-    if document.meta:
-        record["meta"] = document.meta
-    if document.queries:
-        record["queries"] = [{"id": query.id, "prompt": query.prompt} for query in document.queries]
-    record["layers"] = [_layer_record(layer) for layer in document.layers]
     try:
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        line = "".join(_line_pieces(document, _PLAIN))
         if "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line):
-            return json.dumps(record, allow_nan=False)  # a lone surrogate has no UTF-8
+            return "".join(_line_pieces(document, _ASCII))  # a lone surrogate has no UTF-8
     except ValueError as error:
         raise DocumentError(
             f"{document.name or 'document'}: a score is no finite number"
@@ -108,14 +105,34 @@ def _format_line(document: Document) -> str:
     return line
 
 
-def _layer_record(layer: Layer) -> dict[str, Any]:
-    """Return a layer with its spans and relations, and the other kinds that it has."""
-    kinds = {
-        kind: [_annotation_record(annotation) for annotation in getattr(layer, kind)]
-        for kind in _KINDS
-    }
-    present = {kind: records for kind, records in kinds.items() if records or kind in _ALWAYS}
-    return {"name": layer.name, **present}
+def _line_pieces(document: Document, encoder: json.JSONEncoder) -> Iterator[str]:
+    """Yield a document's line in pieces, so that few annotations are records at once."""
+    record: dict[str, Any] = {"name": document.name, "text": document.text}
+    if document.meta:
+        record["meta"] = document.meta
+    if document.queries:
+        record["queries"] = [{"id": query.id, "prompt": query.prompt} for query in document.queries]
+    yield encoder.encode(record).removesuffix("}") + ', "layers": ['
+    for number, layer in enumerate(document.layers):
+        yield (", " if number else "") + '{"name": ' + encoder.encode(layer.name)
+        for kind in _KINDS:
+            annotations = getattr(layer, kind)
+            if annotations or kind in _ALWAYS:
+                yield f', "{kind}": ['
+                yield from _annotation_pieces(annotations, encoder)
+                yield "]"
+        yield "}"
+    yield "]}"
+
+
+def _annotation_pieces(
+    annotations: Sequence[Annotation], encoder: json.JSONEncoder
+) -> Iterator[str]:
+    """Yield some annotations at a time, separated by commas."""
+    for start in range(0, len(annotations), _CHUNK):
+        chunk = annotations[start : start + _CHUNK]
+        records = encoder.encode([_annotation_record(annotation) for annotation in chunk])
+        yield (", " if start else "") + records[1:-1]
 
 
 def _annotation_record(annotation: Annotation) -> dict[str, Any]:

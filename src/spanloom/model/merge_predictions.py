@@ -24,7 +24,6 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import Unit
 from spanloom.formats.brat.references import references, renamed
@@ -63,7 +62,7 @@ def merge_predictions(
     twin = {plain: MAIN} if plain else {}
     looks = _signatures({**sides, "old": tuple(_as_read(document, unit))}, twin)
     known = {looks["old", id_]: id_ for id_ in reversed(document.annotations())}
-    fresh = fresh_ids(document, _outside(predicted))
+    fresh = document.id_generator(_outside(predicted))
     ids = _united(sides, looks, twin)
     homes = {plain: _home(document, plain)} if plain else {}
     rooms = _Rooms(sides)

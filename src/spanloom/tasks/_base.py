@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from torch import nn
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.data.subwords import SubwordTokenizer
@@ -16,7 +17,7 @@ from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
 
-NewId = Callable[[str], str]  # ``new_id("T")`` is the next free id of spans
+NewId = IdGenerator  # ``new_id("T")`` is the next free id of spans
 MetricValues = dict[str, float]
 TrainDocuments = Sequence[
     tuple[Document, TokenizedDocument]

@@ -33,6 +33,7 @@ from spanloom.tasks._spans import (
     Labels,
     SpanGold,
     collate_gold,
+    number_relations,
     split_by_instance,
     to_characters,
 )
@@ -170,11 +171,19 @@ class SpanRelationTask(LayerTask):
         """Return a layer of the predictions: spans in text order, one event per trigger."""
         prediction = to_characters(predictions, new_id)
         scheme = self.vocabulary.events if self.vocabulary.relations else EventScheme()
-        layer = restore(prediction.spans, prediction.relations, scheme, self.layer, new_id)
-        ids = {relation.id: new_id("R") for relation in layer.relations}
-        relations = tuple(replace(each, id=ids[each.id]) for each in layer.relations)
-        made = self._to_attributes(prediction, layer, ids, new_id)
-        return replace(layer, relations=relations, attributes=made)
+        layer = Layer(self.layer, prediction.spans, prediction.relations)
+        if scheme.trigger_labels:
+            layer = restore(prediction.spans, prediction.relations, scheme, self.layer, new_id)
+        relations = number_relations(layer.relations, new_id)
+        if not prediction.attributes:
+            return replace(layer, relations=relations)
+        pairs = zip(layer.relations, relations, strict=True)
+        ids = {predicted.id: numbered.id for predicted, numbered in pairs}
+        return replace(
+            layer,
+            relations=relations,
+            attributes=self._to_attributes(prediction, layer, ids, new_id),
+        )
 
     def _to_attributes(
         self, prediction: DocumentPrediction, layer: Layer, ids: Mapping[str, str], new_id: NewId

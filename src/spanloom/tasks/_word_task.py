@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from pydantic import BaseModel
@@ -21,7 +22,13 @@ from spanloom.tasks._base import (
     TrainDocuments,
     labels_of,
 )
-from spanloom.tasks._spans import InstancePrediction, spans_and_relations, word_bounds
+from spanloom.tasks._spans import (
+    SPAN_ROW,
+    InstancePrediction,
+    Labels,
+    spans_and_relations,
+    word_bounds,
+)
 from spanloom.tensors import Batch, HeadInputs, Loss
 
 WordSpan = tuple[int, int, int]  # first word, one past the last, index of the label
@@ -105,9 +112,10 @@ class WordTask(LayerTask):
     ) -> Iterator[InstancePrediction]:
         """Yield the decoded spans of each instance."""
         scores = head(inputs.word_vectors).float()
+        labels = Labels(self.labels)
         for rows in scores.split([len(instance.tokens) for instance in instances]):
-            spans = self.decode(rows)
-            yield InstancePrediction([(a, b, self.labels[label], p) for a, b, label, p in spans])
+            spans = [(start, end, label + 1, prob) for start, end, label, prob in self.decode(rows)]
+            yield InstancePrediction(labels, np.array(spans, SPAN_ROW))
 
     def to_layer(
         self,
@@ -117,7 +125,7 @@ class WordTask(LayerTask):
     ) -> Layer:
         """Make a layer of the spans, in text order."""
         spans, _ = spans_and_relations(predictions, new_id)
-        return Layer(self.layer, tuple(spans))
+        return Layer(self.layer, spans)
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from spanloom.annotation import unary_chains
 from spanloom.annotation.trees import category
+from spanloom.annotation_ids import IdGenerator
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance
 from spanloom.decoding.span_selection import cky_decode, top_down
@@ -31,6 +32,7 @@ from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepar
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import (
     InstancePrediction,
+    expand_labels,
     fragments_of_long_sentences,
     number_spans,
     spans_and_relations,
@@ -177,15 +179,10 @@ class ConstituencyTask(SpanRelationTask):
         The trees of a long sentence's parts get one node above them, with the label that most of
         their roots have.
         """
-        spans, _ = spans_and_relations(predictions, lambda letter: "")
-        spans += _over(spans, fragments_of_long_sentences(predictions))
-        spans.sort(key=lambda span: (span.start, -span.end))
-        expanded = [
-            replace(span, id=new_id("T"), label=label)
-            for span in spans
-            for label in unary_chains.expand_unary(span.label)
-        ]
-        return Layer(self.layer, tuple(expanded))
+        spans, _ = spans_and_relations(predictions, IdGenerator())
+        roots = _over(spans, fragments_of_long_sentences(predictions))
+        expanded = expand_labels(spans, roots, unary_chains.expand_unary, new_id)
+        return Layer(self.layer, expanded)
 
 
 def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
@@ -205,9 +202,13 @@ def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
 
 def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
     """The nodes above the trees of the parts of some sentences, given in characters."""
+    if not sentences:
+        return []
+    wanted = {part for parts in sentences for part in parts}
     top: dict[Fragment, str] = {}
     for span in spans:
-        top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
+        if (span.start, span.end) in wanted:
+            top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
     made = []
     for parts in sentences:
         names = Counter(top[part] for part in parts)

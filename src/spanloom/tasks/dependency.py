@@ -235,11 +235,13 @@ class DependencyTask(LayerTask):
         """
         spans, relations = spans_and_relations(predictions, new_id)
         heads = _above(spans, relations, fragments_of_long_sentences(predictions))
+        if not heads:
+            return Layer(self.layer, spans, relations)
         tree = (
             replace(arc, label=self._join_label, head=heads[arc.tail]) if arc.tail in heads else arc
             for arc in relations
         )
-        return Layer(self.layer, tuple(spans), tuple(tree))
+        return Layer(self.layer, spans, tuple(tree))
 
     @property
     def _join_label(self) -> str:

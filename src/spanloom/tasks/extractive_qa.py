@@ -10,7 +10,7 @@ from pydantic import Field
 from spanloom.annotation.queries import ANSWER, QUERY, answer_layer, answers
 from spanloom.data.instance_readers import InstanceReader, QuestionReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.decoding.span_selection import Answer
+from spanloom.decoding.span_selection import Answer, best_answer_span
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.metrics.qa import Report, score
 from spanloom.nn.start_end import StartEndScorer

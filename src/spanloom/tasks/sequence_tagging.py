@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from pydantic import Field
@@ -24,7 +25,8 @@ from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.nn.tags import Tagger
 from spanloom.tasks._base import HeadInputSpec, TaskType, TrainDocuments
-from spanloom.tasks._spans import InstancePrediction, word_bounds
+from spanloom.tasks._coverage import partial_coverage_notes
+from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tasks._word_task import WordTask
 from spanloom.tensors import Batch, HeadInputs, Loss
 from spanloom.tokenization import Bounds
@@ -209,15 +211,21 @@ class SequenceTaggingTask(WordTask):
         is_own = torch.tensor([tag in own_tags for tag in tags], device=words.device)
         ids, probs = (x.tolist() for x in head.best(words, batch.sentences, is_own))
         names = [tags[id] for id in ids]
+        labels = Labels(self.labels)
+        label_to_id = {label: id for id, label in enumerate(self.labels, 1)}
         base = 0
         for instance in instances:
-            yield InstancePrediction(
-                [
-                    (a + start, a + end, label, min(probs[base + a + start : base + a + end]))
-                    for a, b in instance.sentences
-                    for start, end, label in self.scheme.decode(names[base + a : base + b])
-                ]
-            )
+            spans = [
+                (
+                    a + start,
+                    a + end,
+                    label_to_id[label],
+                    min(probs[base + a + start : base + a + end]),
+                )
+                for a, b in instance.sentences
+                for start, end, label in self.scheme.decode(names[base + a : base + b])
+            ]
+            yield InstancePrediction(labels, np.array(spans, SPAN_ROW))
             base += len(instance.tokens)
 
 

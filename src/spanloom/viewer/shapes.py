@@ -134,7 +134,7 @@ def _num_nonblank(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def nesting(spans: tuple[Span, ...]) -> list[int | None] | None:
+def nesting(spans: Sequence[Span]) -> list[int | None] | None:
     """Return the index of each span's smallest container, None at the top; None if any two cross.
 
     The first of spans with equal bounds contains the others; a span with gaps crosses.
@@ -158,7 +158,7 @@ def nesting(spans: tuple[Span, ...]) -> list[int | None] | None:
     return parents
 
 
-def _outermost_first(spans: tuple[Span, ...]) -> Iterator[int]:
+def _outermost_first(spans: Sequence[Span]) -> Iterator[int]:
     """Yield the indices of spans by start, the longer first."""
     yield from sorted(
         range(len(spans)), key=lambda index: (spans[index].start, -spans[index].end, index)

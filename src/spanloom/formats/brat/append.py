@@ -7,11 +7,11 @@ annotation that another process added meanwhile is seen, and its id counts as ta
 from collections.abc import Callable
 from pathlib import Path
 
+from spanloom.annotation_ids import find_ids
 from spanloom.appending import extend
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats.brat.ann_writer import home
-from spanloom.formats.brat.ids import mentions
 from spanloom.formats.brat.read import PARTS, decoded, files, loads_parts, read_text_file
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import added, separator
@@ -73,7 +73,7 @@ class _Addition:
         if not more.endswith(block[-1:]) or block[:1] in b"\r\n":
             return False
         other_text = more.decode(errors="replace")
-        if not set(mentions(other_text)).isdisjoint(line.partition("\t")[0] for line in self.lines):
+        if not set(find_ids(other_text)).isdisjoint(line.partition("\t")[0] for line in self.lines):
             return False
         other_contents = {
             line.partition("\t")[2] for line in other_text.replace("\r", "\n").split("\n")

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Equivalence, Event, Span
 from spanloom.formats.brat import sidecar
 from spanloom.formats.brat.ann_grammar import ID, ParsedLine
 from spanloom.formats.brat.draft import AnnFileParse, Line
-from spanloom.formats.brat.ids import FreshIds
 from spanloom.formats.brat.references import needs, renamed
 
 
@@ -18,7 +18,7 @@ def renumber_words(draft: AnnFileParse) -> None:
     shared_ids = sorted(key for key in word_ids & ann_ids if ID.fullmatch(key))
     if not shared_ids:
         return
-    new_id = FreshIds(ann_ids | word_ids)
+    new_id = IdGenerator(ann_ids | word_ids)
     ids = {key: new_id(key[0]) for key in shared_ids}
     for index in word_lines:
         parsed = draft.parsed[index]

@@ -13,7 +13,6 @@ from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ID
 from spanloom.formats.brat.ann_writer import KINDS, AnnWriter
-from spanloom.formats.brat.ids import fresh_ids
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import MARK
 from spanloom.formats.brat.references import needs, renamed
@@ -131,7 +130,7 @@ def _with_brat_ids(document: Document) -> Document:
     ]
     if not unwritable:
         return document
-    new_id = fresh_ids(document)
+    new_id = document.id_generator()
     ids = {annotation.id: new_id(KINDS[type(annotation)][1][0]) for annotation in unwritable}
     layers = tuple(
         layer_from(layer.name, (renamed(annotation, ids) for annotation in layer.annotations()))

@@ -1,0 +1,74 @@
+"""Create annotation ids, and describe runs of consecutive ones without listing them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_MENTIONED = re.compile(r"[A-Z#*][0-9]+")  # what looks like an id, anywhere in a line
+_NUMBERED = re.compile(r"([^0-9]+)([0-9]{1,400})(?![0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class IdRange:
+    """Consecutive ids: ``IdRange("T", 5, 3)`` is T5, T6, T7. The prefix has no digit."""
+
+    prefix: str
+    first: int
+    count: int
+
+    def __getitem__(self, index: int) -> str:
+        """Return the id at an index; the index is not checked."""
+        return f"{self.prefix}{self.first + index}"
+
+    def __contains__(self, annotation_id: str) -> bool:
+        """Return whether an id is one of the range; ``T05`` is not ``T5``."""
+        number = annotation_id[len(self.prefix) :]
+        if not annotation_id.startswith(self.prefix) or not (number.isascii() and number.isdigit()):
+            return False
+        if len(number) > len(str(self.first + self.count)) or str(int(number)) != number:
+            return False
+        return self.first <= int(number) < self.first + self.count
+
+    def shared_id(self, other: "IdRange") -> str | None:
+        """Return the first id that both ranges contain, None if there is none."""
+        first = max(self.first, other.first)
+        end = min(self.first + self.count, other.first + other.count)
+        return f"{self.prefix}{first}" if self.prefix == other.prefix and first < end else None
+
+
+class IdGenerator:
+    """Creates ids (``new_id("T")`` is the next span's) in O(1); never repeats one."""
+
+    def __init__(self, used: Iterable[str] = (), mentioned: Iterable[str] = ()) -> None:
+        """Create ids that are higher than all ids in ``used``.
+
+        ``mentioned``: ids that lines refer to though no annotation has them; they are not created.
+        """
+        self._mentioned = set(mentioned)
+        self._highest: dict[str, int] = {}
+        for annotation_id in used:
+            match = _NUMBERED.match(annotation_id)
+            if match:
+                prefix, number = match[1], int(match[2])
+                self._highest[prefix] = max(number, self._highest.get(prefix, 0))
+
+    def __call__(self, prefix: str) -> str:
+        """Return the next id with that prefix: T, R, E, A, N, # or *."""
+        return self.take(prefix, 1)[0]
+
+    def take(self, prefix: str, count: int) -> IdRange:
+        """Return the next ``count`` ids with that prefix; they are consecutive."""
+        first = self._highest.get(prefix, 0) + 1
+        number = first if self._mentioned else first + count
+        while number < first + count:
+            if f"{prefix}{number}" in self._mentioned:
+                first = number + 1
+            number += 1
+        if count:
+            self._highest[prefix] = first + count - 1
+        return IdRange(prefix, first, count)
+
+
+def find_ids(raw: str) -> list[str]:
+    """Return all strings in a raw line or file that look like an id."""
+    return _MENTIONED.findall(raw)
