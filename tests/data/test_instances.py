@@ -34,7 +34,7 @@ def test_units_hold_every_sentence_once_and_whole(text, limit, seed, windows):
     whole, made = _units(text, limit, seed, windows)
     found = [(each.first_word + a, each.first_word + b) for each in made for a, b in each.sentences]
     assert found == list(whole.sentences)
-    assert sum((each.words for each in made), ()) == whole.words
+    assert tuple(bounds for instance in made for bounds in instance.words) == whole.words
     assert sum((each.tokens for each in made), ()) == tuple(text.split())
     assert sum((each.pieces for each in made), ()) == whole.pieces
     assert all(each.document == 7 and each.words for each in made)
@@ -89,7 +89,7 @@ def test_a_long_sentence_is_read_in_parts_with_what_stands_beside_them(window, p
         (len(whole.words) - 2, len(whole.words)),
     )
     made = list(build_instances(0, whole, InstanceLimits(window, window * pages)))
-    assert sum((each.words for each in made), ()) == whole.words
+    assert tuple(bounds for instance in made for bounds in instance.words) == whole.words
     assert max(b - a for each in made for a, b in each.sentences) <= LONGEST
     inner = {each.first_word + word for each in made for word in each.sentence_splits}
     assert inner == whole.sentence_splits != set()
