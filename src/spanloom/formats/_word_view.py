@@ -1,4 +1,4 @@
-"""View a document as words and sentences; convert its spans to tags and labels of words and back."""
+"""View a document as words and sentences; convert spans to tags and labels of words and back."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
