@@ -15,7 +15,7 @@ from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import table
 from spanloom.formats._delimited import PRESETS, TableOptions, rows, spelled
-from spanloom.formats._names import Names
+from spanloom.formats._document_builder import Names
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),

@@ -4,7 +4,7 @@ import pytest
 
 from spanloom.document import Document, Layer, Span
 from spanloom.formats import conllu
-from spanloom.formats._multiword_tokens import contracted
+from spanloom.formats._conllu_layers import contracted
 
 
 def made(*words):

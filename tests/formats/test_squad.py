@@ -12,7 +12,7 @@ from spanloom.annotation.queries import answers
 from spanloom.document import Attribute, Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import squad
-from spanloom.formats._json_path import line_at, spelled
+from spanloom.formats._json import line_at, spelled
 
 
 def _loads(value, **how):

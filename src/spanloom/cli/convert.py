@@ -91,7 +91,7 @@ def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counte
 def _file(stream: Iterable[Document], out: Path, wanted: str, said: dict[str, str]) -> Counter[str]:
     """Write a file, of words if it asks for them; returns what it has no place for."""
     from spanloom.formats import _files
-    from spanloom.formats._cut import with_words
+    from spanloom.formats._document_builder import with_words
     from spanloom.tokenization import word_tokenizer
 
     if _files.gives_words(_files.load(wanted)):

@@ -21,7 +21,7 @@ from spanloom.corpora.splits import SPLITS, find
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.formats import _files, jsonl
-from spanloom.formats._names import is_counted
+from spanloom.formats._document_builder import is_counted
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 

@@ -7,7 +7,7 @@ from spanloom.config.options import Options
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses, counted, unsupported
 from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, blocks, lines
+from spanloom.formats._text import Line, blocks, lines
 from spanloom.formats._word_view import WordView
 
 __all__ = [

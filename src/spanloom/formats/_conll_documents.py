@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, lines
-from spanloom.formats._names import ID, Names, is_counted, numbered, own
+from spanloom.formats._document_builder import ID, DocumentBuilder, Names, is_counted, numbered, own
+from spanloom.formats._text import Line, lines
 
 PART = "part"  # in meta: the part number as written; absent in OntoGUM's files
 FIRST = "0"

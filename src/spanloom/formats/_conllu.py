@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 from spanloom.document import SENTENCES, WORDS, Fragment
 from spanloom.errors import FormatError
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, blocks, cells
-from spanloom.formats._names import Names, numbered
+from spanloom.formats._document_builder import DocumentBuilder, Names, numbered
+from spanloom.formats._text import Line, blocks, cells
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)

@@ -32,7 +32,7 @@ from spanloom.formats._conllu import (
     joined,
     newdoc_of,
 )
-from spanloom.formats._names import numbered, own
+from spanloom.formats._document_builder import numbered, own
 from spanloom.formats._word_view import WordView
 
 _BREAKS = str.maketrans("\t\n\r", "   ")

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from spanloom.annotation.trees import EMPTY, TOP, Bracket, Tree, build_tree, flatten, parse
 from spanloom.errors import DocumentError
 from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._word_labels import XPOS, labels
-from spanloom.formats._word_view import WordView
+from spanloom.formats._word_view import XPOS, WordView, labels
 
 LAYER = "constituency"
 

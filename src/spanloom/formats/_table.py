@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from spanloom.annotation.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 from spanloom.errors import FormatError
-from spanloom.formats._tagged import is_tag, openings, written
+from spanloom.formats._word_view import is_tag, openings, written
 
 WORD, KEPT = "word", "_"  # columns that are not layers
 TAB, BLANK = "\t", " "

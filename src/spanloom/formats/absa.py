@@ -28,10 +28,8 @@ from spanloom.annotation.aspects import ASPECTS, TERM
 from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._xml import escaped, parsed, quoted
 
 CATEGORIES = "categories"

@@ -20,10 +20,9 @@ from spanloom.annotation.aspects import ASPECTS
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._lines import lines
-from spanloom.formats._names import Names, numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import Names, numbered
+from spanloom.formats._text import lines
 
 _HOLE = "$T$"
 _POLARITY = {"1": "positive", "0": "neutral", "-1": "negative"}

@@ -33,13 +33,10 @@ from pydantic import Field, model_validator
 from spanloom.annotation.tag_schemes import OUTSIDE
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._names import numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._table import BLANK, DOCUMENT, KEPT, TAB, WORD, Block, Table
-from spanloom.formats._tagged import annotate, apart, respelt
-from spanloom.formats._word_view import WordView
+from spanloom.formats._word_view import WordView, annotate, apart, respelt
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"
 _SEPARATORS = {"tab": TAB, "blank": BLANK}

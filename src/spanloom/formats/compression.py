@@ -20,11 +20,9 @@ from spanloom.annotation.word_index import first_match, match_runs
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, lines
-from spanloom.formats._names import numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import blank_words
 

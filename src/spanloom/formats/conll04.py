@@ -23,13 +23,19 @@ from spanloom.annotation.tag_schemes import SCHEMES, Tagged
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, cells, lines
-from spanloom.formats._names import Names, numbered, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._tagged import Placed, annotate, apart, is_tag, openings, respelt, written
-from spanloom.formats._word_view import WordView
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
+from spanloom.formats._text import Line, cells, lines
+from spanloom.formats._word_view import (
+    Placed,
+    WordView,
+    annotate,
+    apart,
+    is_tag,
+    openings,
+    respelt,
+    written,
+)
 
 LAYER = "entities"
 NONE = "N"  # the relation of a word that has none

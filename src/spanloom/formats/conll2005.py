@@ -32,14 +32,11 @@ from spanloom.annotation.props import propositions as of_columns
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, blocks
-from spanloom.formats._names import numbered
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._propositions import VERB, annotate, propositions
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._word_labels import NONE, XPOS, label, labels
-from spanloom.formats._word_view import WordView
+from spanloom.formats._text import Line, blocks
+from spanloom.formats._word_view import NONE, XPOS, WordView, label, labels
 
 COLUMNS, SEPARATOR = "columns", "separator"  # in meta, where it is not the usual
 WORD, LEMMA, ROLESET, KEPT = "word", "lemma", "roleset", "_"

@@ -33,7 +33,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters, _constituents
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
     BLANK,
     BLANK_NAME,
@@ -50,14 +50,11 @@ from spanloom.formats._conll_documents import (
     separator_of,
     spelt,
 )
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line
-from spanloom.formats._names import Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._propositions import LAYER as SRL
 from spanloom.formats._propositions import VERB, annotate, propositions
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._word_labels import XPOS, label, labels
-from spanloom.formats._word_view import WordView
+from spanloom.formats._text import Line
+from spanloom.formats._word_view import XPOS, WordView, label, labels
 
 ENTITIES = "entities"
 LEMMA, FRAMESET, SENSE = "lemma", "frameset", "sense"

@@ -23,14 +23,12 @@ from pydantic import Field
 
 from spanloom.config.options import Options
 from spanloom.document import Document
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conllu import COLUMNS, Part, lay, parts
-from spanloom.formats._conllu_layers import add, annotated
+from spanloom.formats._conllu_layers import add, annotated, contracted
 from spanloom.formats._conllu_rows import blocks, mark
 from spanloom.formats._mentions import Reader, header
 from spanloom.formats._mentions_rows import tell
-from spanloom.formats._multiword_tokens import contracted
-from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._word_view import WordView
 
 

@@ -28,13 +28,12 @@ from spanloom.config.options import Options
 from spanloom.document import WORDS, Attribute, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _conllu as universal
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conllu import LEMMA, NONE, Part, Row, Sentence, lay, parts
 from spanloom.formats._conllu_layers import add, annotated
 from spanloom.formats._conllu_rows import Block, blocks, fits, mark
 from spanloom.formats._mwe_layers import Lexicon
 from spanloom.formats._mwe_layers import add as add_expressions
-from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._word_view import WordView
 
 _LEXICAL = ("SMWE", "LEXCAT", "LEXLEMMA", "SS", "SS2", "WMWE", "WCAT", "WLEMMA", "LEXTAG")

@@ -33,7 +33,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
     BLANK,
     BLANK_NAME,
@@ -53,10 +53,8 @@ from spanloom.formats._conll_documents import (
     separator_of,
     spelt,
 )
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._text import Line
 from spanloom.formats._word_view import WordView
 
 FORM = "form"  # an attribute of a word that is blank in its file

@@ -25,11 +25,9 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._docbin import Grouped, Row, Tokens, begins, packed, unpacked
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._names import Names, numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, numbered
 from spanloom.formats._word_view import WordView
 
 ENTITIES, DEPENDENCY = "entities", "dependency"

@@ -21,12 +21,10 @@ from spanloom.annotation.connected_spans import connected_spans
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._lines import lines
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._text import lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import Bounds
 

@@ -20,13 +20,10 @@ from spanloom.annotation.word_index import find_words
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, lines
-from spanloom.formats._names import numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._tagged import apart, respelt, written
-from spanloom.formats._word_view import WordView
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._text import Line, lines
+from spanloom.formats._word_view import WordView, apart, respelt, written
 
 LAYER = "aspects"
 TEXT = "text"  # attribute: the sentence in the file if the words are not found in it

@@ -35,8 +35,8 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document, Layer, Relation, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names
 from spanloom.formats._framenet import (
     GRAMMAR,
     NAME,
@@ -52,8 +52,6 @@ from spanloom.formats._framenet import (
     same,
     set_of,
 )
-from spanloom.formats._names import Names
-from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._xml import escaped, parsed, quoted
 from spanloom.tokenization import blank_words, line_sentences
 

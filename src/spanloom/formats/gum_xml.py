@@ -29,14 +29,11 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, cells, lines
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._text import Line, cells, lines
 from spanloom.formats._word_view import WordView
-from spanloom.formats._xml import escaped, quoted
-from spanloom.formats._xml_nesting import ORDER, About, Tag, nesting_order
+from spanloom.formats._xml import ORDER, About, Tag, escaped, nesting_order, quoted
 
 HYPERLINKS, MARKUP = "hyperlinks", "markup"
 

@@ -21,10 +21,9 @@ from pydantic import Field
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import Names, is_counted, numbered
 from spanloom.formats._json import a_string, an_object, parsed
-from spanloom.formats._names import Names, is_counted, numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelOptions, TextLabelReader
 
 KEYS, SPELLING, END = "keys of the line", "spelling of the line", "line end"  # in meta

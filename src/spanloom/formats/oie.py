@@ -22,10 +22,9 @@ from spanloom.annotation.openie_tuples import Argument, Extraction
 from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._lines import Line, blocks, cells
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import Names, own
+from spanloom.formats._text import Line, blocks, cells
 from spanloom.formats._word_view import WordView
 
 LAYER = "openie"

@@ -24,11 +24,9 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
 
 LAYER = "opinions"
 SOURCE, TARGET, EXPRESSION = "source", "target", "expression"

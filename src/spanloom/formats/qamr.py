@@ -25,11 +25,9 @@ from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, lines
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView
 
 LAYER, TARGETS = "answers", "targets"

@@ -30,13 +30,10 @@ from spanloom.annotation.tag_schemes import Tagged
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._lines import Line, lines
-from spanloom.formats._names import Names, numbered, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._tagged import Placed, apart, written
-from spanloom.formats._word_view import WordView
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
+from spanloom.formats._text import Line, lines
+from spanloom.formats._word_view import Placed, WordView, apart, written
 
 LAYER = "senses"
 JOINED, PUNC, LEXSN, PNUM, SNUM = "joined", "punc", "lexsn", "pnum", "snum"

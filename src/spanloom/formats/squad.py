@@ -22,12 +22,18 @@ from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Query
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._json import a_list, a_number, a_string, an_object, parsed, value_of
-from spanloom.formats._json_path import line_at, spelled
-from spanloom.formats._names import Names, usable
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, usable
+from spanloom.formats._json import (
+    a_list,
+    a_number,
+    a_string,
+    an_object,
+    line_at,
+    parsed,
+    spelled,
+    value_of,
+)
 
 LAYER, PLAUSIBLE = "answers", "plausible"
 

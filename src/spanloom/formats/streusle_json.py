@@ -20,12 +20,11 @@ from spanloom.annotation.multiword_expressions import NONE, Expressions, Group, 
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import Names, numbered, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._lines import lines
 from spanloom.formats._mwe_layers import Lexicon, add
-from spanloom.formats._names import Names, numbered, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._text import lines
 from spanloom.formats._word_view import WordView
 
 _KEYS = ("sent_id", "toks", "lexlabel", "smwe", "wmwe")

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._delimited import (
     PRESETS,
     ROLES,
@@ -34,9 +34,8 @@ from spanloom.formats._delimited import (
     spelled,
     width,
 )
-from spanloom.formats._names import ID, Names
-from spanloom.formats._names import numbered as by_number
-from spanloom.formats._roundtrip import lost_in_roundtrip
+from spanloom.formats._document_builder import ID, Names
+from spanloom.formats._document_builder import numbered as by_number
 from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelReader
 
 HEAD, END = "table head", "line end"  # in meta: text before the rows, text after the row

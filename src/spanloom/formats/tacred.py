@@ -21,11 +21,9 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
-from spanloom.formats._names import Names, own
-from spanloom.formats._roundtrip import lost_in_roundtrip
 from spanloom.formats._word_view import WordView
 
 LAYER = "entities"

@@ -43,12 +43,9 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _constituents
-from spanloom.formats._base import Format, Losses
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._names import numbered
-from spanloom.formats._roundtrip import lost_in_roundtrip
-from spanloom.formats._word_labels import XPOS, label
-from spanloom.formats._word_view import WordView
+from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._word_view import XPOS, WordView, label
 
 LAYOUT, START, WRAPPED = "layout", "start", "wrapped"  # in meta
 SPELLING, AFTER = "spelling", "after"  # attributes of sentences

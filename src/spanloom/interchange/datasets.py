@@ -11,8 +11,7 @@ from spanloom.document import Document
 from spanloom.errors import DataError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._tagged import annotate, apart
-from spanloom.formats._word_view import WordView
+from spanloom.formats._word_view import WordView, annotate, apart
 
 if TYPE_CHECKING:
     from datasets import Dataset

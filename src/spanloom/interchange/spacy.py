@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from spanloom.document import GIVEN_WORDS, WORDS, Document, Layer
 from spanloom.errors import DocumentError, LayerError, LossWarning
 from spanloom.formats import docbin
-from spanloom.formats._cut import with_words
 from spanloom.formats._docbin import NUMBERS, STRINGS
+from spanloom.formats._document_builder import with_words
 from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, word_tokenizer, words_of
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError
+from spanloom.formats.brat.ann_grammar import references, renamed
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import Unit
-from spanloom.formats.brat.references import references, renamed
 
 _Item = tuple[str, str]  # whose it is ("old" or "new"), and its id
 _Signatures = dict[_Item, int]

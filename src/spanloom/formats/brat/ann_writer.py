@@ -18,10 +18,9 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.ann_grammar import owner
+from spanloom.formats.brat.ann_grammar import owner, references
 from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.offsets import Unit, unbroken
-from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
 
 KINDS: dict[type[Annotation], tuple[int, str]] = {  # order in a new file, letters of the id

@@ -26,8 +26,7 @@ from pathlib import Path
 
 from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.formats.brat.conf_from_documents import config_of
-from spanloom.formats.brat.conf_types import SECTIONS, Config, Entry, Role
+from spanloom.formats.brat.conf_from_documents import SECTIONS, Config, Entry, Role, config_of
 from spanloom.formats.brat.read import read_text_file
 
 NAME = "annotation.conf"

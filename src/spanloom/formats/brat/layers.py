@@ -14,9 +14,8 @@ from spanloom.document import (
     Relation,
     Span,
 )
-from spanloom.formats.brat.ann_grammar import ParsedLine
+from spanloom.formats.brat.ann_grammar import ParsedLine, references
 from spanloom.formats.brat.draft import AnnFileParse
-from spanloom.formats.brat.references import references
 from spanloom.formats.brat.spelling import write_type
 
 

@@ -9,7 +9,7 @@ if it gave an id of this file to a new annotation, reading gives this file's ann
 from collections.abc import Iterable
 
 from spanloom.document import GIVEN_WORDS, Document
-from spanloom.formats.brat.references import references
+from spanloom.formats.brat.ann_grammar import references
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
 
 SUFFIX = ".words"

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Equivalence, Event, Span
 from spanloom.formats.brat import sidecar
-from spanloom.formats.brat.ann_grammar import ID, ParsedLine
+from spanloom.formats.brat.ann_grammar import ID, ParsedLine, needs, renamed
 from spanloom.formats.brat.draft import AnnFileParse, Line
-from spanloom.formats.brat.references import needs, renamed
 
 
 def renumber_words(draft: AnnFileParse) -> None:

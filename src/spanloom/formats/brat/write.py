@@ -11,11 +11,10 @@ from dataclasses import replace
 from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.ann_grammar import ID
+from spanloom.formats.brat.ann_grammar import ID, needs, renamed
 from spanloom.formats.brat.ann_writer import KINDS, AnnWriter
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import MARK
-from spanloom.formats.brat.references import needs, renamed
 
 
 def dumps(document: Document) -> str:
