@@ -24,6 +24,9 @@ from spanloom.decoding.span_selection import max_weight_disjoint
 from spanloom.errors import FormatError, ModelError, NameNotFound, PluginError, RecipeError
 from spanloom.formats import _files, jsonl
 from spanloom.model import serialization
+from spanloom.nn.candidates import neighbors
+from spanloom.nn.pairs import PairFeatures, PairSizes
+from spanloom.nn.spans import SpanInputs
 from spanloom.scoring import _base as scorers
 from spanloom.training import samplers
 from spanloom.training.samplers import SAMPLERS, Size
@@ -486,16 +489,15 @@ def test_the_example_of_a_head_scores_words(importable):
     assert all(parameter.grad is not None for parameter in head.parameters())
 
 
-def test_the_example_of_a_pair_scorer_is_part_of_a_head(importable):
-    from labmarks.bilinear import KIND, BilinearPairScorer
+def test_the_example_of_a_pair_scorer_scores_pairs(importable):
+    from labmarks.bilinear import KIND, BilinearPairs
 
-    scorer = BilinearPairScorer(
-        6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0.0
-    )
+    sizes = PairSizes(word_dim=6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0)
+    scorer = BilinearPairs(sizes, PairFeatures())
     bounds, pairs = torch.tensor([[0, 1], [2, 4]]), torch.tensor([[0, 1], [1, 0]])
-    words, weights = torch.randn(5, 6), torch.zeros(5, 1)
-    heads, tails = scorer.project_ends(words, weights, bounds, torch.zeros(2, 3))
-    scores = scorer(heads, tails, scorer.context_sums(words), bounds, pairs)
+    runs = torch.tensor([[0, 5]])
+    inputs = SpanInputs(torch.randn(5, 6), torch.zeros(5, 1), runs, runs, neighbors(runs))
+    scores = scorer.prepare(inputs, bounds, torch.zeros(2, 3))(pairs)
     scores.sum().backward()
     assert scores.shape == (2, 4)
     assert scorer.bilinear.weight.grad is not None

@@ -50,18 +50,18 @@ def tree(path):
 
 def stop_at(monkeypatch, number, error):
     """Have the model raise an error before its stretch of that number is done."""
-    finish = models.Model._finish
+    finish = models._finish
     count = 0
 
-    def stopped(self, *args, **options):
+    def stopped(*args, **options):
         nonlocal count
-        for row, each in enumerate(finish(self, *args, **options)):
+        for row, each in enumerate(finish(*args, **options)):
             if count == number and row == 1:
                 raise error
             yield each
         count += 1
 
-    monkeypatch.setattr(models.Model, "_finish", stopped)
+    monkeypatch.setattr(models, "_finish", stopped)
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -33,8 +33,8 @@ def _losses(task):
 
 def test_another_span_loss_is_one_argument():
     plain, doubled = _losses(_task()), _losses(_task(span_loss=double_spans_loss))
-    assert doubled["spans"] == pytest.approx(2 * plain["spans"])
-    assert doubled["pairs"] == plain["pairs"]
+    assert doubled["span"] == pytest.approx(2 * plain["span"])
+    assert doubled["relation"] == plain["relation"]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_another_span_loss_is_one_argument():
 )
 def test_parts_of_pairs_change_the_pair_loss_alone(part):
     plain, changed = _losses(_task()), _losses(_task(**part))
-    assert changed["spans"] == plain["spans"]
-    assert changed["pairs"] != plain["pairs"]
+    assert changed["span"] == plain["span"]
+    assert changed["relation"] != plain["relation"]
 
 
 def test_another_loss_with_its_decoder_is_learnt_by_heart():
