@@ -105,7 +105,8 @@ def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
     for name, task in model.tasks.items():
         if not task.predicts:
             continue
-        seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
+        planned = model.plan.tasks[name]
+        seen = map_to_task_labels(planned, source(planned, data), documents)
         report = evaluate_task(model, name, seen, lambda told: None)
         figures = {} if report is None else task.metrics(report)
         found |= {f"{name}.{key}": 100 * value for key, value in figures.items()}

@@ -129,12 +129,20 @@ def logged(out: Path) -> list[int]:
 def run(recipe_path: Path, out: Path) -> None:
     """Train in this process, a checkpoint after each update, going on where one is."""
     from spanloom.config import recipe as recipes
+    from spanloom.model.plan import resolve
     from spanloom.training.loop import LogIntervals
     from spanloom.training.train import train
 
     read = recipes.load(recipe_path)
     pace = LogIntervals(checkpoint=0, log=1)
-    train(read, recipe_path.parent, out, lambda line: None, resume=True, pace=pace, device="cpu")
+    train(
+        resolve(read, recipe_path.parent),
+        out,
+        lambda line: None,
+        resume=True,
+        pace=pace,
+        device="cpu",
+    )
 
 
 def forked(work: Callable[[], None], said: Path) -> int:
@@ -417,13 +425,16 @@ def measured(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from spanloom.config import recipe as recipes
-    from spanloom.training.train import fresh
+    from spanloom.model.plan import resolve
+    from spanloom.training.train import new_model
 
     torch.set_num_threads(1)
     alone, together = folder / "alone.json", folder / "together.json"
     alone.write_text(json.dumps(recipe(chosen.epochs)))
     together.write_text(json.dumps(recipe(chosen.together)))
-    fresh(recipes.load(alone), folder, "cpu")  # so that all is imported and a fork starts at once
+    new_model(
+        resolve(recipes.load(alone), folder), "cpu"
+    )  # so that all is imported and a fork starts at once
     kinds: dict[str, tuple[int, Callable[[Path, random.Random], Tally]]] = {
         "kills": (chosen.kills, lambda at, r: killed(at, alone, chosen.kills, r)),
         "enospc": (chosen.enospc, lambda at, r: failing(at, alone, chosen.enospc, errno.ENOSPC, r)),

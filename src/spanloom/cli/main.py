@@ -16,15 +16,11 @@ from typer.core import TyperGroup
 from spanloom.cli.annotate import annotate
 from spanloom.cli.check import check
 from spanloom.cli.console import WrongUse, log
-from spanloom.cli.convert import convert
-from spanloom.cli.evaluate import evaluate
+from spanloom.cli.convert import convert, view
+from spanloom.cli.evaluate import evaluate, score
 from spanloom.cli.glad import app as glad
-from spanloom.cli.init import init
-from spanloom.cli.pack import pack
-from spanloom.cli.score import score
 from spanloom.cli.serve import serve
-from spanloom.cli.train import train
-from spanloom.cli.view import view
+from spanloom.cli.train import init, pack, train
 from spanloom.errors import SpanloomError
 
 
