@@ -15,7 +15,7 @@ from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.errors import DataError, NameNotFound
 from spanloom.glad import release as releases
-from spanloom.glad.rescore import rescore
+from spanloom.glad.release import rescore
 from spanloom.glad.result import load_results, save
 from spanloom.model import serialization
 from spanloom.model.evaluation import LOG

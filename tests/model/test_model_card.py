@@ -10,7 +10,7 @@ from spanloom.model import model_card
 
 def told(model, **changes):
     """The card of the model with another recipe."""
-    return model_card.write(replace(model, recipe=model.recipe.model_copy(update=changes)), {})
+    return model_card.write(replace(model, plan=model.plan.noting(**changes)), {})
 
 
 def trunk(**options):

@@ -46,7 +46,7 @@ def stage(bench, tmp_path_factory):
 @pytest.mark.parametrize("name", TASKS)
 def test_an_update_moves_its_head_its_level_and_all_below_and_nothing_else(stage, name):
     network = stage.model.network
-    stage.optimiser.zero_grad(set_to_none=True)
+    stage.optimizer.zero_grad(set_to_none=True)
     draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
     stage._backward(draw, 0, draw.sentences)
     mine = ("trunk.", f"heads.{name}.", *(f"levels.{level}." for level in BELOW[name]))
@@ -84,7 +84,7 @@ def test_one_pass_for_several_tasks_gives_the_gradients_of_each(stage):
     asked = ("ground", "a", "b")
 
     def gradients(*groups):
-        stage.optimiser.zero_grad(set_to_none=True)
+        stage.optimizer.zero_grad(set_to_none=True)
         for names in groups:
             stage._backward(replace(every, tasks=names), 0, 3)
         return {key: p.grad.clone() for key, p in network.named_parameters() if p.grad is not None}

@@ -9,10 +9,10 @@ from test_resume import Stopped, same, stop_at
 from workbench import events
 
 from spanloom.model import serialization
-from spanloom.training import checkpoint, loop, stage_heads
+from spanloom.training import checkpoint, loop, warm_start
 from spanloom.training.loop import BEST, OWN, LogIntervals, _Stage
-from spanloom.training.stage_heads import remove_tasks, reset_head
 from spanloom.training.validation import TrainingPredictor
+from spanloom.training.warm_start import remove_tasks, reset_head
 
 BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch_words": 40, "precision": "fp32"}
 ALONE = BOTH | {"tasks": ["steps"]}
@@ -87,7 +87,7 @@ def test_a_fresh_head_starts_anew_and_all_else_goes_on(bench, tmp_path, monkeypa
     assert all(starts[1][name].equal(best[name]) for name in best.keys() - head)
     assert all(starts[1][name].equal(best[name]) for name in head) != anew
     if anew:
-        stage_heads.reset_head(run.model, "steps", "5/1")
+        warm_start.reset_head(run.model, "steps", "5/1")
         assert equal(weights(run.model.network, "heads.steps."), _of(starts[1], "heads.steps."))
 
 
@@ -121,12 +121,12 @@ def through(bench, tmp_path_factory):
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
-        (stage_heads, "reset_head", 1),
+        (warm_start, "reset_head", 1),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
-                (stage_heads, "remove_tasks", 2),
-                (stage_heads, "remove_tasks", 3),
+                (warm_start, "remove_tasks", 2),
+                (warm_start, "remove_tasks", 3),
                 (serialization, "save", 2),
                 (serialization, "save", 3),
                 (serialization, "load_weights", 2),
@@ -160,7 +160,7 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
 
 
 def _gradients(stage, name):
-    stage.optimiser.zero_grad(set_to_none=True)
+    stage.optimizer.zero_grad(set_to_none=True)
     draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
     stage._backward(draw, 0, draw.sentences)
