@@ -139,7 +139,7 @@ def load(
 def load_recipe(place: str | Path) -> Recipe:
     """Return the recipe of a model that ``load`` loads; raises ``ModelError`` as it does."""
     _, files = _verified(place)
-    return recipes.load(files[RECIPE])
+    return plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
 
 
 def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
