@@ -122,7 +122,7 @@ def test_a_release_that_fails_leaves_what_was_there(home, tmp_path, monkeypatch)
     def broken(*_):
         raise DataError("no room for rows")
 
-    monkeypatch.setattr(releases, "scored", broken)
+    monkeypatch.setattr(releases, "score", broken)
     with pytest.raises(DataError, match="no room"):
         released(home, tmp_path)
     assert (tmp_path / "out" / "README.md").read_bytes() == before

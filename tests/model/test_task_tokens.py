@@ -54,7 +54,7 @@ def read(model, task, text=TEXT):
     )
     batch = collate(units, model.subword_tokenizer, 64)
     network = model.network.eval()
-    return torch.cat([network._words(row, batch) for row in range(len(network.trunk))], -1), batch
+    return torch.cat([network.embed(row, batch) for row in range(len(network.trunk))], -1), batch
 
 
 @EVERY

@@ -63,7 +63,7 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     stage = loop._Stage(
         loop.Run(model, prepared, tmp_path, ProcessGroup("cpu"), journal), recipe.stages[0]
     )
-    (draw,) = stage._draw()[0]
+    (draw,) = stage._draw_epoch()[0]
     guess = model.tasks[draw.tasks[0]]
     labels, loss = [], type(guess).loss
 

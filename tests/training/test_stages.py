@@ -161,9 +161,9 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
 
 def _gradients(stage, name):
     stage.optimizer.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
+    draw = next(draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
-    stage._backward(draw, 0, draw.sentences)
+    stage._backward(draw, 0, draw.num_sentences)
     every = stage.model.network.named_parameters()
     return {key: each.grad.clone() for key, each in every if each.grad is not None}
 
@@ -173,9 +173,11 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
     for row, weighed in enumerate(({}, {"names": 9.0})):
         run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
         stage = _Stage(run, run.recipe.stages[0])
-        draw = next(draw for update in stage._draw() for draw in update if draw.tasks == ("names",))
+        draw = next(
+            draw for update in stage._draw_epoch() for draw in update if draw.tasks == ("names",)
+        )
         torch.manual_seed(0)
-        told.append(stage._backward(draw, 0, draw.sentences)["names.span"].item())
+        told.append(stage._backward(draw, 0, draw.num_sentences)["names.span"].item())
     assert told[0] == pytest.approx(told[1])
 
 
@@ -193,7 +195,7 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
         run = bench.run(tmp_path / str(row), stages=[stage])
         before = weights(run.model.network, "heads.names.")
         steps = _Stage(run, run.recipe.stages[0])
-        for update in steps._draw():
+        for update in steps._draw_epoch():
             steps._update(update, SimpleNamespace(log=10**9, checkpoint=1e9))
         after = weights(run.model.network, "heads.names.")
         moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))

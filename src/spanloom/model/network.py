@@ -89,7 +89,7 @@ class Network(nn.Module):
         needed = self._with_levels_below(wanted)
         layout = batch.prompt_layout
         runs = (batch.sentences, batch.windows) if layout is None else layout.level_runs
-        words = torch.cat([self._embed(row, batch) for row in range(len(self.trunk))], dim=-1)
+        words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
         vectors = {TRUNK: self.dropout(words)}
         for name, level in self.levels.items():
             if name in needed:
@@ -98,7 +98,7 @@ class Network(nn.Module):
                 vectors[name] = level(inputs, runs[spec.scope == "window"])
         return {name: _text_vectors(words, batch) for name, words in vectors.items()}
 
-    def _embed(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
+    def embed(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return the word vectors of one embedder, with its own vectors for task tokens.
 
         An encoder reads the task tokens together with the other words.

@@ -197,13 +197,13 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
     """Resolve one task."""
     spec, location = recipe.tasks[name], recipe.at("tasks", name)
     kind = tasks.load(spec.kind)
-    options = validate_options(kind.options, spec.options, location)
     partial = spec.data in recipe.corpora and recipe.has_partial_labels(spec.data)
     if partial and not kind.supports_partial_labels:
         raise location.location_of("data").error(
             f"a corpus whose parts have different labels needs a kind that learns where not all "
             f"were looked for, as entities do; got {spec.kind}"
         )
+    options = validate_options(kind.options, spec.options, location)
     head = name if recipe.sharing == SEPARATE else kind.family
     row = index if recipe.sharing == EMBEDDING else None
     route = HeadRoute(kind.level or spec.level, head, row)
