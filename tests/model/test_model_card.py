@@ -61,6 +61,7 @@ def test_use_and_limits_are_those_that_the_recipe_says(model):
 def test_labels_that_are_never_written_are_none_of_the_models(model):
     steps = model.tasks["steps"]
     (first, *others) = steps.vocabulary.relations
-    quiet = replace(model, tasks={**model.tasks, "steps": replace(steps, negative_label=first)})
+    silent = replace(steps, unwritten=frozenset({first}))
+    quiet = replace(model, tasks={**model.tasks, "steps": silent})
     assert model_card.labels(model.recipe, quiet.tasks["steps"])["relations"] == tuple(others)
     assert f"`{first}` of `steps` is no relation" in model_card.write(quiet, {})
