@@ -29,6 +29,7 @@ from spanloom.document import Document
 from spanloom.errors import SpanloomError
 from spanloom.model import serialization
 from spanloom.model.model import Model
+from spanloom.model.plan import resolve
 from spanloom.training import train
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -66,7 +67,7 @@ def tried(name: str, folder: Path) -> dict[str, Any]:
     train.verify = kept
     began = time.perf_counter()
     try:
-        train.train(recipe, folder, folder / "model", lambda line: None, device="cpu")
+        train.train(resolve(recipe, folder), folder / "model", lambda line: None, device="cpu")
         loaded = serialization.load(folder / "model", device="cpu", precision="fp32")
     except SpanloomError as error:
         return {"equal": False, "problem": str(error)}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from spanloom.model import serialization, sharing
+from spanloom.model import serialization
 from spanloom.model.model import Model
 
 
@@ -23,8 +23,8 @@ def widened(model: Model, width: int) -> Model:
         name: {**vocabulary, "width": width} if "width" in vocabulary else vocabulary
         for name, vocabulary in model.recipe.vocabulary.items()
     }
-    recipe = model.recipe.model_copy(update={"vocabulary": collected})
-    tasks = sharing.tasks(recipe)
+    plan = model.plan.with_vocabulary(model.recipe.vocabulary | collected)
+    tasks = plan.build_tasks()
     torch.manual_seed(1)
     for name, task in tasks.items():
         head_name = model.network.routes[name].head
@@ -32,7 +32,7 @@ def widened(model: Model, width: int) -> Model:
             model.network.head_input_specs[head_name]
         ).eval()
     return Model(
-        recipe, model.word_tokenizer, model.subword_tokenizer, model.network, tasks, model.compute
+        plan, model.word_tokenizer, model.subword_tokenizer, model.network, tasks, model.compute
     )
 
 

@@ -112,7 +112,8 @@ def points(model: Model, data: Path, documents: Sequence[Document]) -> Figures:
     for name, task in model.tasks.items():
         if not task.predicts:
             continue
-        seen = map_to_task_labels(model.recipe, name, source(model.recipe, name, data), documents)
+        planned = model.plan.tasks[name]
+        seen = map_to_task_labels(planned, source(planned, data), documents)
         report = evaluate_task(model, name, seen, lambda message: None)
         metrics = {} if report is None else task.metrics(report)
         rows |= {f"{name}.{key}": 100 * value for key, value in metrics.items()}

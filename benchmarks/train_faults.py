@@ -129,12 +129,20 @@ def logged(out: Path) -> list[int]:
 def run(recipe_path: Path, out: Path) -> None:
     """Train in this process, a checkpoint after each update, going on where one is."""
     from spanloom.config import recipe as recipes
+    from spanloom.model.plan import resolve
     from spanloom.training.loop import LogIntervals
     from spanloom.training.train import train
 
     read = recipes.load(recipe_path)
     pace = LogIntervals(checkpoint=0, log=1)
-    train(read, recipe_path.parent, out, lambda line: None, resume=True, pace=pace, device="cpu")
+    train(
+        resolve(read, recipe_path.parent),
+        out,
+        lambda line: None,
+        resume=True,
+        pace=pace,
+        device="cpu",
+    )
 
 
 def forked(work: Callable[[], None], output: Path) -> int:
@@ -417,13 +425,15 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from spanloom.config import recipe as recipes
-    from spanloom.training.train import fresh
+    from spanloom.model.plan import resolve
+    from spanloom.training.train import new_model
 
     torch.set_num_threads(1)
     alone, together = folder / "alone.json", folder / "together.json"
     alone.write_text(json.dumps(recipe(options.epochs)))
     together.write_text(json.dumps(recipe(options.together)))
-    fresh(recipes.load(alone), folder, "cpu")  # so that all is imported and a fork starts at once
+    # so that all is imported and a fork starts at once
+    new_model(resolve(recipes.load(alone), folder), "cpu")
     kinds: dict[str, tuple[int, Callable[[Path, random.Random], Tally]]] = {
         "kills": (options.kills, lambda target, r: killed(target, alone, options.kills, r)),
         "enospc": (

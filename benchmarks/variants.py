@@ -17,6 +17,7 @@ from typing import Any
 
 from spanloom.config import recipe as recipes
 from spanloom.glad.speed import trained
+from spanloom.model.plan import resolve
 from spanloom.training import train
 
 
@@ -34,7 +35,9 @@ def _run(options: argparse.Namespace, name: str, settings: list[str], seed: int)
     recipe = recipes.load(options.recipe, [*options.set, *settings, f"seed={seed}"])
     out = options.folder / f"{options.recipe.stem}-{name}-{seed}"
     if not out.exists():
-        train.train(recipe, options.data, out, print, resume=out.with_suffix(".run").exists())
+        train.train(
+            resolve(recipe, options.data), out, print, resume=out.with_suffix(".run").exists()
+        )
     result = trained(out, recipe.stages[-1])
     if result is None:
         raise SystemExit(f"{out}: the run beside it is gone; remove it to train again")

@@ -16,8 +16,9 @@ from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.document import comparable
+from spanloom.model.plan import resolve
 from spanloom.nn.candidates import ScoredSpans, group_of, text_order
-from spanloom.training.train import fresh
+from spanloom.training.train import new_model
 
 ROOT = Path(__file__).parents[1]
 README, CHAPTERS = ROOT / "README.md", ROOT / "docs"
@@ -53,7 +54,7 @@ def one_thread():
 
 def learnt(recipe, near, steps=60):
     """A model that knows all of train by heart, and what it learnt from."""
-    model, prepared = fresh(recipe, near, "cpu")
+    model, prepared = new_model(resolve(recipe, near), "cpu")
     model.network.eval()
     optimiser = torch.optim.Adam(model.network.parameters(), lr=0.01)
     for _ in range(steps):

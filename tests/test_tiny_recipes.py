@@ -17,12 +17,13 @@ from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.document import Document, Query
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.tasks import load
 from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.loop import METRICS, LogIntervals, Run
 from spanloom.training.metrics_log import MetricsLog
-from spanloom.training.train import fresh, home, train
+from spanloom.training.train import home, new_model, train
 
 HERE = Path(__file__).parents[1] / "recipes" / "tiny"
 CHILD = Path(__file__).parent / "training" / "child.py"
@@ -103,13 +104,18 @@ def losses_of(model, draw, gold):
 
 def test_one_batch_of_each_task_is_learnt_by_heart(case):
     recipe = calm(case.recipe())
-    model, prepared = fresh(recipe, HERE, "cpu")
+    model, prepared = new_model(resolve(recipe, HERE), "cpu")
     draws = {}
     for stage in recipe.stages:
         for name in stage.tasks:
             alone = stage.model_copy(update={"tasks": (name,), "batch_words": 24})
             (first, *_) = batch_schedule.draw_epoch(
-                alone, prepared.data, seed="1", number=0, window=64, cutter=model.tokenize_prompt
+                alone,
+                prepared.data,
+                seed="1",
+                epoch=0,
+                window=64,
+                tokenize_prompt=model.tokenize_prompt,
             )
             draws[name] = replace(first[0], instances=first[0].instances[:4])
     optimiser = torch.optim.Adam(model.network.parameters(), lr=0.01)
@@ -129,7 +135,7 @@ def test_one_batch_of_each_task_is_learnt_by_heart(case):
 
 def run(case, out):
     """Train in this process; returns the run, whose model holds the best weights."""
-    model, prepared = fresh(case.recipe(), HERE, "cpu")
+    model, prepared = new_model(resolve(case.recipe(), HERE), "cpu")
     out.mkdir()
     journal = MetricsLog(out / METRICS, lambda line: None, active=True)
     training = Run(model, prepared, out, ProcessGroup("cpu"), journal)
@@ -179,9 +185,8 @@ def child(path, out, *how, limit=200):
 @pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
     path = written(case.recipe(), tmp_path / "recipe.yaml")
-    train(
-        recipes.load(path), tmp_path, tmp_path / "whole", str, pace=LogIntervals(0.0), device="cpu"
-    )
+    plan, pace = resolve(recipes.load(path), tmp_path), LogIntervals(0.0)
+    train(plan, tmp_path / "whole", str, pace=pace, device="cpu")
     out = tmp_path / "killed"
     command = [sys.executable, str(CHILD), str(path), str(out)]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -195,7 +200,7 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
             time.sleep(0.002)
     assert running.returncode == -signal.SIGKILL
     assert not out.exists()
-    train(recipes.load(path), tmp_path, out, str, resume=True, pace=LogIntervals(0.0), device="cpu")
+    train(plan, out, str, resume=True, pace=pace, device="cpu")
     for file in sorted((tmp_path / "whole").iterdir()):
         assert file.read_bytes() == (out / file.name).read_bytes(), file.name
 
@@ -214,7 +219,7 @@ def losses(out):
 def test_two_processes_learn_what_one_learns(case, tmp_path):
     path = written(calm(case.recipe()), tmp_path / "recipe.yaml")
     pace = LogIntervals(checkpoint=1e9, log=1)
-    train(recipes.load(path), tmp_path, tmp_path / "one", str, pace=pace, device="cpu")
+    train(resolve(recipes.load(path), tmp_path), tmp_path / "one", str, pace=pace, device="cpu")
     many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     child(path, tmp_path / "two", *many)
     single, double = losses(tmp_path / "one"), losses(tmp_path / "two")

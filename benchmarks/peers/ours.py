@@ -21,6 +21,7 @@ from spanloom.corpora import folder
 from spanloom.corpora.folder import locate
 from spanloom.glad import speed
 from spanloom.model import evaluation
+from spanloom.model.plan import resolve
 from spanloom.model.serialization import load
 from spanloom.training import train
 
@@ -44,7 +45,7 @@ def main() -> None:
     training = Seconds()
     if not place.exists():
         with training.counted():
-            train.train(recipe, chosen.data, place, print, device="cpu")
+            train.train(resolve(recipe, chosen.data), place, print, device="cpu")
     model = load(str(place), device="cpu")
     took = speed.trained(place, model.recipe.stages[-1])
     data = locate(next(iter(recipe.tasks.values())).data, chosen.data)

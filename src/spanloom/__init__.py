@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         Span,
     )
     from spanloom.errors import SpanloomError
-    from spanloom.model.hub import push_to_hub
-    from spanloom.model.serialization import load
+    from spanloom.model.serialization import load, push_to_hub
     from spanloom.model.serialization import load as from_pretrained
 
 __all__ = [
@@ -51,7 +50,7 @@ _LOCATIONS = {
     "SpanloomError": ("spanloom.errors", "SpanloomError"),
     "from_pretrained": ("spanloom.model.serialization", "load"),  # the name that hub users look for
     "load": ("spanloom.model.serialization", "load"),
-    "push_to_hub": ("spanloom.model.hub", "push_to_hub"),
+    "push_to_hub": ("spanloom.model.serialization", "push_to_hub"),
 }
 
 

@@ -17,6 +17,7 @@ from spanloom.config import recipe as recipes
 from spanloom.embedders import _encoder_check, _hub, transformer
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.training import train
 
 QUICK = ("bert-base-uncased", "roberta-base", "deberta-v3-base")
@@ -33,7 +34,7 @@ def trained(name, place, **changes):
     published.save(name, place / "encoder")
     tiny.recipe(place, **changes)
     recipe = recipes.load(place / "recipe.yaml")
-    train.train(recipe, place, place / "model", lambda line: None, device="cpu")
+    train.train(resolve(recipe, place), place / "model", lambda line: None, device="cpu")
     return place / "model"
 
 
@@ -164,13 +165,13 @@ def test_a_pooler_may_be_missing(tmp_path):
 
 def test_a_model_of_ours_is_no_encoder(tmp_path):
     tiny.recipe(tmp_path)
-    model, _ = train.fresh(recipes.load(tmp_path / "recipe.yaml"), tmp_path, "cpu")
+    model, _ = train.new_model(resolve(recipes.load(tmp_path / "recipe.yaml"), tmp_path), "cpu")
     serialization.save(model, tmp_path / "mine", figures={})
     recipe = recipes.load(tmp_path / "recipe.yaml", ["trunk=[{transformer: mine}]"])
     with pytest.raises(
         RecipeError, match="is a model of spanloom, no encoder; .*init_from: "
     ) as caught:
-        train.fresh(recipe, tmp_path, "cpu")
+        train.new_model(resolve(recipe, tmp_path), "cpu")
     assert "\n" not in str(caught.value)
 
 
@@ -182,7 +183,7 @@ def test_a_decoder_is_no_encoder(tmp_path):
     published.roberta().save(str(tmp_path / "encoder" / "tokenizer.json"))
     tiny.recipe(tmp_path)
     with pytest.raises(RecipeError, match="left to right"):
-        train.fresh(recipes.load(tmp_path / "recipe.yaml"), tmp_path, "cpu")
+        train.new_model(resolve(recipes.load(tmp_path / "recipe.yaml"), tmp_path), "cpu")
 
 
 def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypatch):
@@ -198,7 +199,7 @@ def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypa
     path.write_text(json.dumps(json.loads(path.read_text()) | {"layer_norm_eps": 0.1}))
     tiny.recipe(tmp_path)
     recipe = recipes.load(tmp_path / "recipe.yaml")
-    model, _ = train.fresh(recipe, tmp_path, "cpu")
+    model, _ = train.new_model(resolve(recipe, tmp_path), "cpu")
     monkeypatch.setattr(_encoder_check, "dumps", dropping)
     serialization.save(model, tmp_path / "saved", figures={})
     with pytest.raises(ModelError, match="its shape was not kept"):

@@ -59,8 +59,8 @@ def written(home, said, name="grid.yaml"):
 
 def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
     cells = {
-        each.place.name: each
-        for each in read(written(home, GRID), tmp_path, ["embedding_dropout=0.1"]).cells
+        each.folder.name: each
+        for each in read(written(home, GRID), home, tmp_path, ["embedding_dropout=0.1"]).cells
     }
     assert list(cells) == [
         "alone-steps",
@@ -71,7 +71,7 @@ def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
         "joint-tuned-steps",
         "joint-tuned-names",
     ]
-    steps, names = cells["alone-steps"].recipe, cells["alone-names"].recipe
+    steps, names = cells["alone-steps"].plan.recipe, cells["alone-names"].plan.recipe
     assert (list(steps.tasks), [each.name for each in steps.levels], dict(steps.corpora)) == (
         ["steps"],
         ["low", "top"],
@@ -88,26 +88,26 @@ def test_each_run_has_its_task_alone_and_what_it_needs(home, tmp_path):
     assert not any(
         (names.stages[0].save_best_per_task, names.stages[0].share_batches, names.init_from)
     )
-    tuned = cells["joint-tuned-names"].recipe
+    tuned = cells["joint-tuned-names"].plan.recipe
     assert (tuned.init_from, tuned.stages[0].lr.task) == (str(tmp_path / "joint"), 0.001)
     assert cells["joint"].tasks == ("steps", "names")
 
 
 def test_some_runs_can_be_asked_for(home, tmp_path):
     path = written(home, GRID)
-    some = read(path, tmp_path, only=["joint-tuned-names", "alone-steps"]).cells
+    some = read(path, home, tmp_path, only=["joint-tuned-names", "alone-steps"]).cells
     assert [each.name for each in some] == ["alone-steps", "joint-tuned-names"]
     with pytest.raises(NameNotFound, match="no run of this grid 'alone-step'; .* 'alone-steps'"):
-        read(path, tmp_path, only=["alone-step"])
+        read(path, home, tmp_path, only=["alone-step"])
 
 
 def test_a_task_may_come_to_the_joint_model_afterwards(home, tmp_path):
     more = {"late": {"data": "corpus", "kind": "entities", "hidden_size": 16}}
-    cells = read(written(home, {**GRID, "extra_tasks": more}), tmp_path).cells
-    late = {each.column: each.recipe for each in cells if each.tasks == ("late",)}
+    cells = read(written(home, {**GRID, "extra_tasks": more}), home, tmp_path).cells
+    late = {each.column: each.plan.recipe for each in cells if each.tasks == ("late",)}
     assert list(late) == ["alone", "joint-tuned"]
     assert late["joint-tuned"].init_from == str(tmp_path / "joint")
-    assert not any("late" in each.recipe.tasks for each in cells if each.column == "joint")
+    assert not any("late" in each.plan.recipe.tasks for each in cells if each.column == "joint")
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_what_is_no_grid(home, tmp_path, said, told):
     two = yaml.safe_load((home / "recipe.yaml").read_text(encoding="utf-8"))
     written(home, {**two, "stages": two["stages"] * 2}, "two.yaml")
     with pytest.raises(RecipeError, match=told):
-        read(written(home, said, "wrong.yaml"), tmp_path)
+        read(written(home, said, "wrong.yaml"), home, tmp_path)
 
 
 @pytest.mark.slow
 def test_a_grid_is_trained_once_and_told_as_rows(home, tmp_path, monkeypatch):
-    grid = read(written(home, {**GRID, "joint_only": ["names"]}), tmp_path / "runs")
+    grid = read(written(home, {**GRID, "joint_only": ["names"]}), home, tmp_path / "runs")
     said = []
     rows = list(run(grid, home, said.append))
     assert [(row.recipe, row.task) for row in rows] == [(name, "steps") for name in COLUMNS]
@@ -137,5 +137,5 @@ def test_a_grid_is_trained_once_and_told_as_rows(home, tmp_path, monkeypatch):
     assert all(row.per_document_counts["span_f1"] for row in rows)
     assert len({row.key for row in rows}) == 1
     monkeypatch.setattr(train, "train", None)  # nothing is trained again
-    again = list(run(read(grid.path, tmp_path / "runs"), home, said.append))
+    again = list(run(read(grid.path, home, tmp_path / "runs"), home, said.append))
     assert [row.metrics for row in again] == [row.metrics for row in rows]

@@ -15,7 +15,7 @@ from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.errors import DataError, NameNotFound
 from spanloom.glad import release as releases
-from spanloom.glad.rescore import rescore
+from spanloom.glad.release import rescore
 from spanloom.glad.result import load_results, save
 from spanloom.model import serialization
 from spanloom.model.evaluation import LOG
@@ -122,7 +122,7 @@ def test_a_release_that_fails_leaves_what_was_there(home, tmp_path, monkeypatch)
     def broken(*_):
         raise DataError("no room for rows")
 
-    monkeypatch.setattr(releases, "scored", broken)
+    monkeypatch.setattr(releases, "score", broken)
     with pytest.raises(DataError, match="no room"):
         released(home, tmp_path)
     assert (tmp_path / "out" / "README.md").read_bytes() == before

@@ -13,6 +13,7 @@ from spanloom.errors import DataError
 from spanloom.glad import speed
 from spanloom.glad.run import run
 from spanloom.metrics.bootstrap import loads
+from spanloom.model.plan import resolve
 from spanloom.model.serialization import load
 from spanloom.training import train
 from spanloom.training.loop import LogIntervals
@@ -177,8 +178,10 @@ def test_a_run_that_was_stopped_counts_all_its_time(home, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train.train(chosen, home, out, stopped, pace=pace, device="cpu")
-    done = train.train(chosen, home, out, lambda line: None, resume=True, pace=pace, device="cpu")
+        train.train(resolve(chosen, home), out, stopped, pace=pace, device="cpu")
+    done = train.train(
+        resolve(chosen, home), out, lambda line: None, resume=True, pace=pace, device="cpu"
+    )
     found = speed.trained(out, load(str(out)).recipe.stages[-1])
     # but for what the last update took, which is taken to be as much as others
     assert found.minutes == pytest.approx(done.cpu_seconds / 60, rel=0.2)

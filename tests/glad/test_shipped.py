@@ -9,10 +9,9 @@ from spanloom.atomic_io import verify_folder
 from spanloom.config import recipe as recipes
 from spanloom.corpora import card as cards
 from spanloom.document import Document
-from spanloom.glad import card, rescore
+from spanloom.glad import release
 from spanloom.glad.result import load_results
-from spanloom.model import serialization, sharing
-from spanloom.model.output_layers import output_layers
+from spanloom.model import serialization
 
 ROOT = Path(__file__).parents[2]
 NAME = "spanloom-en"
@@ -20,15 +19,20 @@ ROWS = ROOT / "benchmarks" / "results" / NAME
 
 
 @pytest.fixture(scope="module")
-def recipe():
-    return recipes.load(serialization.default() / serialization.RECIPE)
+def model():
+    return serialization.load(device="cpu")
 
 
-def test_the_card_and_the_licence_are_those_of_its_results(recipe):
+@pytest.fixture(scope="module")
+def recipe(model):
+    return model.recipe
+
+
+def test_the_card_and_the_licence_are_those_of_its_results(model, recipe):
     rows = {(row.dataset, row.task): row for row in load_results(ROWS)}
-    ordered = rescore.ordered(recipe, rows)
+    ordered = release.ordered(recipe, rows)
     assert len(ordered) == len(rows)
-    made = card.texts(NAME, recipe, sharing.tasks(recipe), rescore.known_cards(recipe), ordered)
+    made = release.card_texts(NAME, model, release.known_cards(recipe), ordered)
     for name, text in made.items():
         assert (serialization.default() / name).read_text(encoding="utf-8") == text
     assert verify_folder(serialization.default()).keys() >= made.keys()
@@ -36,7 +40,7 @@ def test_the_card_and_the_licence_are_those_of_its_results(recipe):
 
 def test_its_licence_is_the_strictest_of_its_data_and_told_wherever_one_looks(recipe):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["license"] == f"Apache-2.0 AND {card.LICENCE.upper()}"
+    assert project["license"] == f"Apache-2.0 AND {release.LICENCE.upper()}"
     for pattern in project["license-files"]:
         assert list(ROOT.glob(pattern)), pattern
     whole = (serialization.default() / serialization.LICENCE).read_text(encoding="utf-8")
@@ -54,17 +58,15 @@ def test_its_recipe_says_of_each_task_what_the_one_to_learn_it_anew_says(recipe)
     assert recipe.card == source.card
 
 
-def test_its_layers_have_one_name_each_and_relations_wait_to_be_asked_for(recipe):
-    tasks = sharing.tasks(recipe)
-    written = output_layers({name: task.layer for name, task in tasks.items()})
-    assert written == {name: name for name in tasks}
+def test_its_layers_have_one_name_each_and_relations_wait_to_be_asked_for(model, recipe):
+    tasks = model.tasks
+    assert model.layers == {name: name for name in tasks}
     assert [name for name in tasks if recipe.tasks[name].on_request] == ["relations"]
     assert tasks["relations"].unwritten == {"Other"}
 
 
 @pytest.mark.slow
-def test_its_relations_are_ones_and_lead_from_one_end_to_the_other():
-    model = serialization.load(device="cpu")
+def test_its_relations_are_ones_and_lead_from_one_end_to_the_other(model):
     text = "The fire was caused by a short circuit. The wheel of the car is broken. She slept."
     assert "relations" not in [layer.name for layer in model(text).layers]
     (layer,) = next(model.annotate([Document(text)], ["relations"])).layers

@@ -12,7 +12,8 @@ from spanloom.corpora import folder
 from spanloom.data.windows import pack
 from spanloom.errors import FormatError
 from spanloom.glad.speed import Trained, first, recorded, speeds, trained
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
 
 TASKS = {
     "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},
@@ -30,7 +31,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(home):
-    made, _ = fresh(recipes.load(home / "recipe.yaml"), home, "cpu")
+    made, _ = new_model(resolve(recipes.load(home / "recipe.yaml"), home), "cpu")
     return made
 
 
@@ -88,7 +89,7 @@ def test_without_a_transformer_there_is_no_ratio(home, texts, tmp_path):
     (tmp_path / "vectors.txt").write_text("add 1 2\nbuffer 3 4\n")
     trunk = [{"static": str(tmp_path / "vectors.txt")}]
     said = json.loads((home / "recipe.yaml").read_text()) | {"trunk": trunk}
-    made, _ = fresh(recipes.loads(json.dumps(said)), home, "cpu")
+    made, _ = new_model(resolve(recipes.loads(json.dumps(said)), home), "cpu")
     found = speeds(made, [each.unannotated() for each in texts], ["steps"], rounds=1)
     assert found.annotated > 0
     assert (found.encoder, found.ratio) == (None, None)

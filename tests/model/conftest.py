@@ -6,7 +6,8 @@ import torch
 
 from spanloom.config import recipe as recipes
 from spanloom.model import serialization
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
 
 TASKS = {
     "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},
@@ -33,7 +34,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(home):
     """Weights so large that it says much, and different things of different texts."""
-    made, _ = fresh(recipes.load(home / "recipe.yaml"), home, "cpu")
+    made, _ = new_model(resolve(recipes.load(home / "recipe.yaml"), home), "cpu")
     torch.manual_seed(3)
     with torch.no_grad():
         for each in made.network.heads.parameters():

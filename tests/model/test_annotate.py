@@ -14,7 +14,7 @@ from spanloom.corpora import folder as corpora
 from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import LayerError, NameNotFound
 from spanloom.formats import jsonl
-from spanloom.model.output_layers import output_layers
+from spanloom.model.model import output_layers
 
 FREE = ["steps", "names"]  # tasks that need no gold
 
@@ -128,7 +128,7 @@ def test_what_runs_on_request_runs_only_when_it_is_named(model):
         name: spec.model_copy(update={"on_request": name != "names"})
         for name, spec in model.recipe.tasks.items()
     }
-    asking = replace(model, recipe=model.recipe.model_copy(update={"tasks": tasks}))
+    asking = replace(model, plan=model.plan.noting(tasks=tasks))
     document = Document(texts(1)[0])
     assert [layer.name for layer in asking(document.text).layers] == ["names"]
     assert asking.encoder_passes() == [("names",)]

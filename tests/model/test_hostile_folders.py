@@ -17,8 +17,7 @@ from safetensors.torch import load_file, save_file
 from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
-from spanloom.model.bounded import bounded
-from spanloom.model.skip_init import SkipInit
+from spanloom.model.skip_init import SkipInit, bounded
 
 
 class Bite:

@@ -11,7 +11,8 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.errors import ModelError
 from spanloom.model import serialization
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
 
 TINY = Path(__file__).parents[2] / "recipes" / "tiny"
 
@@ -23,7 +24,7 @@ def models(tmp_path_factory):
 
     def get(name):
         if name not in made:
-            made[name], _ = fresh(recipes.load(TINY / f"{name}.yaml"), TINY, "cpu")
+            made[name], _ = new_model(resolve(recipes.load(TINY / f"{name}.yaml"), TINY), "cpu")
             serialization.save(made[name], place / name, figures={})
         return place / name
 

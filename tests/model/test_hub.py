@@ -8,7 +8,6 @@ import pytest
 import spanloom
 from spanloom.document import Document
 from spanloom.errors import ModelError
-from spanloom.model import hub
 
 
 class Fake:
@@ -36,7 +35,7 @@ class Fake:
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
     made = Fake(tmp_path / "there")
-    monkeypatch.setattr(hub, "HfApi", made)
+    monkeypatch.setattr("huggingface_hub.HfApi", made)
     return made
 
 

@@ -10,7 +10,7 @@ from spanloom.model import model_card
 
 def told(model, **changes):
     """The card of the model with another recipe."""
-    return model_card.write(replace(model, recipe=model.recipe.model_copy(update=changes)), {})
+    return model_card.write(replace(model, plan=model.plan.noting(**changes)), {})
 
 
 def trunk(**options):
@@ -61,6 +61,7 @@ def test_use_and_limits_are_those_that_the_recipe_says(model):
 def test_labels_that_are_never_written_are_none_of_the_models(model):
     steps = model.tasks["steps"]
     (first, *others) = steps.vocabulary.relations
-    quiet = replace(model, tasks={**model.tasks, "steps": replace(steps, negative_label=first)})
+    silent = replace(steps, unwritten=frozenset({first}))
+    quiet = replace(model, tasks={**model.tasks, "steps": silent})
     assert model_card.labels(model.recipe, quiet.tasks["steps"])["relations"] == tuple(others)
     assert f"`{first}` of `steps` is no relation" in model_card.write(quiet, {})

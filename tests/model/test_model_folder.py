@@ -15,7 +15,8 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError, StorageError
 from spanloom.model import build, serialization
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
 
 TEXT = "add warm buffer and wash the cells .\nspin 10 ml cold water ."
 
@@ -147,5 +148,5 @@ def test_a_window_over_the_encoders_positions_is_refused_with_its_line(home):
     cutter = build.load_tokenizer(str(home / "encoder"))
     most = 300 - len(cutter.prefix) - len(cutter.suffix)
     with pytest.raises(RecipeError, match=f"window: expected at most {most}"):
-        fresh(recipes.load(home / "recipe.yaml", [f"window={most + 1}"]), home, "cpu")
-    fresh(recipes.load(home / "recipe.yaml", [f"window={most}"]), home, "cpu")
+        new_model(resolve(recipes.load(home / "recipe.yaml", [f"window={most + 1}"]), home), "cpu")
+    new_model(resolve(recipes.load(home / "recipe.yaml", [f"window={most}"]), home), "cpu")

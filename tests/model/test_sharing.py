@@ -13,8 +13,9 @@ from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
-from spanloom.training.stage_heads import remove_tasks
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
+from spanloom.training.warm_start import remove_tasks
 
 WAYS = ["separate-heads", "task-embedding", "task-token", "shared-head"]
 EVERY = pytest.mark.parametrize("way", WAYS)
@@ -33,7 +34,7 @@ def made(place):
     found = {}
     for way in WAYS:
         recipe = recipes.loads(json.dumps(tiny_judged.recipe(place, sharing=way)))
-        found[way], _ = fresh(recipe, place, "cpu")
+        found[way], _ = new_model(resolve(recipe, place), "cpu")
         torch.manual_seed(4)
         with torch.no_grad():
             for each in found[way].network.heads.parameters():
@@ -104,7 +105,7 @@ def test_what_is_left_when_tasks_are_dropped_is_saved_and_says_the_same(
     place, way, dropped, tmp_path
 ):
     recipe = recipes.loads(json.dumps(tiny_judged.recipe(place, sharing=way)))
-    model, _ = fresh(recipe, place, "cpu")
+    model, _ = new_model(resolve(recipe, place), "cpu")
     names = [name for name in tiny_judged.TASKS if name not in dropped]
     before = said(model, names)
     model = remove_tasks(model, dropped)
@@ -122,7 +123,7 @@ def test_kinds_that_cannot_share_are_told_with_their_line(place, way):
     raw = tiny_judged.recipe(place, sharing=way, tasks=tasks)
     raw["stages"] = [{"tasks": ["spans"]}]
     with pytest.raises(RecipeError, match=r"tasks.spans.kind: 'entities' cannot share"):
-        fresh(recipes.loads(json.dumps(raw)), place, "cpu")
+        new_model(resolve(recipes.loads(json.dumps(raw)), place), "cpu")
 
 
 def test_what_was_given_stays_so_that_answers_can_refer_to_it(made):

@@ -13,7 +13,8 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document
 from spanloom.model import serialization
-from spanloom.training.train import fresh
+from spanloom.model.plan import resolve
+from spanloom.training.train import new_model
 
 TRUNKS = {
     "static": {"static": "vectors.txt"},
@@ -40,7 +41,7 @@ def place(tmp_path_factory):
 def made(place, *parts, **keys):
     trunk = [TRUNKS[each] for each in parts]
     raw = tiny_judged.recipe(place, sharing="task-token", trunk=trunk, **keys)
-    return fresh(recipes.loads(json.dumps(raw)), place, "cpu")[0]
+    return new_model(resolve(recipes.loads(json.dumps(raw)), place), "cpu")[0]
 
 
 def read(model, task, text=TEXT):
@@ -53,7 +54,7 @@ def read(model, task, text=TEXT):
     )
     batch = collate(units, model.subword_tokenizer, 64)
     network = model.network.eval()
-    return torch.cat([network._words(row, batch) for row in range(len(network.trunk))], -1), batch
+    return torch.cat([network.embed(row, batch) for row in range(len(network.trunk))], -1), batch
 
 
 @EVERY

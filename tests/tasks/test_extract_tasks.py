@@ -22,12 +22,13 @@ from spanloom.document import Attribute, Document, Layer, Query, Span, comparabl
 from spanloom.errors import DataError, RecipeError
 from spanloom.formats import jsonl
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
 from spanloom.tasks.extractive_regression import NumberScale
 from spanloom.tensors import HeadInputs
-from spanloom.training.train import fresh, train
+from spanloom.training.train import new_model, train
 
 QUESTION, CHOICE, NUMBER = (
     load(name) for name in ("extractive_qa", "extractive_classification", "extractive_regression")
@@ -468,7 +469,7 @@ def place(tmp_path_factory):
 def test_one_head_without_any_parameter_of_a_task_learns_all_three(place, tmp_path):
     recipe = recipes.load(place / "recipe.yaml")
     lines = []
-    progress = train(recipe, place, tmp_path / "model", lines.append, device="cpu")
+    progress = train(resolve(recipe, place), tmp_path / "model", lines.append, device="cpu")
     assert set(progress.metrics) == {
         *("ask.f1", "ask.exact_match", "heat.accuracy", "heat.macro_f1", "heat.mcc"),
         *("tubes.pearson", "tubes.spearman"),
@@ -492,7 +493,7 @@ def test_one_head_without_any_parameter_of_a_task_learns_all_three(place, tmp_pa
 
 
 def test_annotation_reads_queries_and_parts_but_no_gold(place):
-    model, _ = fresh(recipes.load(place / "recipe.yaml"), place, "cpu")
+    model, _ = new_model(resolve(recipes.load(place / "recipe.yaml"), place), "cpu")
     texts, couples = (
         list(jsonl.loads((place / name / "dev.jsonl").read_text())) for name in ("texts", "couples")
     )
@@ -503,7 +504,7 @@ def test_annotation_reads_queries_and_parts_but_no_gold(place):
 
 
 def test_a_long_text_and_a_long_query_are_read_in_windows(place):
-    model, _ = fresh(recipes.load(place / "recipe.yaml"), place, "cpu")
+    model, _ = new_model(resolve(recipes.load(place / "recipe.yaml"), place), "cpu")
     lines = "\n".join(f"add {each} {each} ." for each in WORDS * 20)
     queries = (Query("Q1", "add what ?"), Query("Q2", "spin " * 90))
     (found,) = model.annotate([Document(lines, queries=queries)], ["ask", "heat"])
@@ -516,4 +517,4 @@ def test_tasks_of_one_head_read_one_level(place):
     tasks = TASKS | {"heat": TASKS["heat"] | {"level": "context"}}
     plain = json.loads((place / "recipe.yaml").read_text()) | {"tasks": tasks, "levels": levels}
     with pytest.raises(RecipeError, match="tasks that share a head read one level"):
-        fresh(recipes.loads(json.dumps(plain)), place, "cpu")
+        new_model(resolve(recipes.loads(json.dumps(plain)), place), "cpu")

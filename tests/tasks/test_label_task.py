@@ -14,6 +14,7 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, comparable
 from spanloom.formats import jsonl
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
@@ -163,7 +164,7 @@ def test_two_tasks_of_one_head_train_are_saved_and_annotate(tmp_path):
     levels = [{"name": "context", "rnn": "gru", "hidden_size": 4}]
     tasks["texts"]["level"] = tasks["couples"]["level"] = "context"
     path = tiny.recipe(tmp_path, tasks=tasks, levels=levels, sharing="shared-head", stages=[stage])
-    progress = train(recipes.load(path), tmp_path, tmp_path / "model", str, device="cpu")
+    progress = train(resolve(recipes.load(path), tmp_path), tmp_path / "model", str, device="cpu")
     assert len(progress.metrics) == 6
     model = serialization.load(tmp_path / "model", device="cpu")
     assert list(model.network.heads) == ["labels"]

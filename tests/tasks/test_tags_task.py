@@ -16,6 +16,7 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, RecipeError
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.tasks import load
 from spanloom.tasks._base import HeadInputSpec
 from spanloom.tensors import HeadInputs
@@ -258,7 +259,7 @@ def run(home, out, tasks, **changes):
     made = {name: {"data": "corpus", **each} for name, each in tasks.items()}
     path = tiny.recipe(home, tasks=made, stages=[stage], **changes)
     lines = []
-    train(recipes.load(path), home, home / out, lines.append, device="cpu")
+    train(resolve(recipes.load(path), home), home / out, lines.append, device="cpu")
     return lines, serialization.load(home / out, device="cpu")
 
 

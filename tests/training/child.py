@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from spanloom.config import recipe as recipes
+from spanloom.model.plan import resolve
 from spanloom.training.loop import LogIntervals
 from spanloom.training.train import train
 
@@ -14,4 +15,6 @@ if __name__ == "__main__":
     path, out = Path(sys.argv[1]), Path(sys.argv[2])
     pace = LogIntervals(checkpoint=0, log=1)
     resume = "--resume" in sys.argv
-    train(recipes.load(path), path.parent, out, print, resume=resume, pace=pace, device="cpu")
+    train(
+        resolve(recipes.load(path), path.parent), out, print, resume=resume, pace=pace, device="cpu"
+    )

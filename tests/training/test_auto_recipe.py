@@ -4,11 +4,10 @@ import pytest
 import tiny
 
 from spanloom.config import recipe as recipes
-from spanloom.config.recipe_comments import with_comments
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
-from spanloom.training.auto_recipe import epochs, propose_recipe, sentences, words
+from spanloom.training.auto_recipe import epochs, propose_recipe, sentences, with_comments, words
 
 
 def write(path, *layers, text="add cold buffer"):

@@ -29,7 +29,7 @@ def draw(ready):
 
     def run(stage, data, seed="1", number=0):
         cutter = ready[0].tokenize_prompt
-        return draw_epoch(stage, data, seed=seed, number=number, window=64, cutter=cutter)
+        return draw_epoch(stage, data, seed=seed, epoch=number, window=64, tokenize_prompt=cutter)
 
     return run
 

@@ -46,9 +46,9 @@ def stage(bench, tmp_path_factory):
 @pytest.mark.parametrize("name", TASKS)
 def test_an_update_moves_its_head_its_level_and_all_below_and_nothing_else(stage, name):
     network = stage.model.network
-    stage.optimiser.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
-    stage._backward(draw, 0, draw.sentences)
+    stage.optimizer.zero_grad(set_to_none=True)
+    draw = next(draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,))
+    stage._backward(draw, 0, draw.num_sentences)
     mine = ("trunk.", f"heads.{name}.", *(f"levels.{level}." for level in BELOW[name]))
     without = tuple(f"heads.{name}.{part}" for part in UNTOUCHED.get(name, ()))
     expected = {
@@ -71,8 +71,10 @@ def test_levels_that_nobody_asks_for_are_not_run(stage):
     ]
     for name in TASKS:
         ran.clear()
-        draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
-        stage._backward(draw, 0, draw.sentences)
+        draw = next(
+            draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,)
+        )
+        stage._backward(draw, 0, draw.num_sentences)
         assert tuple(ran) == BELOW[name]
     for hook in hooks:
         hook.remove()
@@ -80,11 +82,11 @@ def test_levels_that_nobody_asks_for_are_not_run(stage):
 
 def test_one_pass_for_several_tasks_gives_the_gradients_of_each(stage):
     network = stage.model.network.eval()  # no dropout: both ways compute the same
-    every = next(draw for update in stage._draw() for draw in update)
+    every = next(draw for update in stage._draw_epoch() for draw in update)
     asked = ("ground", "a", "b")
 
     def gradients(*groups):
-        stage.optimiser.zero_grad(set_to_none=True)
+        stage.optimizer.zero_grad(set_to_none=True)
         for names in groups:
             stage._backward(replace(every, tasks=names), 0, 3)
         return {key: p.grad.clone() for key, p in network.named_parameters() if p.grad is not None}

@@ -24,13 +24,13 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
     stages = [{"tasks": list(tasks), "epochs": 1, "precision": "fp32"}]
     run = bench.run(tmp_path, tasks=tasks, levels=CONTEXTS, stages=stages)
     stage = _Stage(run, run.recipe.stages[0])
-    draws = sum(stage._draw(), ())
+    draws = sum(stage._draw_epoch(), ())
     below = {"a": ["trunk"], "b": ["trunk", "levels.low"], "c": ["trunk", "levels.low"]}
     below["c"].append("levels.high")
     for name in tasks:
-        stage.optimiser.zero_grad(set_to_none=True)
+        stage.optimizer.zero_grad(set_to_none=True)
         draw = next(draw for draw in draws if draw.tasks == (name,))
-        stage._backward(draw, 0, draw.sentences)
+        stage._backward(draw, 0, draw.num_sentences)
         network = run.model.network
         touched = {
             ".".join(each.split(".")[: 1 if each.startswith("trunk") else 2])
@@ -180,8 +180,8 @@ def test_fractions_of_an_epoch_stop_where_they_say(bench, tmp_path):
     changes = one(epochs=1.5, batch_words=10)
     run = bench.run(tmp_path, **changes)
     spec, data = run.recipe.stages[0], run.prepared.data
-    how = {"seed": "5/0", "window": 64, "cutter": run.model.tokenize_prompt}
-    lengths = [len(draw_epoch(spec, data, number=n, **how)) for n in (0, 1)]
+    how = {"seed": "5/0", "window": 64, "tokenize_prompt": run.model.tokenize_prompt}
+    lengths = [len(draw_epoch(spec, data, epoch=n, **how)) for n in (0, 1)]
     progress = run.train(LogIntervals(1e9), resume=False)
     assert progress.global_step == lengths[0] + round(lengths[1] / 2)
 

@@ -11,10 +11,11 @@ from spanloom.config import recipe as recipes
 from spanloom.data.instances import Instance
 from spanloom.document import Document
 from spanloom.errors import RecipeError
+from spanloom.model.plan import resolve
 from spanloom.training import batch_schedule, loop
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.metrics_log import MetricsLog
-from spanloom.training.train import fresh
+from spanloom.training.train import new_model
 
 TINY = Path(__file__).parents[2] / "recipes" / "tiny"
 TASK = {"data": "corpus", "kind": "entities", "hidden_size": 16}
@@ -37,10 +38,10 @@ def load(home, *names, **changes):
 @pytest.mark.parametrize("name", ["type", "train", "keys", "forward"])
 def test_a_task_or_a_level_may_not_have_a_name_that_torch_uses(home, name):
     with pytest.raises(RecipeError, match=f"tasks.{name}: the name '{name}' is taken"):
-        fresh(load(home, name), home, "cpu")
+        new_model(resolve(load(home, name), home), "cpu")
     levels = [{"name": name, "hidden_size": 4}]
     with pytest.raises(RecipeError, match=f"levels.0: the name '{name}' is taken"):
-        fresh(load(home, "names", levels=levels), home, "cpu")
+        new_model(resolve(load(home, "names", levels=levels), home), "cpu")
 
 
 def test_a_level_may_not_be_called_pieces(home):
@@ -49,20 +50,20 @@ def test_a_level_may_not_be_called_pieces(home):
 
 
 def test_a_saved_recipe_trains_again_the_tasks_that_were_dropped(home):
-    model, prepared = fresh(load(home, "names", removed_tasks=["names"]), home, "cpu")
+    model, prepared = new_model(resolve(load(home, "names", removed_tasks=["names"]), home), "cpu")
     assert list(model.tasks) == ["names"]
-    assert prepared.recipe.removed_tasks == ()
+    assert prepared.plan.recipe.removed_tasks == ()
     assert next(model.annotate([Document("add water .")])).has_layer("main")
 
 
 def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     recipe = recipes.load(TINY / "spanbert.yaml", ["stages.0.word_dropout=0.9"])
-    model, prepared = fresh(recipe, TINY, "cpu")
+    model, prepared = new_model(resolve(recipe, TINY), "cpu")
     journal = MetricsLog(tmp_path / "m", print, active=False)
     stage = loop._Stage(
         loop.Run(model, prepared, tmp_path, ProcessGroup("cpu"), journal), recipe.stages[0]
     )
-    (draw,) = stage._draw()[0]
+    (draw,) = stage._draw_epoch()[0]
     guess = model.tasks[draw.tasks[0]]
     labels, loss = [], type(guess).loss
 
@@ -83,10 +84,12 @@ def test_a_text_that_is_judged_as_a_whole_counts_as_one():
     sentences = tuple((row, row + 1) for row in range(40))
     words = ((0, 1),) * 40
     alone = Instance(0, 0, words, ("a",) * 40, ((5,),) * 40, sentences, ((0, 40),))
-    assert batch_schedule.TrainBatch(("tags",), (alone, alone)).sentences == 80
+    assert batch_schedule.TrainBatch(("tags",), (alone, alone)).num_sentences == 80
     assert (
-        batch_schedule.TrainBatch(("label",), (replace(alone, wants_cls=True),) * 2).sentences == 2
+        batch_schedule.TrainBatch(("label",), (replace(alone, wants_cls=True),) * 2).num_sentences
+        == 2
     )
     assert (
-        batch_schedule.TrainBatch(("tags",), (Instance(0, 0, (), (), (), (), ()),)).sentences == 1
+        batch_schedule.TrainBatch(("tags",), (Instance(0, 0, (), (), (), (), ()),)).num_sentences
+        == 1
     )

@@ -12,9 +12,9 @@ from spanloom.config.recipe import loads
 from spanloom.errors import DataError, RecipeError
 from spanloom.long_sentences import LONGEST
 from spanloom.model import build
+from spanloom.model.plan import resolve
 from spanloom.tasks._coverage import cross_sentence_gold
 from spanloom.tasks._spans import SpanGold
-from spanloom.tokenization import word_tokenizer
 from spanloom.training.prepare import prepare
 
 RECIPE = """
@@ -35,7 +35,8 @@ def ready(cutter, tmp_path):
 
     def run(data="corpus", text=RECIPE):
         recipe = loads(text.replace("DATA", data))
-        return prepare(recipe, tmp_path, word_tokenizer("char-class", "newline"), cutter)
+        plan = resolve(recipe, tmp_path)
+        return prepare(plan, plan.word_tokenizer, cutter)
 
     return run
 

@@ -9,10 +9,10 @@ from test_resume import Stopped, same, stop_at
 from workbench import events
 
 from spanloom.model import serialization
-from spanloom.training import checkpoint, loop, stage_heads
+from spanloom.training import checkpoint, loop, warm_start
 from spanloom.training.loop import BEST, OWN, LogIntervals, _Stage
-from spanloom.training.stage_heads import remove_tasks, reset_head
 from spanloom.training.validation import TrainingPredictor
+from spanloom.training.warm_start import remove_tasks, reset_head
 
 BOTH = {"tasks": ["steps", "names"], "epochs": 1, "batch_words": 40, "precision": "fp32"}
 ALONE = BOTH | {"tasks": ["steps"]}
@@ -87,7 +87,7 @@ def test_a_fresh_head_starts_anew_and_all_else_goes_on(bench, tmp_path, monkeypa
     assert all(starts[1][name].equal(best[name]) for name in best.keys() - head)
     assert all(starts[1][name].equal(best[name]) for name in head) != anew
     if anew:
-        stage_heads.reset_head(run.model, "steps", "5/1")
+        warm_start.reset_head(run.model, "steps", "5/1")
         assert equal(weights(run.model.network, "heads.steps."), _of(starts[1], "heads.steps."))
 
 
@@ -121,12 +121,12 @@ def through(bench, tmp_path_factory):
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
-        (stage_heads, "reset_head", 1),
+        (warm_start, "reset_head", 1),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
-                (stage_heads, "remove_tasks", 2),
-                (stage_heads, "remove_tasks", 3),
+                (warm_start, "remove_tasks", 2),
+                (warm_start, "remove_tasks", 3),
                 (serialization, "save", 2),
                 (serialization, "save", 3),
                 (serialization, "load_weights", 2),
@@ -160,10 +160,10 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
 
 
 def _gradients(stage, name):
-    stage.optimiser.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw() for draw in update if draw.tasks == (name,))
+    stage.optimizer.zero_grad(set_to_none=True)
+    draw = next(draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
-    stage._backward(draw, 0, draw.sentences)
+    stage._backward(draw, 0, draw.num_sentences)
     every = stage.model.network.named_parameters()
     return {key: each.grad.clone() for key, each in every if each.grad is not None}
 
@@ -173,9 +173,11 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
     for row, weighed in enumerate(({}, {"names": 9.0})):
         run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
         stage = _Stage(run, run.recipe.stages[0])
-        draw = next(draw for update in stage._draw() for draw in update if draw.tasks == ("names",))
+        draw = next(
+            draw for update in stage._draw_epoch() for draw in update if draw.tasks == ("names",)
+        )
         torch.manual_seed(0)
-        told.append(stage._backward(draw, 0, draw.sentences)["names.span"].item())
+        told.append(stage._backward(draw, 0, draw.num_sentences)["names.span"].item())
     assert told[0] == pytest.approx(told[1])
 
 
@@ -193,7 +195,7 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
         run = bench.run(tmp_path / str(row), stages=[stage])
         before = weights(run.model.network, "heads.names.")
         steps = _Stage(run, run.recipe.stages[0])
-        for update in steps._draw():
+        for update in steps._draw_epoch():
             steps._update(update, SimpleNamespace(log=10**9, checkpoint=1e9))
         after = weights(run.model.network, "heads.names.")
         moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))

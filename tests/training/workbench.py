@@ -6,10 +6,11 @@ from pathlib import Path
 import tiny
 
 from spanloom.config import recipe as recipes
+from spanloom.model.plan import resolve
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.loop import METRICS, LogIntervals, Run
 from spanloom.training.metrics_log import MetricsLog
-from spanloom.training.train import fresh, train
+from spanloom.training.train import new_model, train
 
 TASKS = {
     "steps": {"data": "corpus", "kind": "relations", "level": "context", "hidden_size": 16},
@@ -54,7 +55,7 @@ class Bench:
         return recipes.load(self.write(**changes))
 
     def fresh(self, **changes):
-        return fresh(self.recipe(**changes), self.home, "cpu")
+        return new_model(resolve(self.recipe(**changes), self.home), "cpu")
 
     def run(self, out, **changes):
         """A run that is ready to train, nothing done yet."""
@@ -68,8 +69,7 @@ class Bench:
         said = []
         recipe = self.recipe(**changes)
         train(
-            recipe,
-            self.home,
+            resolve(recipe, self.home),
             out,
             said.append,
             resume=resume,

@@ -1,14 +1,14 @@
-"""``spanloom evaluate``: how good a model is on annotated data."""
+"""``spanloom evaluate`` and ``score``: metrics of a model, or of files by an official scorer."""
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import log, write_stdout
+from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ def evaluate(
     reports = {}
     for task, each in model.tasks.items():
         if each.predicts:
-            part = source(model.recipe, task, data)
-            seen = map_to_task_labels(model.recipe, task, part, corpus.documents)
+            planned = model.plan.tasks[task]
+            part = source(planned, data)
+            documents = map_to_task_labels(planned, part, corpus.documents)
             if part is not None:
                 log(f"task {task}: layer {part.layer!r} of {part.data} as it learnt it")
-            reports[task] = evaluate_task(model, task, seen, log)
+            reports[task] = evaluate_task(model, task, documents, log)
     found = {task: each for task, each in reports.items() if each is not None}
     if not found:
         raise DataError(
@@ -105,3 +106,40 @@ def _show(
     for name, report in reports.items():
         write_stdout(f"task {name}")
         write_stdout(report.to_table())
+
+
+def score(
+    context: typer.Context,
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="what is right")],
+    predicted: Annotated[Path, typer.Argument(metavar="PRED", help="what a system said")],
+    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="see below")],
+    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+) -> None:
+    """Score files as the official scorer of a task does, to the last digit it prints.
+
+    Metrics: absa, carb, changpinyo, coval-lea, conll2012-coref, conlleval, evalb, glue, oie2016,
+    orl, relations, semeval2010-task8, spans, squad-v1.1, squad-v2.0, srl-eval, streuseval, tacred,
+    ud-eval. An official program's own options come last, as it spells them.
+
+    Example: spanloom score gold.conllu system.conllu --metric ud-eval --json
+    """
+    from spanloom.scoring._base import find
+
+    scorer = find(metric)
+    scores = scorer.score(gold, predicted, _options(context.args, scorer.options, metric))
+    write_stdout(json.dumps(scores, indent=1) if as_json else scorer.table(scores))
+
+
+def _options(given: Sequence[str], valid: Mapping[str, bool], metric: str) -> dict[str, str]:
+    """Return the official options that were given; raises ``WrongUse`` for anything else."""
+    options: dict[str, str] = {}
+    arguments = list(given)
+    while arguments:
+        flag = arguments.pop(0)
+        if flag not in valid:
+            choices = ", ".join(valid) or "none"
+            raise WrongUse(f"{metric} has no option {flag!r}; its options: {choices}")
+        if valid[flag] and not arguments:
+            raise WrongUse(f"{metric} {flag}: expected a value after it")
+        options[flag] = arguments.pop(0) if valid[flag] else ""
+    return options

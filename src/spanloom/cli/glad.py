@@ -177,7 +177,7 @@ def grid(
     from spanloom.glad.grid import run as runs
 
     some = None if only is None else [each.strip() for each in only.split(",") if each.strip()]
-    asked = read(file, out or Path("runs", file.stem), settings or [], some)
+    asked = read(file, data, out or Path("runs", file.stem), settings or [], some)
     _save(runs(asked, data, log), results or ROWS.with_name(f"grid-{file.stem}"))
 
 
@@ -228,7 +228,7 @@ def rescore(
     Example: spanloom glad rescore spanloom-en --tasks relations --data glad/
     """
     from spanloom.glad.leaderboard import table
-    from spanloom.glad.rescore import rescore as rescored
+    from spanloom.glad.release import rescore as rescored
 
     names = None if tasks is None else [each.strip() for each in tasks.split(",")]
     found = rescored(model, data, results, log, names)

@@ -16,16 +16,12 @@ from typer.core import TyperGroup
 from spanloom.cli.annotate import annotate
 from spanloom.cli.check import check
 from spanloom.cli.console import WrongUse, log
-from spanloom.cli.convert import convert
-from spanloom.cli.evaluate import evaluate
+from spanloom.cli.convert import convert, view
+from spanloom.cli.evaluate import evaluate, score
 from spanloom.cli.glad import app as glad
-from spanloom.cli.init import init
 from spanloom.cli.options import with_plugins
-from spanloom.cli.quantize import quantize
-from spanloom.cli.score import score
 from spanloom.cli.serve import serve
-from spanloom.cli.train import train
-from spanloom.cli.view import view
+from spanloom.cli.train import init, quantize, train
 from spanloom.errors import SpanloomError
 
 

@@ -93,13 +93,13 @@ def _go_on(
 
     done = under_way.done
     under_way.repeat(_line(document) for document in islice(stream, done.inputs))
-    mine, theirs = tee(stream)
-    cuts = needs_cuts(wanted.to)
-    for stretch in model.stretches(theirs, names, with_tokens=cuts, done=done.units):
+    inputs, to_annotate = tee(stream)
+    with_tokens = needs_cuts(wanted.to)
+    for stretch in model.stretches(to_annotate, names, with_tokens=with_tokens, done=done.units):
         for predicted in stretch:
             if wanted.to == BRAT:
                 save(predicted, wanted.out)
-            under_way.add(_line(next(mine)), _line(predicted))
+            under_way.add(_line(next(inputs)), _line(predicted))
         under_way.acknowledge()
 
 

@@ -1,4 +1,4 @@
-"""``spanloom train``: a recipe, or bare data, becomes a model."""
+"""``spanloom init``, ``train`` and ``quantize``: a recipe from data, a model, a smaller model."""
 
 import os
 import shlex
@@ -15,6 +15,7 @@ from spanloom.errors import DataError, StorageError, TrainingError
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
+    from spanloom.model.plan import Plan
     from spanloom.training.checkpoint import Progress
 
 RECIPES = (".yaml", ".yml", ".json")
@@ -40,49 +41,50 @@ def train(
 
     Example: spanloom train recipe.yaml -o runs/mine --set stages.0.epochs=3 --dry-run
     """
-    recipe, near = _recipe(source, settings or [])
+    recipe, recipe_dir = _recipe(source, settings or [])
     _refuse_foreign(out)
-    _silence()
-    if dry_run:
-        _tell_sizes(recipe, near, device)
-        return
+    from transformers.utils import logging
+
+    from spanloom.model.plan import resolve
     from spanloom.training import train
+
+    logging.disable_progress_bar()
+    plan = resolve(recipe, recipe_dir)
+    if dry_run:
+        _print_sizes(plan, device)
+        return
 
     began = time.monotonic()
     train.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
     try:
-        progress = train.train(recipe, near, out, log, resume=resume, device=device)
+        progress = train.train(plan, out, log, resume=resume, device=device)
     except KeyboardInterrupt as interrupt:
-        if int(os.environ.get("RANK", "0")):  # the first of several processes tells it
+        if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
             raise typer.Exit(1) from None
         left = f"{interrupt}; " if str(interrupt) else ""
-        again = _again(source, out, settings or [], device)
-        raise TrainingError(f"interrupted; {left}to go on: {again}") from None
-    _tell_end(progress, out, time.monotonic() - began)
+        command = _resume_command(source, out, settings or [], device)
+        raise TrainingError(f"interrupted; {left}to go on: {command}") from None
+    _print_end(progress, out, time.monotonic() - began)
 
 
-def _again(source: Path, out: Path, settings: list[str], device: str | None) -> str:
-    """The command that goes on where this one stopped, as a shell reads it."""
-    made = [part for each in settings for part in ("--set", each)]
-    made += [] if device is None else ["--device", device]
-    rest = ["train", str(source), "-o", str(out), *made, *plugin_options(), "--resume"]
-    world, here = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+def _resume_command(source: Path, out: Path, settings: list[str], device: str | None) -> str:
+    """Return the command that resumes this run, quoted for a shell."""
+    options = [part for setting in settings for part in ("--set", setting)]
+    options += [] if device is None else ["--device", device]
+    arguments = ["train", str(source), "-o", str(out), *options, *plugin_options(), "--resume"]
+    world, local = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if world == 1:
-        return shlex.join([*_program(), *rest])
-    torchrun = ["torchrun", "--nproc-per-node", str(here), "-m", "spanloom"]
-    if world > here:
-        return f"{shlex.join(['spanloom', *rest])}, under torchrun on each machine as before"
-    return shlex.join([*torchrun, *rest])
-
-
-def _program() -> list[str]:
-    """How this program was called."""
-    as_module = Path(sys.argv[0]).name == "__main__.py"
-    return [sys.executable, "-m", "spanloom"] if as_module else ["spanloom"]
+        as_module = Path(sys.argv[0]).name == "__main__.py"
+        program = [sys.executable, "-m", "spanloom"] if as_module else ["spanloom"]
+        return shlex.join([*program, *arguments])
+    if world > local:
+        return f"{shlex.join(['spanloom', *arguments])}, under torchrun on each machine as before"
+    torchrun = ["torchrun", "--nproc-per-node", str(local), "-m", "spanloom"]
+    return shlex.join([*torchrun, *arguments])
 
 
 def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
-    """Return the recipe and the folder that its paths start from."""
+    """Return the recipe and the folder at which its relative paths start."""
     from spanloom.config import recipe as recipes
     from spanloom.corpora.files import is_file
 
@@ -94,15 +96,15 @@ def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
         raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
     from spanloom.training.auto_recipe import propose_recipe
 
-    found = propose_recipe(source, str(source.absolute()))
-    for keys, note in found.notes.items():
+    proposal = propose_recipe(source, str(source.absolute()))
+    for keys, note in proposal.notes.items():
         if len(keys) == 2:
             log(f"task {keys[1]}: {note}")
-    return recipes.loads(recipes.dumps(found.recipe), str(source), settings), Path()
+    return recipes.loads(recipes.dumps(proposal.recipe), str(source), settings), Path()
 
 
 def _refuse_foreign(out: Path) -> None:
-    """Refuse to train towards a place that could not be written in the end."""
+    """Raise ``StorageError`` where the model could not be written in the end."""
     if not os.path.lexists(out):
         return
     if not out.is_dir() or out.is_symlink():
@@ -111,31 +113,29 @@ def _refuse_foreign(out: Path) -> None:
         raise StorageError(f"{out}: is no model of ours and is not empty; choose another -o")
 
 
-def _silence() -> None:
-    """Have the transformers library draw no bars of its own."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-
-
-def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
+def _print_sizes(plan: "Plan", device: str | None) -> None:
+    """Build the model and print its notes, its size, and the updates of each stage."""
     from spanloom.training import batch_schedule, train
 
-    model, prepared = train.fresh(recipe, near, device)
+    model, prepared = train.new_model(plan, device)
     for line in prepared.notes:
         write_stdout(line)
     weights = list(model.network.parameters())
-    learnt = sum(each.numel() for each in weights if each.requires_grad)
-    write_stdout(f"{sum(each.numel() for each in weights):,} weights, {learnt:,} of them learnt")
+    trainable = sum(weight.numel() for weight in weights if weight.requires_grad)
+    total = sum(weight.numel() for weight in weights)
+    write_stdout(f"{total:,} weights, {trainable:,} of them learnt")
+    recipe = plan.recipe
     for number, stage in enumerate(recipe.stages):
-        seed = f"{recipe.seed}/{number}"
-        window, cutter = recipe.window, model.tokenize_prompt
         updates = batch_schedule.draw_epoch(
-            stage, prepared.data, seed=seed, number=0, window=window, cutter=cutter
+            stage,
+            prepared.data,
+            seed=f"{recipe.seed}/{number}",
+            epoch=0,
+            window=recipe.window,
+            tokenize_prompt=model.tokenize_prompt,
         )
-        words = sum(
-            len(unit.tokens) for draws in updates for draw in draws for unit in draw.instances
-        )
+        batches = [batch for update in updates for batch in update]
+        words = sum(len(instance.tokens) for batch in batches for instance in batch.instances)
         write_stdout(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
             f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
@@ -143,7 +143,7 @@ def _tell_sizes(recipe: "Recipe", near: Path, device: str | None) -> None:
     write_stdout(f"computing on {model.compute}; nothing was trained (--dry-run)")
 
 
-def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
+def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
     from spanloom.training.loop import OWN
     from spanloom.training.train import home
 
@@ -157,3 +157,44 @@ def _tell_end(progress: "Progress", out: Path, seconds: float) -> None:
     )
     write_stdout(f"model: {out}")
     write_stdout(f'next: spanloom annotate "…" -m {out}')
+
+
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DIR", help="corpus folder or .jsonl")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="the recipe")] = Path("recipe.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="replace a recipe that is there")] = False,
+) -> None:
+    """Write a commented recipe with one task for each layer that has spans.
+
+    Example: spanloom init protocols/ -o recipe.yaml
+    """
+    from spanloom.atomic_io import write_file
+    from spanloom.training.auto_recipe import propose_recipe, with_comments
+
+    if os.path.lexists(out) and not force:
+        raise StorageError(f"{out}: already there; choose another -o, or --force replaces it")
+    proposal = propose_recipe(data, os.path.relpath(data, out.parent))
+    write_file(out, with_comments(proposal.recipe, proposal.notes).encode())
+    write_stdout(f"{out}: {len(proposal.recipe.tasks)} tasks from {data}")
+    write_stdout(f"next: spanloom train {out} -o MODEL")
+
+
+def quantize(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the smaller one")],
+    embeddings: Annotated[
+        str, typer.Option(help="fp32 | fp16 | int8: vectors of pieces and words")
+    ] = "int8",
+    weights: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
+) -> None:
+    """Store a model's weights smaller; it computes as before, with what was stored.
+
+    What that costs is measured on the file: spanloom evaluate OUT DATA.
+
+    Example: spanloom quantize runs/mine -o runs/mine-small
+    """
+    from spanloom.model.quantization import StorageDtypes
+    from spanloom.model.serialization import WEIGHTS, repack
+
+    repack(model, out, StorageDtypes(embeddings, weights))
+    write_stdout(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")

@@ -1,6 +1,8 @@
-"""One setting from the command line, put into a recipe before it is checked."""
+"""Change a loaded recipe by a setting of the command line, and compare two recipes."""
 
 import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -63,3 +65,25 @@ def _moved(where: SourceLocation, keys: Keys, name: str) -> SourceLocation:
     """The places of the file, but for what the setting replaced."""
     kept = {key: place for key, place in where.places.items() if key[: len(keys)] != keys}
     return SourceLocation(where.file, kept | {keys: (name, None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The value of a key that a recipe lacks."""
+
+    def __repr__(self) -> str:
+        """Return the word for error messages."""
+        return "nothing"
+
+
+def differences(a: Any, b: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any, Any]]:
+    """Yield the keys at which two plain values differ, with both values; ``Nothing`` if absent."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys((*a, *b)):
+            pair = a.get(key, Nothing()), b.get(key, Nothing())
+            yield from differences(*pair, (*above, key))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, pair in enumerate(zip(a, b, strict=True)):
+            yield from differences(*pair, (*above, index))
+    elif a != b:
+        yield above, a, b

@@ -1,8 +1,8 @@
-"""Which task gains from learning with others: each alone, all jointly, jointly and then by itself.
+"""Compare tasks learnt alone, jointly, and jointly with fine-tuning (SpanRel, table 5).
 
-SpanRel, table 5. One recipe says all: its tasks are learnt in one stage. From it come a recipe a
-task with nothing else in it, and one that starts from what all have learnt together. A run that is
-there already is not trained again, one that was stopped goes on.
+A grid has one joint recipe, whose tasks are learnt in one stage. From it follow, for each task, a
+recipe of that task alone and one that starts from the joint model. A finished run is not trained
+again, a stopped one is resumed.
 """
 
 import shlex
@@ -22,19 +22,21 @@ from spanloom.errors import NameNotFound
 from spanloom.glad.result import Result
 from spanloom.glad.run import (
     SEED,
+    Log,
     Origin,
-    Say,
     commit,
     read_tests,
-    said,
-    scored,
-    spent,
+    score,
+    set_options,
     train_unless_done,
+    training_cost,
 )
+from spanloom.model.plan import Plan, resolve
+from spanloom.model.serialization import load
 from spanloom.training import train
 from spanloom.training.loop import OWN
 
-ALONE, JOINT, BEST, TUNED = COLUMNS = ("alone", "joint", "joint-own-best", "joint-tuned")
+ALONE, JOINT, BEST, TUNED = COLUMNS = ("single_task", "joint", "joint-own-best", "joint-tuned")
 Settings = tuple[str, ...]
 
 
@@ -66,22 +68,22 @@ class GridSpec(Options):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run: its column, its recipe, where it lies, the tasks that are scored."""
+    """One run: its column, its plan, its folder, the tasks that are scored."""
 
     column: str
-    recipe: Recipe
-    place: Path
+    plan: Plan
+    folder: Path
     tasks: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """What it is called: ``joint``, else column and task, as ``alone-ner``."""
-        return self.column if self.column == JOINT else f"{self.column}-{self.tasks[0]}"
+        """The name of the run: ``joint``, else column and task, as ``alone-ner``."""
+        return _run_name(self.column, self.tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid that was read: its file, its settings of every run, its cells in their order."""
+    """A grid: its file, the settings of all runs, its runs in their order."""
 
     path: Path
     settings: Settings
@@ -89,11 +91,16 @@ class Grid:
 
 
 def read(
-    path: Path, out: Path, settings: Sequence[str] = (), only: Sequence[str] | None = None
+    path: Path,
+    data: Path,
+    out: Path,
+    settings: Sequence[str] = (),
+    only: Sequence[str] | None = None,
 ) -> Grid:
-    """Read a grid and work out its runs below ``out``: those named in ``only``, or all.
+    """Read a grid and plan its runs below ``out``: those named in ``only``, or all.
 
-    Raises ``RecipeError``, and ``NameNotFound`` for a run that the grid does not have.
+    ``data`` holds the prepared datasets. Raises ``RecipeError``, and ``NameNotFound`` for a run
+    that the grid does not have.
     """
     loaded = yaml.load(path)
     spec = validate_options(GridSpec, loaded.data, loaded.location)
@@ -103,68 +110,83 @@ def read(
             f"expected a recipe of one stage, got {len(joint.stages)} in {spec.joint}"
         )
     _check(spec, joint, loaded.location)
-    whole = recipes.to_plain(joint)
-    whole["tasks"] |= spec.extra_tasks
-    every = tuple(name for name in joint.stages[0].tasks if name not in spec.joint_only)
-    together = out / JOINT
-    cells = [
-        Cell(
-            ALONE, _single(whole, name, spec.single_task.of(name)), out / f"{ALONE}-{name}", (name,)
-        )
-        for name in (*every, *spec.extra_tasks)
-    ]
-    cells.append(Cell(JOINT, joint, together, every))
-    if joint.stages[0].save_best_per_task:
-        cells += [Cell(BEST, joint, train.home(together) / OWN / name, (name,)) for name in every]
-    for name in (*every, *spec.extra_tasks):
-        tuned = _single({**whole, "init_from": str(together)}, name, spec.fine_tuned.of(name))
-        cells.append(Cell(TUNED, tuned, out / f"{TUNED}-{name}", (name,)))
-    names = [cell.name for cell in cells]
+    runs = _runs(spec, joint, out)
+    names = [_run_name(column, tasks) for column, _, _, tasks in runs]
     for name in only or ():
         if name not in names:
             raise NameNotFound("run of this grid", name, names)
-    kept = tuple(cell for cell in cells if only is None or cell.name in only)
-    return Grid(path, tuple(settings), kept)
+    shared = resolve(joint, data)
+    cells = (
+        Cell(column, shared if recipe is joint else resolve(recipe, data), folder, tasks)
+        for name, (column, recipe, folder, tasks) in zip(names, runs, strict=True)
+        if only is None or name in only
+    )
+    return Grid(path, tuple(settings), tuple(cells))
 
 
-def _check(spec: GridSpec, joint: Recipe, where: SourceLocation) -> None:
-    """Raise ``RecipeError`` where a name is none of the tasks', or one of them twice."""
-    known = (*joint.tasks, *spec.extra_tasks)
-    for key, names, there in (
+def _run_name(column: str, tasks: Sequence[str]) -> str:
+    return column if column == JOINT else f"{column}-{tasks[0]}"
+
+
+def _runs(
+    spec: GridSpec, joint: Recipe, out: Path
+) -> list[tuple[str, Recipe, Path, tuple[str, ...]]]:
+    """Return column, recipe, folder and scored tasks of each run."""
+    plain = recipes.to_plain(joint)
+    plain["tasks"] |= spec.extra_tasks
+    jointly = tuple(name for name in joint.stages[0].tasks if name not in spec.joint_only)
+    joint_folder = out / JOINT
+    tuned = {**plain, "init_from": str(joint_folder)}
+    cells: list[tuple[str, Recipe, Path, tuple[str, ...]]] = [
+        (ALONE, _single(plain, name, spec.single_task.of(name)), out / f"{ALONE}-{name}", (name,))
+        for name in (*jointly, *spec.extra_tasks)
+    ]
+    cells.append((JOINT, joint, joint_folder, jointly))
+    if joint.stages[0].save_best_per_task:
+        cells += [(BEST, joint, train.home(joint_folder) / OWN / name, (name,)) for name in jointly]
+    for name in (*jointly, *spec.extra_tasks):
+        recipe = _single(tuned, name, spec.fine_tuned.of(name))
+        cells.append((TUNED, recipe, out / f"{TUNED}-{name}", (name,)))
+    return cells
+
+
+def _check(spec: GridSpec, joint: Recipe, location: SourceLocation) -> None:
+    """Raise ``RecipeError`` for the name of an unknown task, or one that the recipe has already."""
+    all_tasks = (*joint.tasks, *spec.extra_tasks)
+    for key, names, valid_names in (
         ("joint_only", spec.joint_only, tuple(joint.tasks)),
-        ("single_task", spec.single_task.tasks, known),
-        ("fine_tuned", spec.fine_tuned.tasks, known),
+        ("single_task", spec.single_task.tasks, all_tasks),
+        ("fine_tuned", spec.fine_tuned.tasks, all_tasks),
     ):
         for name in names:
-            if name not in there:
-                raise where.location_of(key).error(f"no task {name!r}{did_you_mean(name, there)}")
+            if name not in valid_names:
+                hint = did_you_mean(name, valid_names)
+                raise location.location_of(key).error(f"no task {name!r}{hint}")
     for name in spec.extra_tasks:
         if name in joint.tasks:
-            raise where.location_of("extra_tasks", name).error(
+            raise location.location_of("extra_tasks", name).error(
                 f"{spec.joint} has a task of this name"
             )
 
 
 def _single(joint: Mapping[str, Any], name: str, settings: Settings) -> Recipe:
-    """The recipe with one task alone, changed by settings."""
+    """Return the recipe of one task alone, changed by settings."""
     task, stage = joint["tasks"][name], joint["stages"][0]
-    corpora = {
-        key: each for key, each in joint.get("corpora", {}).items() if key == task.get("data")
-    }
     weights = {key: value for key, value in stage["loss_weights"].items() if key == name}
     own = {"tasks": [name], "reset_heads": [], "loss_weights": weights, "validation_metric": None}
+    corpora = joint.get("corpora", {})
     single = {
         **joint,
         "tasks": {name: task},
         "levels": _below(joint["levels"], task.get("level", TRUNK)),
-        "corpora": corpora,
+        "corpora": {key: parts for key, parts in corpora.items() if key == task.get("data")},
         "stages": [{**stage, **own, "save_best_per_task": False, "share_batches": False}],
     }
     return recipes.loads(yaml.dump(single), f"{name} of the joint recipe", settings)
 
 
 def _below(levels: Sequence[dict[str, Any]], top: str) -> list[dict[str, Any]]:
-    """The levels that one of them needs, itself too."""
+    """Return a level and those that it reads, in their order."""
     needed = {top}
     for level in reversed(levels):
         if level["name"] in needed:
@@ -172,26 +194,23 @@ def _below(levels: Sequence[dict[str, Any]], top: str) -> list[dict[str, Any]]:
     return [level for level in levels if level["name"] in needed]
 
 
-def run(grid: Grid, data: Path, say: Say) -> Iterator[Result]:
-    """Train what is not there yet and yield the rows of all runs, a task's column as ``recipe``.
+def run(grid: Grid, data: Path, log: Log) -> Iterator[Result]:
+    """Train what is missing and yield the results of all runs, with the column as ``recipe``.
 
     Raises what training and scoring do.
     """
-    command = shlex.join(["spanloom", "glad", "grid", str(grid.path), *said(grid.settings)])
-    changed = tuple(each for each in grid.settings if not each.startswith(SEED))
+    command = shlex.join(["spanloom", "glad", "grid", str(grid.path), *set_options(grid.settings)])
+    changed = tuple(setting for setting in grid.settings if not setting.startswith(SEED))
     for cell in grid.cells:
-        tests = {
-            name: each for name, each in read_tests(cell.recipe, data).items() if name in cell.tasks
-        }
-        if not any(test.documents for each in tests.values() for test in each):
-            say(f"{cell.place}: no test set, left out")
+        plan, folder = cell.plan, cell.folder
+        tests = {name: some for name, some in read_tests(plan).items() if name in cell.tasks}
+        if not any(test.documents for some in tests.values() for test in some):
+            log(f"{folder}: no test set, left out")
             continue
-        say(f"{cell.column}: {', '.join(cell.tasks)}")
-        took = None
+        log(f"{cell.column}: {', '.join(cell.tasks)}")
+        cost = None
         if cell.column != BEST:
-            train_unless_done(
-                cell.recipe, data, cell.place, say, resume=train.home(cell.place).exists()
-            )
-            took = spent(cell.place, cell.recipe, data, say)
+            train_unless_done(plan, folder, log, resume=train.home(folder).exists())
+            cost = training_cost(plan, folder, log)
         origin = Origin(cell.column, changed, commit(grid.path), command)
-        yield from scored(cell.place, tests, data, origin, took, say)
+        yield from score(load(folder), folder, tests, data, origin, cost, log)

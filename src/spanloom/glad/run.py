@@ -1,4 +1,4 @@
-"""Train a recipe on prepared datasets and score it on their test sets: one row a task."""
+"""Train a recipe on prepared datasets and score it on their test sets: one result per task."""
 
 import shlex
 import subprocess
@@ -10,7 +10,7 @@ from typing import Any
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
-from spanloom.config.differences import differences
+from spanloom.config.override import differences
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import card as cards
 from spanloom.corpora import folder, prepare
@@ -22,11 +22,12 @@ from spanloom.glad.result import Bounds, Result
 from spanloom.glad.speed import Trained
 from spanloom.model import evaluation
 from spanloom.model.model import Model
+from spanloom.model.plan import Plan, TaskPlan, resolve
 from spanloom.model.serialization import RECIPE, load
-from spanloom.training import prepare as prepare_training
 from spanloom.training import train
+from spanloom.training.prepare import data_identity
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 INTERVAL = "f1_interval"
 # what training adds to the recipe of a model, and what changes nothing that it learns
 NOTED = ("vocabulary", "removed_tasks", "pretraining_data", "card")
@@ -37,7 +38,7 @@ _MEASURED_IN_TRAINING = ("updates", "epoch", "train_cpu_minutes", "train_words_p
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a row says of where it comes from: a recipe's name, settings, commit, the command."""
+    """Where a result comes from: a recipe's name, settings, commit, the command."""
 
     recipe: str
     settings: tuple[str, ...]
@@ -59,110 +60,110 @@ class Test:
 
 
 def run(
-    recipe: Path, data: Path, out: Path, say: Say, settings: Sequence[str] = (), *, resume: bool
+    recipe: Path, data: Path, out: Path, log: Log, settings: Sequence[str] = (), *, resume: bool
 ) -> Iterator[Result]:
-    """Train ``recipe`` and yield a row for each task whose dataset has a test split.
+    """Train ``recipe`` and yield a result for each task whose dataset has a test split.
 
     ``data`` holds the prepared datasets that the recipe names. A model that is at ``out`` already
-    is scored, not trained again; ``DataError`` where it was made by another recipe or other
-    settings. Raises what training does, and ``DataError`` where no task of the recipe has a test
-    set; each look at one is noted in ``test-evaluations.jsonl``.
+    is only scored; ``DataError`` where another recipe or other settings made it. Raises what
+    training does, and ``DataError`` where no task has a test set. Each evaluation on one is logged
+    in ``test-evaluations.jsonl``.
     """
-    asked = recipes.load(recipe, settings)
-    # read before training: a label that no map names is better told now
-    tests = read_tests(asked, data)
-    train_unless_done(asked, data, out, say, resume=resume)
-    changed = tuple(each for each in settings if not each.startswith(SEED))
-    command = shlex.join(["spanloom", "glad", "run", str(recipe), *said(settings)])
+    plan = resolve(recipes.load(recipe, settings), data)
+    tests = read_tests(plan)  # before training: a label that no map names is better told now
+    train_unless_done(plan, out, log, resume=resume)
+    changed = tuple(setting for setting in settings if not setting.startswith(SEED))
+    command = shlex.join(["spanloom", "glad", "run", str(recipe), *set_options(settings)])
     origin = Origin(recipe.stem, changed, commit(recipe), command)
-    took = spent(out, asked, data, say)
-    yield from scored(out, tests, data, origin, took, say)
+    cost = training_cost(plan, out, log)
+    yield from score(load(out), out, tests, data, origin, cost, log)
 
 
-def train_unless_done(asked: Recipe, data: Path, out: Path, say: Say, *, resume: bool) -> None:
-    """Train a recipe, unless its model is there already; raises ``DataError`` for another one."""
+def train_unless_done(plan: Plan, out: Path, log: Log, *, resume: bool) -> None:
+    """Train a plan, unless its model is there already; raises ``DataError`` for another one."""
     if not out.exists() or train.unfinished(out):
-        train.train(asked, data, out, say, resume=resume)
-    _check_same(asked, recipes.load(out / RECIPE), out)
+        train.train(plan, out, log, resume=resume)
+    _check_same(plan.recipe, recipes.load(out / RECIPE), out)
 
 
-def spent(out: Path, asked: Recipe, data: Path, say: Say) -> Trained | None:
+def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
     """Return what the training of a model took; None, and a line, where its run is gone.
 
     Raises ``DataError`` where it learnt from other data.
     """
-    took = speed.trained(out, asked.stages[-1])
-    if took is None:
-        say(f"{train.home(out)}: not what made {out}, or not whole; what training took is unknown")
-    elif took.data != prepare_training.data_identity(asked, data):
+    cost = speed.trained(out, plan.recipe.stages[-1])
+    if cost is None:
+        log(f"{train.home(out)}: not what made {out}, or not whole; what training took is unknown")
+    elif cost.data != data_identity(plan):
+        data = plan.recipe_dir
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")
-    return took
+    return cost
 
 
-def scored(
+def score(
+    model: Model,
     place: Path,
     tests: Mapping[str, Sequence[Test]],
     data: Path,
     origin: Origin,
-    took: Trained | None,
-    say: Say,
+    cost: Trained | None,
+    log: Log,
 ) -> Iterator[Result]:
-    """Yield a row for each test set of a model's tasks; ``DataError`` where there is none.
+    """Yield a result for each test set of a model's tasks; ``DataError`` where there is none.
 
-    Each look at one is noted in ``test-evaluations.jsonl``.
+    ``place`` is the model's folder. Each evaluation is logged in ``test-evaluations.jsonl``.
     """
-    model = load(place)
     tasks = [name for name in tests if name in model.tasks and model.tasks[name].predicts]
-    found = [(name, test) for name in tasks for test in tests[name]]
-    if not any(test.documents for _, test in found):
+    pairs = [(name, test) for name in tasks for test in tests[name]]
+    if not any(test.documents for _, test in pairs):
         raise DataError(f"{data}: no task of {origin.recipe} has a test split")
-    for name, test in found:
-        row = _row(model, name, test, say)
+    for name, test in pairs:
+        row = _row(model, name, test, log)
         if row is not None:
             metrics, seed = {name: row["metrics"]}, model.recipe.seed
             look = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
             evaluation.log_test_evaluation(evaluation.LOG, *look)
             prepared = prepare.read_summary(data, test.dataset)
-            known = test.dataset in cards.names()
+            has_card = test.dataset in cards.names()
             yield Result(
                 dataset=test.dataset,
-                version=cards.load(test.dataset).version if known else "",
+                version=cards.load(test.dataset).version if has_card else "",
                 key=prepared.key if prepared else "",
                 task=name,
                 labels=test.labels,
                 seed=seed,
                 date=datetime.now(UTC).date().isoformat(),
                 **asdict(origin),
-                **_training(took),
+                **_training(cost),
                 **row,
             )
 
 
-def _check_same(asked: Recipe, saved: Recipe, out: Path) -> None:
+def _check_same(wanted: Recipe, saved: Recipe, out: Path) -> None:
     """Raise ``DataError`` that names the first key in which a model's recipe is another one."""
-    for keys, mine, other in differences(_plain(asked), _plain(saved)):
+    for keys, asked, stored in differences(_plain(wanted), _plain(saved)):
         raise DataError(
-            f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {other!r:.40}, "
-            f"asked for is {mine!r:.40}; ask for the same (--set), or choose another -o"
+            f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {stored!r:.40}, "
+            f"asked for is {asked!r:.40}; ask for the same (--set), or choose another -o"
         )
 
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
-    """A recipe as it is saved, without what training notes in it."""
-    whole = yaml.loads(recipes.dumps(recipe), "recipe").data
-    return {key: value for key, value in whole.items() if key not in NOTED}
+    """Return a recipe as it is saved, without what training notes in it."""
+    plain = yaml.loads(recipes.dumps(recipe), "recipe").data
+    return {key: value for key, value in plain.items() if key not in NOTED}
 
 
-def _training(took: Trained | None) -> dict[str, Any]:
-    """What a row says of training."""
-    if took is None:
+def _training(cost: Trained | None) -> dict[str, Any]:
+    """Return the fields of a result that tell of training."""
+    if cost is None:
         return dict.fromkeys(_MEASURED_IN_TRAINING) | {"dev": {}}
     return {
-        "dev": took.dev,
-        "updates": took.updates,
-        "epoch": took.epoch,
-        "train_cpu_minutes": _rounded(took.minutes, 2),
-        "train_words_per_s": _rounded(took.speed, 1),
+        "dev": cost.dev,
+        "updates": cost.updates,
+        "epoch": cost.epoch,
+        "train_cpu_minutes": _rounded(cost.minutes, 2),
+        "train_words_per_s": _rounded(cost.speed, 1),
     }
 
 
@@ -170,53 +171,50 @@ def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def said(settings: Sequence[str]) -> list[str]:
-    """Return the options of a command that make settings."""
-    return [part for each in settings for part in ("--set", each)]
+def set_options(settings: Sequence[str]) -> list[str]:
+    """Return the command line options of some settings."""
+    return [part for setting in settings for part in ("--set", setting)]
 
 
-def read_tests(
-    recipe: Recipe, data: Path, names: Iterable[str] | None = None
-) -> dict[str, list[Test]]:
+def read_tests(plan: Plan, names: Iterable[str] | None = None) -> dict[str, list[Test]]:
     """Return the test splits of the datasets of some tasks, or all; raises what reading does."""
-    chosen = recipe.kept_tasks if names is None else names
-    return {name: list(_tests(recipe, name, data)) for name in chosen}
+    tasks = plan.kept_tasks
+    return {name: list(_tests(plan, tasks[name])) for name in (tasks if names is None else names)}
 
 
-def _tests(recipe: Recipe, task: str, data: Path) -> Iterator[Test]:
-    """The test splits of the datasets that a task learns from."""
-    parts = recipe.corpora.get(recipe.tasks[task].data, ())
-    for row, source in enumerate(recipe.sources(task)):
-        place = locate(source, data)
-        raw = folder.read(place, "test").documents if "test" in folder.splits(place) else ()
-        part = parts[row] if parts else None
+def _tests(plan: Plan, task: TaskPlan) -> Iterator[Test]:
+    """Yield the test splits of the datasets that a task learns from."""
+    for row, source in enumerate(task.sources):
+        path = locate(source, plan.recipe_dir)
+        raw = folder.read(path, "test").documents if "test" in folder.splits(path) else ()
+        part = task.parts[row] if task.parts else None
         labels = part.label_map or {} if part else {}
-        yield Test(place.name, raw, evaluation.map_to_task_labels(recipe, task, part, raw), labels)
+        yield Test(path.name, raw, evaluation.map_to_task_labels(task, part, raw), labels)
 
 
-def _row(model: Model, name: str, test: Test, say: Say) -> dict[str, Any] | None:
-    """What was measured of one task, None where there is nothing to measure."""
+def _row(model: Model, name: str, test: Test, log: Log) -> dict[str, Any] | None:
+    """Evaluate one task and its speed; None where there is nothing to measure."""
     documents = test.documents
     if not documents:
-        say(f"task {name}: {test.dataset} has no test split, not scored")
+        log(f"task {name}: {test.dataset} has no test split, not scored")
         return None
-    report = evaluation.evaluate_task(model, name, documents, say)
+    report = evaluation.evaluate_task(model, name, documents, log)
     if report is None:
         return None
-    task, told = model.tasks[name], report.to_json()
+    task, numbers = model.tasks[name], report.to_json()
     metrics = task.metrics(report)
-    bare = (task.without_gold(each) for each in documents if task.has_gold(each))
+    bare = (task.without_gold(document) for document in documents if task.has_gold(document))
     rates = speed.speeds(model, speed.first(model, bare), [name])
     return {
         "kind": model.recipe.tasks[name].kind,
         "gold_inputs": tuple(task.inputs),
         "metrics": metrics,
-        "intervals": _intervals(metrics, told),
+        "intervals": _intervals(metrics, numbers),
         "annotate_words_per_s": round(rates.annotated, 1),
         "encoder_words_per_s": _rounded(rates.encoder, 1),
         "relative_speed": _rounded(rates.ratio, 3),
         "compute": str(model.compute),
-        "report": told,
+        "report": numbers,
         "per_document_counts": {
             metric: counts.dumps()
             for metric, counts in report.per_document_counts().items()
@@ -241,7 +239,7 @@ def _intervals(metrics: Mapping[str, float], report: Mapping[str, Any]) -> dict[
 def commit(recipe: Path) -> str:
     """Return the commit of a recipe's folder, with a + where files differ; "" without git."""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
             cwd=recipe.resolve().parent,
             capture_output=True,
@@ -251,4 +249,4 @@ def commit(recipe: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return said.stdout.strip()
+    return result.stdout.strip()

@@ -1,4 +1,4 @@
-"""How good a model is on annotated documents, task by task, and a note of who looked at a test."""
+"""Evaluate a model on annotated documents by task, and log each evaluation on a test set."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,62 +8,61 @@ from pathlib import Path
 
 from spanloom.annotation.partial_labels import map_labels
 from spanloom.atomic_io import MANIFEST
-from spanloom.config.recipe import CorpusPartSpec, Recipe
+from spanloom.config.recipe import CorpusPartSpec
 from spanloom.corpora import files
 from spanloom.corpora.folder import fingerprint
 from spanloom.corpora.splits import named
 from spanloom.document import Document
 from spanloom.model.model import Model
+from spanloom.model.plan import TaskPlan
 from spanloom.tasks._base import MetricValues, Report
 
-LOG = Path(files.LOG)  # where each look at a test set is noted, if no one says else
+LOG = Path(files.LOG)  # where evaluations on test sets are logged by default
 
 
 def evaluate_task(
-    model: Model, name: str, documents: Sequence[Document], say: Callable[[str], None]
+    model: Model, name: str, documents: Sequence[Document], log: Callable[[str], None]
 ) -> Report | None:
-    """Score one task; None, and a line that says so, where no document has its layer.
+    """Score one task; None, and a logged line, where no document has its layer.
 
-    A prediction never sees gold: it is made of bare documents, with what the task is given.
+    Predictions never see gold: they are made on unannotated documents, with what the task is given.
     """
     task = model.tasks[name]
     gold = [document for document in documents if task.has_gold(document)]
-    left = len(documents) - len(gold)
-    if left:
-        lack = f"{left} of {len(documents)} documents lack layer {task.layer!r}"
-        say(f"task {name}: {lack}, unscored")
+    if len(gold) < len(documents):
+        missing = f"{len(documents) - len(gold)} of {len(documents)} documents"
+        log(f"task {name}: {missing} lack layer {task.layer!r}, unscored")
     if not gold:
         return None
-    unknown = sorted(task.unseen_labels(gold))
-    if unknown:
-        labels = ", ".join(unknown)
-        say(f"task {name}: labels unknown to the model, counted as missed: {labels}")
-    predicted = list(model.predict((task.without_gold(each) for each in gold), name))
+    unseen = sorted(task.unseen_labels(gold))
+    if unseen:
+        labels = ", ".join(unseen)
+        log(f"task {name}: labels unknown to the model, counted as missed: {labels}")
+    predicted = list(model.predict((task.without_gold(document) for document in gold), name))
     return task.compute_metrics(gold, predicted)
 
 
-def source(recipe: Recipe, task: str, data: Path) -> CorpusPartSpec | None:
-    """Return which part of a task's joined corpus a folder is, by its name; None for none of it."""
-    parts = recipe.corpora.get(recipe.tasks[task].data, ())
-    place = data.resolve()
-    names = {place.name, place.parent.name if named(place.name) else place.name}
-    return next((each for each in parts if Path(each.data).name in names), None)
+def source(task: TaskPlan, data: Path) -> CorpusPartSpec | None:
+    """Return which part of a task's joined corpus a folder is, by its name; None for no part."""
+    folder = data.resolve()
+    names = {folder.name, folder.parent.name if named(folder.name) else folder.name}
+    return next((part for part in task.parts if Path(part.data).name in names), None)
 
 
 def map_to_task_labels(
-    recipe: Recipe, task: str, part: CorpusPartSpec | None, documents: Sequence[Document]
+    task: TaskPlan, part: CorpusPartSpec | None, documents: Sequence[Document]
 ) -> tuple[Document, ...]:
     """Return documents of one part of a task's joined corpus with the layer and labels it learns.
 
-    Without a part, as they are. Raises ``DataError`` for a label that the part's map lacks.
+    Without a part, they stay as they are. Raises ``DataError`` for a label that the map lacks.
     """
     if part is None:
         return tuple(documents)
-    spec = recipe.tasks[task]
-    partial = recipe.has_partial_labels(spec.data)
     return tuple(
-        map_labels(each, part.layer, spec.layer, part.label_map, partial=partial)
-        for each in documents
+        map_labels(
+            document, part.layer, task.spec.layer, part.label_map, partial=task.has_partial_labels
+        )
+        for document in documents
     )
 
 
@@ -77,7 +76,7 @@ def log_test_evaluation(
     seed: int,
     metrics: Mapping[str, MetricValues],
 ) -> None:
-    """Add one look at a test set to a log: when, by which command, at which model and data."""
+    """Append one evaluation on a test set to a log: date, command, model, data and metrics."""
     manifest = Path(place) / MANIFEST
     entry = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,5 +1,7 @@
 """A trained model: text in, Document out."""
 
+import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +15,10 @@ from spanloom.annotation_ids import IdGenerator
 from spanloom.cancellation import checkpoint
 from spanloom.config.recipe import Recipe
 from spanloom.data.collate import bucket_by_length, collate
+from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import (
+    MAX_WORD_CHARACTERS,
+    MAX_WORD_PIECES,
     Instance,
     InstanceLimits,
     Prompt,
@@ -24,9 +29,9 @@ from spanloom.data.instances import (
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
+from spanloom.long_sentences import LONGEST
 from spanloom.model.network import Network
-from spanloom.model.notes import log_notes
-from spanloom.model.output_layers import output_layers
+from spanloom.model.plan import Plan
 from spanloom.model.precision import ComputeConfig
 from spanloom.tasks._base import Task
 from spanloom.tensors import HeadInputs
@@ -37,6 +42,7 @@ _DOCUMENT_COST = 16  # words that a document counts in addition, so that empty o
 _STRETCH_WORDS = 32 * BATCH_WORDS  # read ahead, so that batches hold instances of like length
 _MAX_DOUBLINGS = 20  # any first stretch has then grown past the bound
 _INSTANCE_WINDOWS = 64  # of tasks that look across windows: what memory allows
+_LOG = logging.getLogger("spanloom.model")  # writes to stderr unless a program configures it
 
 
 @dataclass(slots=True)
@@ -56,14 +62,19 @@ class _OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Recipe, word and subword tokenizer, network, tasks and arithmetic that belong together."""
+    """Plan, word and subword tokenizer, network, tasks and arithmetic that belong together."""
 
-    recipe: Recipe
+    plan: Plan
     word_tokenizer: WordTokenizer
     subword_tokenizer: SubwordTokenizer
     network: Network
     tasks: Mapping[str, Task]
     compute: ComputeConfig
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe that the plan was made from, with what training noted in it."""
+        return self.plan.recipe
 
     def __call__(self, text: str) -> Document:
         """Annotate one text with all tasks but those ``on_request``."""
@@ -107,8 +118,8 @@ class Model:
         from the document (``LayerError`` if it has none); of everything else only text and queries
         are read. Input layers and text pairs are kept, since predictions may refer to them. With
         ``with_tokens``, documents that give no words or sentences get layers of those found. Raises
-        ``NameNotFound`` for an unknown task. Text that is not read as it is gets logged
-        (``model.notes``): a span or relation in a sentence too long to be read at once stays within
+        ``NameNotFound`` for an unknown task. Text that is not read as it is gets logged:
+        a span or relation in a sentence too long to be read at once stays within
         one part of it.
         """
         for stretch in self.stretches(documents, names, words=words, with_tokens=with_tokens):
@@ -188,7 +199,7 @@ class Model:
         while num_words < min_words and (document := next(stream, None)) is not None:
             tokens = self.tokenize(document)
             readers = (self.tasks[name].reader for name in names)
-            log_notes(document, tokens, readers, self.recipe.window)
+            _log_shortened(document, tokens, readers, self.recipe.window)
             num_words += len(tokens.words) * max(1, len(tokens.queries)) + _DOCUMENT_COST
             open_documents.append(_OpenDocument(document, tokens, {name: [] for name in names}))
         return open_documents
@@ -226,6 +237,22 @@ class Model:
                         opened.predictions[name].append((instance, prediction))
 
 
+def output_layers(layers: Mapping[str, str]) -> dict[str, str]:
+    """Return the output layer of each task; ``layers`` names the layer that each learnt.
+
+    A task writes the layer that it learnt. Where several tasks learnt layers of one name, each
+    writes to a layer with the task's name. So names follow from the model alone, never from which
+    of its tasks are run.
+    """
+    names = dict(layers)
+    while True:
+        writers = Counter(names.values())
+        clashing = [task for task, layer in names.items() if writers[layer] > 1 and layer != task]
+        if not clashing:
+            return names
+        names |= {task: task for task in clashing}
+
+
 def _encode_given(
     open_documents: Sequence[_OpenDocument], tasks: Mapping[str, Task]
 ) -> dict[str, dict[int, Any]]:
@@ -261,6 +288,32 @@ def _finish(
         # Last, so that annotations have the same ids with and without tokens.
         tokens = _token_layers(item, new_id) if with_tokens else ()
         yield replace(document, layers=(*document.layers, *tokens, *predictions))
+
+
+def _log_shortened(
+    document: Document, tokens: TokenizedDocument, readers: Iterable[InstanceReader], window: int
+) -> None:
+    """Log one line about a document that is read in parts, or not to its end."""
+    notes = []
+    num_long = (
+        sum(end - start > LONGEST for start, end in tokens.full_sentences)
+        if tokens.sentence_splits
+        else 0
+    )
+    if num_long:
+        notes.append(f"sentences of over {LONGEST} words, read in parts: {num_long}")
+    if tokens.num_clipped_words:
+        what = f"words of over {MAX_WORD_CHARACTERS:,} characters or {MAX_WORD_PIECES} pieces"
+        notes.append(f"{what}, of which the first are read: {tokens.num_clipped_words}")
+    num_cropped = sum(
+        shape.count_shortened(tokens, window) for shape in {reader.reader for reader in readers}
+    )
+    if num_cropped:
+        notes.append(
+            f"questions or first texts too long for a window, cut to half of it: {num_cropped}"
+        )
+    if notes:
+        _LOG.warning("%s: %s", f"{document.name or 'text'!r:.80}", "; ".join(notes))
 
 
 def _check_finite(inputs: Mapping[str, HeadInputs]) -> None:

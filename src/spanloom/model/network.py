@@ -1,4 +1,4 @@
-"""Trunk, levels and heads as one module: a batch in, vectors at the levels asked for out."""
+"""Trunk, levels and heads as one module: computes the inputs of heads from a batch."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from spanloom.config.recipe import PIECES, TRUNK, LevelSpec
 from spanloom.embedders.transformer import Transformer
+from spanloom.model.plan import HeadRoute
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.recurrent import Recurrent
@@ -21,56 +22,45 @@ Shapes = Mapping[str, Shape]
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRoute:
-    """Where a task stands: the level it reads, its head's name, its row among task vectors."""
+class TaskInputs:
+    """Parameters that distinguish tasks with a shared head.
 
-    level: str
-    head: str
-    row: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PieceInputs:
-    """What tells apart tasks that share heads.
-
-    ``vectors`` are put beside the words that a task's head reads (TE⊕Dec); ``tokens`` are each
-    embedder's vectors of the words that stand for tasks (TE⊕Enc).
+    ``embeddings`` (task, dim) are concatenated to the word vectors that a head reads (TE⊕Dec).
+    ``tokens`` holds each embedder's vectors (task, dim) of the task tokens (TE⊕Enc).
     """
 
-    vectors: nn.Embedding | None = None
+    embeddings: nn.Embedding | None = None
     tokens: Sequence[nn.Embedding] | None = None
 
 
 class Network(nn.Module):
-    """The trunk's vectors side by side, the levels above them, heads that tasks own or share.
+    """Concatenated embedders, the levels above them, and heads that tasks own or share.
 
-    A level runs at most once a batch, and only where a level asked for needs it.
+    A level runs at most once per batch, and only if a requested level depends on it.
     """
 
     def __init__(
         self,
         trunk: Sequence[nn.Module],
         levels: Mapping[str, Recurrent],
-        specs: Sequence[LevelSpec],
+        level_specs: Sequence[LevelSpec],
         heads: Mapping[str, nn.Module],
-        places: Mapping[str, HeadRoute],
-        grounds: Mapping[str, HeadInputSpec],
-        apart: PieceInputs,
+        routes: Mapping[str, HeadRoute],
+        head_input_specs: Mapping[str, HeadInputSpec],
+        task_inputs: TaskInputs,
         dropout: float,
     ) -> None:
-        """``levels`` stand bottom to top; ``specs`` say what each of them reads, and how far.
-
-        ``places`` are tasks', ``grounds`` heads'.
-        """
+        """``levels`` go bottom to top; ``routes`` are by task, ``head_input_specs`` by head."""
         super().__init__()
         self.trunk = nn.ModuleList(trunk)
         self.levels = nn.ModuleDict(levels)
         self.heads = nn.ModuleDict(heads)
-        self.task_vectors = apart.vectors
-        self.task_tokens = None if apart.tokens is None else nn.ModuleList(apart.tokens)
-        self.specs = {spec.name: spec for spec in specs}
-        self.routes = dict(places)
-        self.head_input_specs = dict(grounds)
+        self.task_vectors = task_inputs.embeddings
+        tokens = task_inputs.tokens
+        self.task_tokens = None if tokens is None else nn.ModuleList(tokens)
+        self.specs = {spec.name: spec for spec in level_specs}
+        self.routes = dict(routes)
+        self.head_input_specs = dict(head_input_specs)
         self.dropout = Dropout(dropout)
 
     @property
@@ -83,69 +73,76 @@ class Network(nn.Module):
         return self.heads[self.routes[task].head]
 
     def head_inputs(self, batch: Batch, tasks: Iterable[str]) -> dict[str, HeadInputs]:
-        """Return what the head of each task reads; tasks of one level read the same vectors."""
+        """Return the inputs of each task's head; tasks of one level share their word vectors."""
         names = list(tasks)
-        done = self.encode(batch, {self.routes[name].level for name in names})
-        return {name: self._beside(name, done[self.routes[name].level]) for name in names}
+        by_level = self.encode(batch, {self.routes[name].level for name in names})
+        return {
+            name: self._with_task_embedding(name, by_level[self.routes[name].level])
+            for name in names
+        }
 
     def encode(self, batch: Batch, wanted: Iterable[str]) -> dict[str, HeadInputs]:
-        """Return the vectors of each level wanted (and of those below it)."""
+        """Return the vectors of the wanted levels, and of those below them."""
         wanted = set(wanted)
         if wanted == {PIECES}:
-            return {PIECES: self._pieces(batch)}
-        needed = self._below(wanted)
-        aside = batch.prompt_layout
-        runs = (batch.sentences, batch.windows) if aside is None else aside.level_runs
-        words = torch.cat([self._words(row, batch) for row in range(len(self.trunk))], dim=-1)
-        done = {TRUNK: self.dropout(words)}
+            return {PIECES: self._encode_pieces(batch)}
+        needed = self._with_levels_below(wanted)
+        layout = batch.prompt_layout
+        runs = (batch.sentences, batch.windows) if layout is None else layout.level_runs
+        words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
+        vectors = {TRUNK: self.dropout(words)}
         for name, level in self.levels.items():
             if name in needed:
-                below = torch.cat([done[read] for read in self.specs[name].inputs], dim=-1)
-                done[name] = level(below, runs[self.specs[name].scope == "window"])
-        return {name: _of_text(vectors, batch) for name, vectors in done.items()}
+                spec = self.specs[name]
+                inputs = torch.cat([vectors[source] for source in spec.inputs], dim=-1)
+                vectors[name] = level(inputs, runs[spec.scope == "window"])
+        return {name: _text_vectors(words, batch) for name, words in vectors.items()}
 
-    def _words(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
-        """The vectors that an embedder makes of words; those that stand for tasks have their own.
+    def embed(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
+        """Return the word vectors of one embedder, with its own vectors for task tokens.
 
-        An encoder reads them with the other words.
+        An encoder reads the task tokens together with the other words.
         """
         part = self.trunk[row]
         words: Tensor
         if batch.task_tokens is None:
             words = part(batch)
             return words
-        assert self.task_tokens is not None, "a batch has tokens where tasks share by them"
-        own = cast(nn.Embedding, self.task_tokens[row])
+        assert self.task_tokens is not None, "a batch has task tokens only if the model has"
+        tokens = cast(nn.Embedding, self.task_tokens[row])
         if isinstance(part, Transformer):
-            words = part(batch, own.weight)
+            words = part(batch, tokens.weight)
             return words
         words = part(batch)
-        mine = own(batch.task_tokens.clamp(min=0)).to(words.dtype)
-        return torch.where(batch.task_tokens[:, None] < 0, words, mine)
+        vectors = tokens(batch.task_tokens.clamp(min=0)).to(words.dtype)
+        return torch.where(batch.task_tokens[:, None] < 0, words, vectors)
 
-    def _pieces(self, batch: Batch) -> HeadInputs:
-        """The encoder's last states, row by row of the windows, and its table of pieces."""
+    def _encode_pieces(self, batch: Batch) -> HeadInputs:
+        """Return the encoder's last states (window * piece, dim), and its piece embeddings."""
         encoder = self.transformer
         assert encoder is not None, "a recipe without a transformer has no pieces"
         return HeadInputs(
             encoder.states(batch)[-1].flatten(0, 1), piece_embeddings=encoder.piece_embeddings
         )
 
-    def _beside(self, name: str, vectors: HeadInputs) -> HeadInputs:
-        """Put the task's own vector beside each word, where tasks have one."""
-        row = self.routes[name].row
+    def _with_task_embedding(self, task: str, inputs: HeadInputs) -> HeadInputs:
+        """Concatenate the task embedding, if there is one, to each word and `[CLS]` vector."""
+        row = self.routes[task].row
         if self.task_vectors is None or row is None:
-            return vectors
-        mine = self.task_vectors.weight[row]
-        words = torch.cat(
-            [vectors.word_vectors, mine.expand(len(vectors.word_vectors), -1)], dim=-1
-        )
-        openings = vectors.cls_vectors
-        if openings is not None:
-            openings = torch.cat([openings, mine.expand(len(openings), -1)], dim=-1)
-        return replace(vectors, word_vectors=words, cls_vectors=openings)
+            return inputs
+        embedding = self.task_vectors.weight[row]
 
-    def _below(self, wanted: Iterable[str]) -> set[str]:
+        def extend(vectors: Tensor) -> Tensor:
+            return torch.cat([vectors, embedding.expand(len(vectors), -1)], dim=-1)
+
+        cls = inputs.cls_vectors
+        return replace(
+            inputs,
+            word_vectors=extend(inputs.word_vectors),
+            cls_vectors=None if cls is None else extend(cls),
+        )
+
+    def _with_levels_below(self, wanted: Iterable[str]) -> set[str]:
         needed = set(wanted)
         for name in reversed(list(self.levels)):
             if name in needed:
@@ -154,21 +151,21 @@ class Network(nn.Module):
 
 
 def shapes_of(part: nn.Module) -> Shapes:
-    """Return the shape of each weight of a part."""
-    return {name: tuple(each.shape) for name, each in part.state_dict().items()}
+    """Return the shape of each weight of a module, by name."""
+    return {name: tuple(weight.shape) for name, weight in part.state_dict().items()}
 
 
-def differing(one: Shapes, two: Shapes) -> Iterator[tuple[str, Shape | None, Shape | None]]:
-    """Yield the weights whose shapes differ, by name; None where there is no such weight."""
-    for name in sorted({*one, *two}):
-        if one.get(name) != two.get(name):
-            yield name, one.get(name), two.get(name)
+def differing(a: Shapes, b: Shapes) -> Iterator[tuple[str, Shape | None, Shape | None]]:
+    """Yield the weights whose shapes differ, by name; None where one side lacks the weight."""
+    for name in sorted({*a, *b}):
+        if a.get(name) != b.get(name):
+            yield name, a.get(name), b.get(name)
 
 
-def _of_text(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:
-    """Leave out words that stand in no text, but for the openings."""
-    aside = batch.prompt_layout
-    if aside is None:
+def _text_vectors(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:
+    """Select the vectors of text words and of `[CLS]`; prompts are left out."""
+    layout = batch.prompt_layout
+    if layout is None:
         return HeadInputs(words)
-    openings = None if aside.cls_rows is None else gather_rows(words, aside.cls_rows)
-    return HeadInputs(gather_rows(words, aside.text_rows), openings)
+    cls = None if layout.cls_rows is None else gather_rows(words, layout.cls_rows)
+    return HeadInputs(gather_rows(words, layout.text_rows), cls)

@@ -4,10 +4,10 @@
     config.json (with a transformer)  trunk-0-vocabulary.txt (what other embedders keep)
     plugins.json (the parts of other packages that it needs)
 
-Nothing in such a folder is ever run: no pickle, no code, no template. What it claims is checked
-against the manifest, and the sizes its configuration asks for against the weights that are there,
-before anything of that size is made. The plugins it names are compared with those that the user
-installed or passed; nothing is imported because a folder names it.
+Nothing in such a folder is run: no pickle, no code, no template. Its files are checked against the
+manifest, and the sizes in its configuration against the stored weights, before anything of that
+size is allocated. The plugins it names are compared with those that the user installed or passed;
+nothing is imported because a folder names it.
 """
 
 import hashlib
@@ -26,21 +26,21 @@ from torch import nn
 
 from spanloom.atomic_io import MANIFEST, verify_folder, write_folder
 from spanloom.config import recipe as recipes
+from spanloom.config.recipe import Recipe
 from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.embedders import _encoder_check
-from spanloom.embedders._base import Embedder, EmbedderType
+from spanloom.embedders._base import Embedder
 from spanloom.embedders.static import Static
 from spanloom.errors import DataError, ModelError, NameNotFound
-from spanloom.model import build, model_card, plugin_parts, sharing
-from spanloom.model.bounded import bounded
+from spanloom.model import build, model_card, plugin_parts
 from spanloom.model.model import Model
 from spanloom.model.network import Network, differing, shapes_of
+from spanloom.model.plan import Plan, resolve
 from spanloom.model.precision import compute, prepare
 from spanloom.model.quantization import StorageDtypes, pack, shapes, unpack
-from spanloom.model.skip_init import SkipInit
+from spanloom.model.skip_init import SkipInit, bounded
 from spanloom.tasks._base import Task
-from spanloom.tokenization import word_tokenizer
 
 RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENCE = (
     "recipe.yaml",
@@ -68,9 +68,9 @@ _LARGEST_TEXT = 64_000_000  # bytes; a larger recipe, tokenizer or configuration
 
 
 def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
-    """Write a model in the place of the one before; ``figures`` are its dev scores.
+    """Write a model folder, replacing an earlier one; ``figures`` are its dev scores.
 
-    Raises ``ModelError`` for one whose weights were rounded to compute with.
+    Raises ``ModelError`` for a model whose weights were rounded to int8.
     """
     if model.compute.int8:
         raise ModelError(f"{folder}: a model loaded as int8 cannot be saved; load it as fp32")
@@ -85,123 +85,162 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
             model.subword_tokenizer.tokenizer.to_str(), encoding="utf-8"
         )
         for row, part in enumerate(model.network.trunk):
-            for name, said in cast(Embedder, part).extra_files().items():
-                (staging / _beside(row, name)).write_bytes(said.encode("utf-8"))
+            for name, content in cast(Embedder, part).extra_files().items():
+                path = staging / (CONFIG if name == CONFIG else f"trunk-{row}-{name}")
+                path.write_bytes(content.encode("utf-8"))
         (staging / CARD).write_text(model_card.write(model, figures), encoding="utf-8")
 
 
 def default() -> Path:
-    """Return the folder of the model that comes with the package; ``ModelError`` without one."""
-    place = Path(str(inside("spanloom"))) / "models" / DEFAULT
-    if not place.is_dir():
+    """Return the folder of the bundled model; raises ``ModelError`` where there is none."""
+    path = Path(str(inside("spanloom"))) / "models" / DEFAULT
+    if not path.is_dir():
         raise ModelError(
             f"this copy of spanloom has no {DEFAULT}; name a model (-m MODEL), or make it: "
             f"recipes/{DEFAULT}.yaml"
         )
-    return place
+    return path
 
 
 def load(
     place: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
 ) -> Model:
-    """Load a model from a folder, from the Hugging Face Hub by its id, or the default one.
+    """Load a model from a folder, from the Hugging Face Hub by its id, or the bundled one.
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
     and what ``compute`` and ``prepare`` raise for a device and a precision.
     """
-    folder, blobs = _fetched(default() if place is None else place)
-    files = verify_folder(folder, blobs=blobs)
-    missing = [name for name in _NEEDED if name not in files]
-    if missing:
-        raise ModelError(f"{folder}: no {missing[0]} (a model folder has {', '.join(_NEEDED)})")
+    folder, files = _verified(place)
     for name, path in files.items():
         if name != WEIGHTS and path.stat().st_size > _LARGEST_TEXT:
             raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")
-    weights = _weights(files[WEIGHTS])
+    weights = _stored_shapes(files[WEIGHTS])
     if CONFIG in files:
         _encoder_check.check(files[CONFIG], weights)
     recipe = plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
-    tasks = _tasks(recipe, files[RECIPE])
+    plan, tasks = _plan(recipe, files[RECIPE])
     with torch.device("meta"), bounded(weights):
-        planned = _network(recipe, tasks, files, folder)
-    _check_shapes(files[WEIGHTS], weights, planned)
-    encoder = planned.transformer
-    cutter = _pieces(
-        files[TOKENIZER], recipe, None if encoder is None else len(encoder.piece_embeddings)
+        empty = _network(plan, tasks, files, folder)
+    for name, needed, stored in differing(shapes_of(empty), weights):
+        raise ModelError(f"{files[WEIGHTS]}: {name}: expected shape {needed}, got {stored}")
+    encoder = empty.transformer
+    tokenizer = _subword_tokenizer(
+        files[TOKENIZER], plan.recipe, None if encoder is None else len(encoder.piece_embeddings)
     )
-    build.check_window(recipe, cutter, planned)
-    network = _network(recipe, tasks, files, folder)
+    build.check_window(plan, tokenizer, empty)
+    network = _network(plan, tasks, files, folder)
     load_weights(folder, network)
     wanted = compute(precision, device)
     network.to(wanted.device).eval()
     chosen = prepare(network.transformer, wanted)
-    split = word_tokenizer(recipe.tokenization.tokenizer, recipe.tokenization.sentence_splitter)
-    return Model(recipe, split, cutter, network, tasks, chosen)
+    return Model(plan, plan.word_tokenizer, tokenizer, network, tasks, chosen)
+
+
+def load_recipe(place: str | Path) -> Recipe:
+    """Return the recipe of a model that ``load`` loads; raises ``ModelError`` as it does."""
+    _, files = _verified(place)
+    return plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
+
+
+def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
+    """Return a model's folder and its files by name, compared with the manifest."""
+    folder, blobs = _fetch(default() if place is None else place)
+    files = verify_folder(folder, blobs=blobs)
+    missing = [name for name in _NEEDED if name not in files]
+    if missing:
+        raise ModelError(f"{folder}: no {missing[0]} (a model folder has {', '.join(_NEEDED)})")
+    return folder, files
+
+
+def push_to_hub(
+    place: str | Path, repo: str, *, private: bool = False, token: str | None = None
+) -> str:
+    """Upload a model folder to ``repo`` ("me/protocols") and return its address.
+
+    ``spanloom.load(repo)`` loads it from there. A missing repository is created, ``private`` or
+    not; ``token`` defaults to the one stored by ``hf auth login``. The model is loaded first, so a
+    damaged one is never uploaded; nothing but its own files is uploaded. Raises ``ModelError`` for
+    a damaged folder, and for what the hub refuses.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    folder = Path(place)
+    load(folder, device="cpu", precision="fp32")
+    files = [*verify_folder(folder), MANIFEST]
+    api = HfApi(token=token)
+    try:
+        address = api.create_repo(repo, private=private, exist_ok=True)
+        api.upload_folder(
+            repo_id=address.repo_id,
+            folder_path=folder,
+            allow_patterns=files,
+            commit_message="A model of Spanloom",
+        )
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"{repo}: the hub did not take {folder}: {first}") from error
+    return str(address)
 
 
 def card_of(place: str | Path | None = None) -> str:
-    """Return the card of a model that ``load`` loads, "" where it has none; ``ModelError``."""
-    folder, blobs = _fetched(default() if place is None else place)
+    """Return the card of a model that ``load`` loads, "" without one; raises ``ModelError``."""
+    folder, blobs = _fetch(default() if place is None else place)
     path = verify_folder(folder, blobs=blobs).get(CARD)
     return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
 def digest_of(place: str | Path | None = None) -> str:
-    """Return SHA-256 of the manifest of a model that ``load`` loads, so of all that is in it."""
-    folder, _ = _fetched(default() if place is None else place)
+    """Return the SHA-256 of the manifest of a model that ``load`` loads."""
+    folder, _ = _fetch(default() if place is None else place)
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
-def repack(place: str | Path, target: Path, store: StorageDtypes) -> None:
-    """Write the model at ``place`` to ``target`` with its weights stored another way.
+def repack(place: str | Path, target: Path, dtypes: StorageDtypes) -> None:
+    """Write the model at ``place`` to ``target`` with its weights stored in other types.
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
     network = load(place, device="cpu", precision="fp32").network
-    weights = pack(network.state_dict(), _tables(network), store)
-    folder, blobs = _fetched(place)
+    weights = pack(network.state_dict(), _embedding_tables(network), dtypes)
+    folder, blobs = _fetch(place)
     files = verify_folder(folder, blobs=blobs)
     with _copied(files, target) as staging:
         (staging / WEIGHTS).write_bytes(serialized(weights))
         before = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
-        (staging / CARD).write_text(model_card.stored(before, store), encoding="utf-8")
+        (staging / CARD).write_text(model_card.stored(before, dtypes), encoding="utf-8")
 
 
-def rewrite(place: Path, texts: Mapping[str, str]) -> None:
-    """Give a model other texts, by file: its card, its licence; all else stays as it is.
+def rewrite(folder: Path, texts: Mapping[str, str]) -> None:
+    """Replace some texts of a model by file name: its card, its licence.
 
     Raises ``ModelError`` and ``StorageError``.
     """
-    with _copied(verify_folder(place), place) as staging:
+    with _copied(verify_folder(folder), folder) as staging:
         for name, text in texts.items():
             (staging / name).write_text(text, encoding="utf-8")
 
 
-def _tables(network: Network) -> frozenset[str]:
-    """The names of the trunk's vectors that are looked up: of pieces, words, places, spellings."""
-    found = set()
+def _embedding_tables(network: Network) -> frozenset[str]:
+    """Return the names of the trunk's weights that are looked up by row."""
+    names = set()
     for name, part in network.trunk.named_modules(prefix="trunk"):
         if isinstance(part, nn.Embedding):
-            found.add(f"{name}.weight")
+            names.add(f"{name}.weight")
         elif isinstance(part, Static):
-            found.add(f"{name}.table")
-    return frozenset(found)
-
-
-def _beside(row: int, name: str) -> str:
-    """The file in a model folder that keeps what an embedder calls ``name``."""
-    return CONFIG if name == CONFIG else f"trunk-{row}-{name}"
+            names.add(f"{name}.table")
+    return frozenset(names)
 
 
 def copy(folder: Path, target: Path) -> None:
-    """Copy a model folder whole to another place, in the place of the one before."""
+    """Copy a model folder, replacing an earlier one at ``target``."""
     with _copied(verify_folder(folder), target):
         pass
 
 
 @contextmanager
 def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
-    """Yield a copy of some files, to be changed, which takes the place of the target at the end."""
+    """Yield a copy of some files, to be changed; at the end it replaces ``target``."""
     with write_folder(target, replace=True) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
@@ -211,20 +250,20 @@ def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
 def load_weights(folder: Path, network: nn.Module) -> None:
     """Load the weights of a model folder into a network of the same shape.
 
-    Raises ``ModelError`` for a weight that is no number, or too large to be computed with.
+    Raises ``ModelError`` for a weight that is not finite, or too large to be computed with.
     """
     weights = unpack(load_file(folder / WEIGHTS))
-    for name, each in weights.items():
-        if each.is_floating_point() and each.numel():
-            least, most = map(float, each.aminmax())  # nan where any number is
-            if not -_LARGEST <= least <= most <= _LARGEST:
-                problem = f"expected numbers up to {_LARGEST:g}, got {least} to {most}"
+    for name, weight in weights.items():
+        if weight.is_floating_point() and weight.numel():
+            low, high = map(float, weight.aminmax())  # nan where any number is
+            if not -_LARGEST <= low <= high <= _LARGEST:
+                problem = f"expected numbers up to {_LARGEST:g}, got {low} to {high}"
                 raise ModelError(f"{folder / WEIGHTS}: {name}: {problem}")
     network.load_state_dict(weights)
 
 
-def _fetched(place: str | Path) -> tuple[Path, Path | None]:
-    """Return the folder, and where the hub's cache keeps the files that its links lead to."""
+def _fetch(place: str | Path) -> tuple[Path, Path | None]:
+    """Return a model's folder, and the folder of the hub's cache to which its links lead."""
     folder = Path(place)
     if folder.exists() or isinstance(place, Path):
         if not folder.is_dir():
@@ -243,12 +282,12 @@ def _fetched(place: str | Path) -> tuple[Path, Path | None]:
     return folder, folder.parents[1] / "blobs"
 
 
-def _weights(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights in a file; nothing but its header is read."""
+def _stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights in a file; only its header is read."""
     try:
         with safe_open(path, "pt") as weights:
             slices = {name: weights.get_slice(name) for name in weights.keys()}
-            header = {k: (each.get_dtype(), tuple(each.get_shape())) for k, each in slices.items()}
+            header = {k: (part.get_dtype(), tuple(part.get_shape())) for k, part in slices.items()}
         return shapes(header)
     except SafetensorError as error:
         raise ModelError(f"{path}: not a whole safetensors file: {error}") from error
@@ -256,18 +295,22 @@ def _weights(path: Path) -> dict[str, tuple[int, ...]]:
         raise ModelError(f"{path}: {error}") from error
 
 
-def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
-    """Make the tasks; raises ``ModelError`` where their labels are not as training writes them."""
+def _plan(recipe: Recipe, path: Path) -> tuple[Plan, dict[str, Task]]:
+    """Resolve a stored recipe with its vocabulary, and build its tasks.
+
+    Raises ``ModelError`` where a vocabulary is not as training writes it.
+    """
     for name in recipe.tasks:
-        found = recipe.vocabulary.get(name)
-        if not isinstance(found, dict):
+        vocabulary = recipe.vocabulary.get(name)
+        if not isinstance(vocabulary, dict):
             raise ModelError(f"{path}: no labels collected for task {name!r}")
-        for key, value in found.items():
+        for key, value in vocabulary.items():
             if not is_valid_vocabulary(value):
                 expected = "expected a text, a number, texts, or texts by name"
                 raise ModelError(f"{path}: collected.{name}.{key}: {expected}, got {value!r:.60}")
     try:
-        return sharing.tasks(recipe)
+        plan = resolve(recipe).with_vocabulary(recipe.vocabulary)
+        return plan, plan.build_tasks()
     except (NameNotFound, DataError) as error:
         raise ModelError(f"{path}: {error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -275,73 +318,71 @@ def _tasks(recipe: recipes.Recipe, path: Path) -> Mapping[str, Task]:
 
 
 def is_valid_vocabulary(value: object) -> bool:
-    """Say whether training can have collected it: a text, a number, texts, or texts by name."""
+    """Whether training can have inferred it: a text, a number, texts, or texts by name."""
     if isinstance(value, dict):
-        return all(_texts(each) for each in value.values())
-    return _texts(value) or isinstance(value, str | int | float)
+        return all(_is_label_list(labels) for labels in value.values())
+    return _is_label_list(value) or isinstance(value, str | int | float)
 
 
-def _texts(value: object) -> bool:
+def _is_label_list(value: object) -> bool:
     """Whether it is a list of different texts."""
     return (
         isinstance(value, list)
-        and all(isinstance(each, str) for each in value)
+        and all(isinstance(label, str) for label in value)
         and len(set(value)) == len(value)
     )
 
 
 def _network(
-    recipe: recipes.Recipe, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
+    plan: Plan, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
 ) -> Network:
     """Build it, its weights not filled yet; raises ``ModelError`` where recipe and files clash."""
 
-    def saved(row: int, kind: EmbedderType, options: object) -> nn.Module:
-        mine = {}
-        for name, path in files.items():
-            if name == CONFIG or name.startswith(f"trunk-{row}-"):
-                mine[name.removeprefix(f"trunk-{row}-")] = path.read_bytes().decode("utf-8")
-        return kind.restore(options, mine)
+    def extra_files(row: int) -> dict[str, str]:
+        return {
+            name.removeprefix(f"trunk-{row}-"): path.read_bytes().decode("utf-8")
+            for name, path in files.items()
+            if name == CONFIG or name.startswith(f"trunk-{row}-")
+        }
 
     try:
         with SkipInit():
-            return build.network(recipe, tasks, build.trunk(recipe, saved))
+            trunk = [
+                embedder.type.restore(embedder.options, extra_files(row))
+                for row, embedder in enumerate(plan.embedders)
+            ]
+            return build.network(plan, tasks, trunk)
     except _UNBUILDABLE as error:
         first = (str(error).strip() or repr(error)).splitlines()[0]
-        made_of = " and ".join(name for name in (RECIPE, CONFIG) if name in files)
-        raise ModelError(f"{folder}: no network can be made of {made_of}: {first}") from error
+        sources = " and ".join(name for name in (RECIPE, CONFIG) if name in files)
+        raise ModelError(f"{folder}: no network can be made of {sources}: {first}") from error
 
 
-def _check_shapes(path: Path, there: Mapping[str, tuple[int, ...]], planned: Network) -> None:
-    """Compare the names and shapes of the weights with what the recipe needs."""
-    for name, needed, found in differing(shapes_of(planned), there):
-        raise ModelError(f"{path}: {name}: expected shape {needed}, got {found}")
+def _subword_tokenizer(path: Path, recipe: Recipe, vocab_size: int | None) -> SubwordTokenizer:
+    """Load the tokenizer; raises ``ModelError`` where it is broken or yields unknown pieces.
 
-
-def _pieces(path: Path, recipe: recipes.Recipe, known: int | None) -> SubwordTokenizer:
-    """Load the tokenizer; raises ``ModelError`` where it is broken or makes unknown pieces.
-
-    ``known`` is how many pieces an encoder has, None without one.
+    ``vocab_size`` is the number of pieces of the encoder, None without one.
     """
-    made = tokenizer_file.read(path.read_bytes(), path)
-    largest = max(made.get_vocab(with_added_tokens=True).values(), default=-1)
-    rows = largest + 1 if known is None else known
-    if not 0 <= largest < rows:
-        raise ModelError(f"{path}: expected pieces from 0 to {rows - 1}, got {largest}")
+    tokenizer = tokenizer_file.read(path.read_bytes(), path)
+    largest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+    size = largest + 1 if vocab_size is None else vocab_size
+    if not 0 <= largest < size:
+        raise ModelError(f"{path}: expected pieces from 0 to {size - 1}, got {largest}")
     special = recipe.vocabulary.get(recipes.SPECIAL_IDS)
     if not isinstance(special, dict):
         raise ModelError(f"{path.parent / RECIPE}: no special pieces in its vocabulary")
     for name in ("pad", "unk", "mask"):
-        if type(special.get(name)) is not int or not 0 <= special[name] < rows:
+        if type(special.get(name)) is not int or not 0 <= special[name] < size:
             raise ModelError(
                 f"{path.parent / RECIPE}: vocabulary.{recipes.SPECIAL_IDS}.{name}: expected a "
-                f"number from 0 to {rows - 1}, got {special.get(name)!r:.60}"
+                f"number from 0 to {size - 1}, got {special.get(name)!r:.60}"
             )
-    cut = subword_tokenizer(
-        made, padding=special["pad"], unknown=special["unk"], mask=special["mask"]
+    subwords = subword_tokenizer(
+        tokenizer, padding=special["pad"], unknown=special["unk"], mask=special["mask"]
     )
-    around = max((*cut.prefix, *cut.suffix), default=0)
-    if around >= rows:
+    largest_affix = max((*subwords.prefix, *subwords.suffix), default=0)
+    if largest_affix >= size:
         raise ModelError(
-            f"{path}: expected pieces from 0 to {rows - 1} around a text, got {around}"
+            f"{path}: expected pieces from 0 to {size - 1} around a text, got {largest_affix}"
         )
-    return cut
+    return subwords

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.config.options import model_at
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
@@ -143,3 +144,27 @@ def _seen(layers: Sequence[Layer]) -> str:
         if table:
             told.append(f"{table.total()} {what} of {len(table)} labels")
     return ", ".join(told)
+
+
+def with_comments(recipe: Recipe, notes: Mapping[Keys, str]) -> str:
+    """Return a recipe as YAML with a short comment per key; it loads back to an equal recipe.
+
+    ``notes`` explains other keys, by their path: ``("tasks", "wlp", "spans_per_word")``.
+    """
+    lines = yaml.dump(recipes.to_plain(recipe), width=2**20).splitlines()
+    comments: dict[int, str] = {}
+    for keys, (_, line) in yaml.loads("\n".join(lines), "recipe").location.places.items():
+        note = notes.get(keys) or _description(keys)
+        if note and line and line not in comments:  # of the first key of a line
+            comments[line] = note
+    return "".join(
+        f"{line}  # {comments[number]}\n" if number in comments else f"{line}\n"
+        for number, line in enumerate(lines, 1)
+    )
+
+
+def _description(keys: Keys) -> str | None:
+    """Return the description of a key in the recipe's frame."""
+    model = model_at(Recipe, keys[:-1]) if keys else None
+    field = model.model_fields.get(str(keys[-1])) if model else None
+    return field.description if field else None

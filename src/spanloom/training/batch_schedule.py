@@ -1,7 +1,6 @@
-"""Which batch comes when: a pure function of the data, the seed, the stage, the epoch.
+"""Draw the batches of an epoch: a pure function of the data, the seed, the stage and the epoch.
 
-So a run that was interrupted goes on with the very batches it would have had, on any number of
-processes.
+So an interrupted run resumes with the same batches, on any number of processes.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,28 +18,28 @@ from spanloom.training.samplers import Size
 
 @dataclass(frozen=True, slots=True)
 class TrainBatch:
-    """One batch: units of one task, or of several that read them alike."""
+    """One batch: instances of one task, or of several with the same reader."""
 
     tasks: tuple[str, ...]
     instances: tuple[Instance, ...]
 
     @property
-    def sentences(self) -> int:
-        """How many sentences its losses are summed over; a unit counts as one at least.
+    def num_sentences(self) -> int:
+        """The number of sentences that its losses are summed over; at least 1 per instance.
 
-        One with an opening counts as one at most, too: it is judged, or asked, as a whole.
+        An instance that is classified or queried as a whole counts as 1.
         """
-        return sum(1 if unit.wants_cls else max(1, len(unit.sentences)) for unit in self.instances)
+        return sum(1 if i.wants_cls else max(1, len(i.sentences)) for i in self.instances)
 
 
-Update = tuple[TrainBatch, ...]  # the batches whose gradients are summed before one update
+Update = tuple[TrainBatch, ...]  # the batches whose gradients are summed before one step
 
 
 @dataclass(slots=True)
 class _BatchIterator:
-    """The batches of some tasks, dealt one after another; drawn anew when all were dealt.
+    """The batches of some tasks with the same instances; shuffled anew when all were used.
 
-    ``data`` is that of any of them: they have the same units.
+    ``data`` is that of any of the tasks.
     """
 
     names: tuple[str, ...]
@@ -48,34 +47,35 @@ class _BatchIterator:
     stage: StageSpec
     seed: str
     window: int
-    cutter: PromptTokenizer
-    passes: int = 0
+    tokenize_prompt: PromptTokenizer
+    num_passes: int = 0
     queue: list[TrainBatch] = field(default_factory=list)
 
-    def shuffled(self) -> list[TrainBatch]:
-        """Every document once, cut into windows of random sizes: batches of units of like length.
+    def __post_init__(self) -> None:
+        """Draw the first pass."""
+        self.queue = self._shuffled()
 
-        Each pass over the data is drawn by itself.
-        """
-        part = f"/{self.passes}" if self.passes else ""
-        chance = Random(f"{self.seed}/{'+'.join(self.names)}{part}")
-        self.passes += 1
-        reading = self.data.task.reader
-        sizes = InstanceLimits(self.window, self.window * reading.max_windows, chance)
-        cut = [
-            unit
+    def _shuffled(self) -> list[TrainBatch]:
+        """Return each document once, in instances of random size, in batches of similar length."""
+        suffix = f"/{self.num_passes}" if self.num_passes else ""
+        rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
+        self.num_passes += 1
+        reader, tokenized = self.data.task.reader, self.data.tokenized
+        limits = InstanceLimits(self.window, self.window * reader.max_windows, rng)
+        instances = [
+            instance
             for row in self.data.gold
-            for unit in reading.instances(row, self.data.tokenized[row], sizes, self.cutter)
+            for instance in reader.instances(row, tokenized[row], limits, self.tokenize_prompt)
         ]
-        groups = bucket_by_length(cut, self.stage.batch_words, window=self.window)
-        draws = [TrainBatch(self.names, tuple(group)) for group in groups]
-        chance.shuffle(draws)
-        return draws
+        groups = bucket_by_length(instances, self.stage.batch_words, window=self.window)
+        batches = [TrainBatch(self.names, tuple(group)) for group in groups]
+        rng.shuffle(batches)
+        return batches[::-1]
 
     def next(self) -> TrainBatch:
         """Return the next batch."""
         if not self.queue:
-            self.queue = self.shuffled()[::-1]
+            self.queue = self._shuffled()
         return self.queue.pop()
 
 
@@ -84,49 +84,51 @@ def draw_epoch(
     data: Mapping[str, TaskData],
     *,
     seed: str,
-    number: int,
+    epoch: int,
     window: int,
-    cutter: PromptTokenizer,
+    tokenize_prompt: PromptTokenizer,
 ) -> list[Update]:
-    """Draw an epoch: as many batches as all tasks have, of the tasks that the sampler names.
+    """Return one epoch of batches.
 
-    Batches hold units of like length from one task; where tasks learn together, from one group of
-    them, for which its first task stands in the sampler.
+    Its length is the total batch count of all tasks; the sampler picks each batch's task. Batches
+    hold instances of similar length. The sampler knows a group of tasks that share batches by its
+    first task.
     """
-    decks = {
-        names[0]: _BatchIterator(names, data[names[0]], stage, f"{seed}/{number}", window, cutter)
+    epoch_seed = f"{seed}/{epoch}"
+    iterators = {
+        names[0]: _BatchIterator(names, data[names[0]], stage, epoch_seed, window, tokenize_prompt)
         for names in _groups(stage, data)
     }
-    sizes = {}
-    for name, deck in decks.items():
-        deck.queue = deck.shuffled()[::-1]
-        sizes[name] = Size(len(deck.queue), sum(draw.sentences for draw in deck.queue))
-    turns = samplers.load(stage.sampler)(sizes, Random(f"{seed}/{number}"), stage.temperature)
-    return list(_updates(turns, decks, stage.gradient_accumulation_steps))
+    sizes = {
+        name: Size(len(batches.queue), sum(batch.num_sentences for batch in batches.queue))
+        for name, batches in iterators.items()
+    }
+    turns = samplers.load(stage.sampler)(sizes, Random(epoch_seed), stage.temperature)
+    return list(_updates(turns, iterators, stage.gradient_accumulation_steps))
 
 
 def _groups(stage: StageSpec, data: Mapping[str, TaskData]) -> list[tuple[str, ...]]:
-    """The tasks of each batch: one, or all that have the same units where they learn together.
+    """Group the tasks that share batches: those with equal instances, if the stage says so.
 
-    What annotates nothing hides words from the encoder, and so is read by no other task.
+    A task that predicts nothing masks its inputs, so its batches serve no other task.
     """
     groups: dict[Hashable, list[str]] = {}
     for name in stage.tasks:
-        mine = data[name]
-        alike = mine.corpus, mine.task.reader, tuple(mine.gold)
-        shared = stage.share_batches and mine.task.predicts
-        groups.setdefault(alike if shared else name, []).append(name)
+        task_data = data[name]
+        batch_key = task_data.corpus, task_data.task.reader, tuple(task_data.gold)
+        shared = stage.share_batches and task_data.task.predicts
+        groups.setdefault(batch_key if shared else name, []).append(name)
     return [tuple(names) for names in groups.values()]
 
 
 def _updates(
-    turns: Sequence[Sequence[str]], decks: Mapping[str, _BatchIterator], accumulate: int
+    turns: Sequence[Sequence[str]], iterators: Mapping[str, _BatchIterator], accumulate: int
 ) -> Iterator[Update]:
     for first in range(0, len(turns), accumulate):
         names = [name for turn in turns[first : first + accumulate] for name in turn]
-        yield tuple(decks[name].next() for name in names)
+        yield tuple(iterators[name].next() for name in names)
 
 
-def shard(draw: TrainBatch, rank: int, ranks: int) -> Sequence[Instance]:
-    """Deal a batch's units to processes, like lengths to each."""
-    return draw.instances[rank::ranks]
+def shard(batch: TrainBatch, rank: int, ranks: int) -> Sequence[Instance]:
+    """Return one process's instances of a batch; all shards have similar lengths."""
+    return batch.instances[rank::ranks]

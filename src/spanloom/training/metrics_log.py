@@ -1,4 +1,4 @@
-"""What a run says while it trains: a JSON line an event in its folder, and a line for people."""
+"""The log of a run: a JSON line per event in its folder, and lines for people."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,20 +7,20 @@ from pathlib import Path
 from spanloom.atomic_io import write_file
 from spanloom.errors import StorageError
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class MetricsLog:
-    """Appends to ``metrics.jsonl``; a process that is not the first keeps silent."""
+    """Appends to ``metrics.jsonl``; only the first process writes."""
 
-    def __init__(self, path: Path, say: Say, *, active: bool) -> None:
-        """``say`` shows one line to whoever waits."""
-        self.path, self._say, self._active = path, say, active
+    def __init__(self, path: Path, log: Log, *, active: bool) -> None:
+        """``log`` shows one line to the user."""
+        self.path, self._show, self._active = path, log, active
 
     def start(self, *, keep: int | None, due: bool = False) -> None:
-        """Begin anew, or after a resume drop what stands after the first ``keep`` updates.
+        """Start an empty file, or after a resume drop the lines after the first ``keep`` updates.
 
-        Where dev is still ``due`` after the last of them, its scores there are dropped, too.
+        Where dev is still ``due`` after the last of them, its metrics are dropped, too.
         """
         if not self._active:
             return
@@ -44,11 +44,11 @@ class MetricsLog:
     def log(self, text: str) -> None:
         """Show one line."""
         if self._active:
-            self._say(text)
+            self._show(text)
 
 
 def _before(line: bytes, keep: int, *, due: bool) -> bool:
-    """A line that a kill cut short counts as after."""
+    """Whether a line is kept; one that a kill cut short is not."""
     try:
         event = json.loads(line)
         return int(event["step"]) + (due and "dev" in event) <= keep

@@ -1,12 +1,12 @@
-"""From a recipe to what the loop needs: tasks with their labels, texts cut, gold over words."""
+"""Read the corpora of a plan, infer vocabularies, and encode gold over words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from spanloom.config.options import did_you_mean, validate_options
+from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, locate
@@ -14,18 +14,17 @@ from spanloom.data.instances import TokenizedDocument, tokenize
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.model import sharing
 from spanloom.model.evaluation import map_to_task_labels
-from spanloom.tasks import load
+from spanloom.model.plan import Plan, TaskPlan
 from spanloom.tasks._base import Task
-from spanloom.tokenization import Bounds, WordTokenizer
+from spanloom.tokenization import WordTokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class TaskData:
-    """One task's documents: train cut into words with gold beside, dev as it is.
+    """One task's documents: train tokenized, with gold by document, and dev.
 
-    ``corpus`` is what the recipe calls them: tasks of one corpus have the same ``cuts``.
+    ``corpus`` is its name in the recipe: tasks of one corpus have the same ``tokenized``.
     """
 
     corpus: str
@@ -37,9 +36,9 @@ class TaskData:
 
 @dataclass(frozen=True, slots=True)
 class PreparedData:
-    """Everything a run needs but the network; ``words`` are all forms of words in train."""
+    """All that a run needs besides the network; ``words`` are the distinct words of train."""
 
-    recipe: Recipe
+    plan: Plan
     tasks: Mapping[str, Task]
     data: Mapping[str, TaskData]
     words: frozenset[str]
@@ -49,202 +48,193 @@ class PreparedData:
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """Train and dev of a corpus; train's words, with long sentences cut and whole.
-
-    ``problems`` counts the lines of its files that made no sense.
-    """
+    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files."""
 
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
-    tokenized: tuple[TokenizedDocument, ...]
-    full_sentences: tuple[tuple[Bounds, ...], ...]
-    problems: int
+    tokenized: tuple[TokenizedDocument, ...] = ()
+    num_problems: int = 0
 
 
 @folder.pause_gc()
 def prepare(
-    recipe: Recipe, near: Path, split: WordTokenizer, pieces: SubwordTokenizer
+    plan: Plan, word_tokenizer: WordTokenizer, subword_tokenizer: SubwordTokenizer
 ) -> PreparedData:
-    """Read the corpora, collect what recipes leave open, express gold over words.
+    """Read the corpora, infer vocabularies from train, and encode gold over words.
 
-    ``near`` is the recipe's folder. Raises ``DataError``, ``FormatError``, ``LayerError`` and
-    ``RecipeError``. Remarks say in words what training will not see.
+    The plan of the result has the vocabularies; its notes tell what training will not see. Raises
+    ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
-    if SPECIAL_IDS in recipe.tasks:
-        raise recipe.at("tasks", SPECIAL_IDS).error("this name is taken; choose another")
-    read = {
-        data: _read(_place(recipe, data, near), recipe.seed, split, pieces)
-        for data in recipe.all_sources
+    sources = {}
+    for name in plan.recipe.all_sources:
+        corpus = _read(_locate(plan, name), plan.recipe.seed)
+        tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
+        sources[name] = replace(corpus, tokenized=tuple(tokenized))
+    corpora = {name: _task_corpus(task, sources) for name, task in plan.tasks.items()}
+    special_ids = {
+        "pad": subword_tokenizer.padding,
+        "unk": subword_tokenizer.unknown,
+        "mask": subword_tokenizer.mask,
     }
-    corpora = {name: _corpus(recipe, name, read) for name in recipe.tasks}
-    collected = _collect(recipe, corpora)
-    special = {"pad": pieces.padding, "unk": pieces.unknown, "mask": pieces.mask}
-    found = {"vocabulary": {**collected, SPECIAL_IDS: special}, "removed_tasks": ()}
-    recipe = recipe.model_copy(update=found)
-    tasks = sharing.tasks(recipe)
-    _check_metrics(recipe, tasks)
-    data = {
-        name: _express(recipe.tasks[name].data, task, corpora[name]) for name, task in tasks.items()
-    }
-    remarks = [
-        f"{name}: {each.problems} lines of its files are unreadable (spanloom check tells which)"
-        for name, each in read.items()
-        if each.problems
-    ]
-    for name, task in tasks.items():
-        corpus = corpora[name]
-        if recipe.tasks[name].data in recipe.corpora:
-            remarks += [
-                f"{name}: {len(read[source].train)} documents of {source}"
-                for source in recipe.sources(name)
-            ]
-        train = tuple(zip(corpus.train, corpus.tokenized, strict=True))
-        remarks += task.coverage_notes(train, corpus.full_sentences, data[name].gold)
-    learnt = _identity((each.train, each.dev) for each in read.values())
-    words = frozenset(
-        form
-        for corpus in read.values()
-        for cut in corpus.tokenized
-        for form in chain(cut.tokens, *(query.tokens for query in cut.queries))
+    vocabulary = {name: _vocabulary(task, corpora[name]) for name, task in plan.tasks.items()}
+    plan = plan.noting(removed_tasks=()).with_vocabulary({**vocabulary, SPECIAL_IDS: special_ids})
+    tasks = plan.build_tasks()
+    _check_metrics(plan.recipe, tasks)
+    data = {name: _encode(plan.tasks[name], task, corpora[name]) for name, task in tasks.items()}
+    return PreparedData(
+        plan,
+        tasks,
+        data,
+        frozenset(_words(sources.values())),
+        _identity(sources.values()),
+        tuple(_notes(plan, sources, corpora, data)),
     )
-    return PreparedData(recipe, tasks, data, words, learnt, tuple(remarks))
 
 
-def data_identity(recipe: Recipe, near: Path) -> str:
-    """Return what tells train and dev of a recipe from others: ``Prepared.fingerprint``.
+def data_identity(plan: Plan) -> str:
+    """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
 
     Raises ``DataError`` and ``FormatError``.
     """
-    places = (locate(data, near) for data in recipe.all_sources)
-    return _identity(_documents(place, recipe.seed)[:2] for place in places)
+    paths = (locate(name, plan.recipe_dir) for name in plan.recipe.all_sources)
+    return _identity(_read(path, plan.recipe.seed) for path in paths)
 
 
-def _place(recipe: Recipe, data: str, near: Path) -> Path:
-    """Where a corpus lies; ``RecipeError`` for what may be a misspelt name of the recipe's own."""
+def _identity(corpora: Iterable[_Corpus]) -> str:
+    return " ".join(fingerprint(part) for corpus in corpora for part in (corpus.train, corpus.dev))
+
+
+def _locate(plan: Plan, name: str) -> Path:
+    """Return a corpus's path; ``RecipeError`` for what may be a misspelt name of the recipe's."""
+    recipe = plan.recipe
     try:
-        return locate(data, near)
+        return locate(name, plan.recipe_dir)
     except DataError as error:
         if not recipe.corpora:
             raise
-        raise recipe.at("corpora").error(f"{error}{did_you_mean(data, recipe.corpora)}") from error
+        raise recipe.at("corpora").error(f"{error}{did_you_mean(name, recipe.corpora)}") from error
 
 
-def _identity(corpora: Iterable[tuple[Sequence[Document], Sequence[Document]]]) -> str:
-    return " ".join(fingerprint(part) for both in corpora for part in both)
+def _read(path: Path, seed: int) -> _Corpus:
+    """Read train and dev; a corpus without dev holds out a tenth of train."""
+    splits = folder.splits(path)
+    first = "train" if "train" in splits else next(iter(splits))
+    if first == "test":
+        raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
+    corpora = [folder.read(path, first)]
+    if "dev" in splits and first != "dev":
+        corpora.append(folder.read(path, "dev"))
+        train, dev = corpora[0].documents, corpora[1].documents
+    elif len(corpora[0].documents) > 1:
+        train, dev = hold_out(corpora[0].documents, seed=seed)
+    else:
+        raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
+    return _Corpus(train, dev, num_problems=sum(len(corpus.problems) for corpus in corpora))
 
 
-def _read(path: Path, seed: int, split: WordTokenizer, pieces: SubwordTokenizer) -> _Corpus:
-    """Train and dev, train cut into words."""
-    train, dev, problems = _documents(path, seed)
-    cuts = tuple(tokenize(each, split, pieces) for each in train)
-    return _Corpus(train, dev, cuts, tuple(each.full_sentences for each in cuts), problems)
-
-
-def _corpus(recipe: Recipe, task: str, read: Mapping[str, _Corpus]) -> _Corpus:
-    """What a task learns from: a corpus as it was read, or layers of several as one."""
-    spec = recipe.tasks[task]
-    if spec.data not in recipe.corpora:
-        return read[spec.data]
-    if recipe.has_partial_labels(spec.data) and not load(spec.kind).supports_partial_labels:
-        raise recipe.at("tasks", task, "data").error(
-            f"a corpus whose parts have different labels needs a kind that learns where not all "
-            f"were looked for, as entities do; got {spec.kind}"
-        )
-    made = [_part(recipe, task, each, read[each.data]) for each in recipe.corpora[spec.data]]
+def _task_corpus(task: TaskPlan, sources: Mapping[str, _Corpus]) -> _Corpus:
+    """Return what a task learns from: a corpus as it was read, or layers of several as one."""
+    if not task.parts:
+        return sources[task.spec.data]
+    parts = [_part(task, part, sources[part.data]) for part in task.parts]
     return _Corpus(
-        tuple(chain.from_iterable(each.train for each in made)),
-        tuple(chain.from_iterable(each.dev for each in made)),
-        tuple(chain.from_iterable(each.tokenized for each in made)),
-        tuple(chain.from_iterable(each.full_sentences for each in made)),
-        0,
+        tuple(chain.from_iterable(part.train for part in parts)),
+        tuple(chain.from_iterable(part.dev for part in parts)),
+        tuple(chain.from_iterable(part.tokenized for part in parts)),
     )
 
 
-def _part(recipe: Recipe, task: str, source: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
-    """A corpus as a part of the larger one that a task learns; documents are called by both names.
+def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
+    """Return one part of a joined corpus; its documents are named after both corpus and document.
 
     Raises ``DataError`` where nothing in its train has the layer.
     """
-    if not any(each.has_layer(source.layer) for each in corpus.train):
-        raise DataError(_lacking(source.data, source.layer, corpus.train))
+    if not any(document.has_layer(part.layer) for document in corpus.train):
+        raise DataError(_missing_layer(part.data, part.layer, corpus.train))
     train, dev = (
         map_to_task_labels(
-            recipe,
-            task,
-            source,
-            [replace(each, name=f"{source.data}/{each.name}") for each in part],
+            task, part, [replace(doc, name=f"{part.data}/{doc.name}") for doc in documents]
         )
-        for part in (corpus.train, corpus.dev)
+        for documents in (corpus.train, corpus.dev)
     )
     return replace(corpus, train=train, dev=dev)
 
 
-def _documents(path: Path, seed: int) -> tuple[tuple[Document, ...], tuple[Document, ...], int]:
-    """Train and dev, and unreadable lines; a corpus without dev gives a tenth of train for it."""
-    known = folder.splits(path)
-    first = "train" if "train" in known else next(iter(known))
-    if first == "test":
-        raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
-    read = [folder.read(path, first)]
-    if "dev" in known and first != "dev":
-        read.append(folder.read(path, "dev"))
-        train, dev = read[0].documents, read[1].documents
-    elif len(read[0].documents) > 1:
-        train, dev = hold_out(read[0].documents, seed=seed)
-    else:
-        raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
-    return train, dev, sum(len(each.problems) for each in read)
+def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
+    """Infer a task's vocabulary from train; ``DataError`` where no document has its layer."""
+    layer = task.spec.layer
+    train = [
+        (document, tokenized)
+        for document, tokenized in zip(corpus.train, corpus.tokenized, strict=True)
+        if task.type.needs_no_layer or document.has_layer(layer)
+    ]
+    if not train:
+        problem = _missing_layer(task.spec.data, layer, corpus.train)
+        raise DataError(f"task {task.name!r}: {problem}")
+    return task.type.infer_vocabulary(task.options, layer, train)
 
 
-def _collect(recipe: Recipe, corpora: Mapping[str, _Corpus]) -> dict[str, object]:
-    collected: dict[str, object] = {}
-    for name, spec in recipe.tasks.items():
-        kind = load(spec.kind)
-        chosen = validate_options(kind.options, spec.options, recipe.at("tasks", name))
-        corpus = corpora[name]
-        train = [
-            (document, whole)
-            for document, whole in zip(corpus.train, corpus.tokenized, strict=True)
-            if kind.needs_no_layer or document.has_layer(spec.layer)
-        ]
-        if not train:
-            raise DataError(f"task {name!r}: {_lacking(spec.data, spec.layer, corpus.train)}")
-        collected[name] = kind.infer_vocabulary(chosen, spec.layer, train)
-    return collected
-
-
-def _lacking(data: str, layer: str, documents: Sequence[Document]) -> str:
+def _missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
     """Say that no document has a layer, and which layers there are."""
-    there = sorted({each.name for document in documents for each in document.layers})
-    names = ", ".join(there) or "none"
-    return f"no document of {data!r} has layer {layer!r} (layers there: {names})"
+    names = sorted({other.name for document in documents for other in document.layers})
+    choices = ", ".join(names) or "none"
+    return f"no document of {data!r} has layer {layer!r} (layers there: {choices})"
 
 
 def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
-    """Raise ``RecipeError`` for a stage that watches a figure which its tasks do not have."""
+    """Raise ``RecipeError`` for a stage whose validation metric none of its tasks has."""
     for index, stage in enumerate(recipe.stages):
-        known = [f"{name}.{each}" for name in stage.tasks for each in tasks[name].metric_names]
-        if stage.validation_metric is not None and stage.validation_metric not in known:
-            where = recipe.at("stages", index, "validation_metric")
-            metric = stage.validation_metric
-            raise where.error(f"no figure {metric!r}{did_you_mean(metric, known)}")
+        names = [f"{name}.{metric}" for name in stage.tasks for metric in tasks[name].metric_names]
+        metric = stage.validation_metric
+        if metric is not None and metric not in names:
+            location = recipe.at("stages", index, "validation_metric")
+            raise location.error(f"no figure {metric!r}{did_you_mean(metric, names)}")
 
 
-def _express(data: str, task: Task, corpus: _Corpus) -> TaskData:
-    """Express train's gold over words; raises ``DataError`` where train or dev has none."""
+def _encode(planned: TaskPlan, task: Task, corpus: _Corpus) -> TaskData:
+    """Encode train's gold over words; raises ``DataError`` where train or dev has none."""
     gold = {
-        row: task.encode_gold(document, whole)
-        for row, (document, whole) in enumerate(zip(corpus.train, corpus.tokenized, strict=True))
+        row: task.encode_gold(document, tokenized)
+        for row, (document, tokenized) in enumerate(
+            zip(corpus.train, corpus.tokenized, strict=True)
+        )
         if task.has_gold(document)
     }
-    if not any(len(each) for each in gold.values()):
+    if not any(len(encoded) for encoded in gold.values()):
         raise DataError(
             f"task {task.name!r}: nothing in layer {task.layer!r} can be expressed over words, "
-            f"so there is nothing to learn (words.splitter: fine | spacy | blank)"
+            f"so there is nothing to learn (tokenization.tokenizer: char-class | spacy)"
         )
     if not any(task.has_gold(document) for document in corpus.dev):
         raise DataError(
             f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
             f"chosen (without dev/ a tenth of train is held out)"
         )
-    return TaskData(data, task, corpus.tokenized, gold, corpus.dev)
+    return TaskData(planned.spec.data, task, corpus.tokenized, gold, corpus.dev)
+
+
+def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
+    """Yield the words of all texts and queries of train."""
+    for corpus in corpora:
+        for document in corpus.tokenized:
+            yield from chain(document.tokens, *(query.tokens for query in document.queries))
+
+
+def _notes(
+    plan: Plan,
+    sources: Mapping[str, _Corpus],
+    corpora: Mapping[str, _Corpus],
+    data: Mapping[str, TaskData],
+) -> Iterator[str]:
+    """Yield what training will see, and what not, a line each."""
+    for name, corpus in sources.items():
+        if corpus.num_problems:
+            unreadable = f"{corpus.num_problems} lines of its files are unreadable"
+            yield f"{name}: {unreadable} (spanloom check tells which)"
+    for name, task_data in data.items():
+        for part in plan.tasks[name].parts:
+            yield f"{name}: {len(sources[part.data].train)} documents of {part.data}"
+        corpus = corpora[name]
+        train = tuple(zip(corpus.train, corpus.tokenized, strict=True))
+        sentences = tuple(document.full_sentences for document in corpus.tokenized)
+        yield from task_data.task.coverage_notes(train, sentences, task_data.gold)

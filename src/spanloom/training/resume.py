@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.config import yaml
-from spanloom.config.differences import differences
+from spanloom.config.override import differences
 from spanloom.config.recipe import Recipe, StageSpec, dumps
 from spanloom.errors import TrainingError
 from spanloom.training.checkpoint import Progress

@@ -1,36 +1,39 @@
-"""A recipe put to work: build the model, train it, leave it in its folder."""
+"""Train a plan: build the model, run its stages, verify the model folder."""
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import torch
-from torch import nn
 
 from spanloom.atomic_io import MANIFEST, write_file
-from spanloom.config.recipe import Recipe
+from spanloom.data.collate import collate
+from spanloom.data.instances import InstanceLimits
+from spanloom.document import Document, Query
 from spanloom.embedders import transformer
-from spanloom.embedders._base import BuildContext, Embedder, EmbedderType
-from spanloom.errors import StorageError
+from spanloom.embedders._base import BuildContext, Embedder
+from spanloom.errors import ModelError, StorageError
 from spanloom.model import build, serialization
 from spanloom.model.model import Model
+from spanloom.model.plan import Plan
 from spanloom.model.precision import compute
-from spanloom.tokenization import word_tokenizer
+from spanloom.tensors import HeadInputs
 from spanloom.training import samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
 from spanloom.training.lock import locked
 from spanloom.training.loop import BEST, METRICS, LogIntervals, Run
-from spanloom.training.metrics_log import MetricsLog, Say
+from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
-from spanloom.training.verify import verify
-from spanloom.training.warm_start import inherit, initial_recipe
-from spanloom.training.warm_start import trunk as inherited
+from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_data
 
-_LEFT = "left"  # says which model a stopped run left at ``out``
+_LEFT = "left"  # identifies the model that a stopped run left at ``out``
+_TEXT = "Ada (b. 1815) didn't add 5 ml of the buffer,\nand Größe 中文 42%.  Then she met Bob."
+_PROBE = Document(_TEXT, queries=(Query("Q1", "Who met Bob?"),))
 
 
 def home(out: Path) -> Path:
@@ -38,89 +41,86 @@ def home(out: Path) -> Path:
     return out.with_name(f"{out.name}.run")
 
 
-def fresh(recipe: Recipe, near: Path, device: str | None = None) -> tuple[Model, PreparedData]:
-    """Read the data and build an untrained model: on a pre-trained encoder, or an earlier model.
+def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedData]:
+    """Read the data and build an untrained model, on a pre-trained encoder or an earlier model.
 
-    Raises what ``train`` does, but for ``TrainingError``.
+    Raises what ``train`` does, except ``TrainingError``.
     """
-    samplers.check(recipe)
-    chosen = build.transformer_options(recipe)
-    earlier = (
-        None
-        if recipe.init_from is None
-        else serialization.load(recipe.init_from, device="cpu", precision="fp32")
-    )
-    cutter = build.word_level_tokenizer()
-    if earlier is not None:
-        cutter = earlier.subword_tokenizer
-    elif chosen is not None:
-        cutter = build.load_tokenizer(transformer.source(chosen.transformer, near))
-    split = word_tokenizer(recipe.tokenization.tokenizer, recipe.tokenization.sentence_splitter)
-    prepared = prepare(recipe, near, split, cutter)
-    recipe = prepared.recipe if earlier is None else initial_recipe(prepared.recipe, earlier.recipe)
-    sources = BuildContext(near, prepared.words)
-    torch.manual_seed(recipe.seed)
-
-    def made(row: int, kind: EmbedderType, options: object) -> nn.Module:
-        return kind.build(options, sources, recipe.at("trunk", row))
-
-    trunk = build.trunk(recipe, made) if earlier is None else inherited(recipe, earlier)
-    network = build.network(recipe, prepared.tasks, trunk)
+    samplers.check(plan.recipe)
+    start, encoder = plan.recipe.init_from, plan.transformer
+    earlier = None
+    if start is not None:
+        earlier = serialization.load(start, device="cpu", precision="fp32")
+        plan = plan.noting(pretraining_data=pretraining_data(earlier.recipe))
+        subwords = earlier.subword_tokenizer
+    elif encoder is not None:
+        subwords = build.load_tokenizer(transformer.source(encoder.transformer, plan.recipe_dir))
+    else:
+        subwords = build.word_level_tokenizer()
+    words = plan.word_tokenizer
+    prepared = prepare(plan, words, subwords)
+    plan = prepared.plan
+    torch.manual_seed(plan.recipe.seed)
+    if earlier is None:
+        context = BuildContext(plan.recipe_dir, prepared.words)
+        trunk = [e.type.build(e.options, context, e.location) for e in plan.embedders]
+    else:
+        trunk = inherit_trunk(plan, earlier)
+    network = build.network(plan, prepared.tasks, trunk)
     for part in network.trunk:
         cast(Embedder, part).extra_files()  # what cannot be saved is better refused now
-    build.check_window(recipe, cutter, network)
-    where = compute(recipe.stages[0].precision, device)
-    model = Model(recipe, split, cutter, network, prepared.tasks, where)
+    build.check_window(plan, subwords, network)
+    chosen = compute(plan.recipe.stages[0].precision, device)
+    model = Model(plan, words, subwords, network, prepared.tasks, chosen)
     if earlier is not None:
-        anew = ", ".join(inherit(model, earlier)) or "nothing"
-        said = f"starting from {recipe.init_from}; anew: {anew}"
-        prepared = replace(prepared, notes=(*prepared.notes, said))
-    network.to(where.device)
+        new = ", ".join(inherit(model, earlier)) or "nothing"
+        note = f"starting from {start}; anew: {new}"
+        prepared = replace(prepared, notes=(*prepared.notes, note))
+    network.to(chosen.device)
     return model, prepared
 
 
 def train(
-    recipe: Recipe,
-    near: Path,
+    plan: Plan,
     out: Path,
-    say: Say,
+    log: Log,
     *,
     resume: bool = False,
     pace: LogIntervals = LogIntervals(),
     device: str | None = None,
 ) -> Progress:
-    """Train a recipe and write the best model to ``out``; ``near`` is the recipe's folder.
+    """Train the model of a plan and write the best one to ``out``.
 
     Checkpoints and metrics lie in ``home(out)``, which no other run can use meanwhile. Raises
     ``DataError``, ``FormatError``, ``ModelError``, ``RecipeError``, ``StorageError`` and
     ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
     """
     processes = ProcessGroup(device)
-    place = home(out)
-    place.mkdir(parents=True, exist_ok=True)
-    with terminable(), locked(place, processes):
-        model, prepared = fresh(recipe, near, device or processes.device.type)
-        journal = MetricsLog(place / METRICS, say, active=processes.first)
-        journal.log(f"computing on {model.compute}, {processes.ranks} process(es)")
+    run_dir = home(out)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with terminable(), locked(run_dir, processes):
+        model, prepared = new_model(plan, device or processes.device.type)
+        metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.first)
+        metrics_log.log(f"computing on {model.compute}, {processes.ranks} process(es)")
         for line in prepared.notes:
-            journal.log(line)
-        run = Run(model, prepared, place, processes, journal)
+            metrics_log.log(line)
+        run = Run(model, prepared, run_dir, processes, metrics_log)
         try:
             progress = run.train(pace, resume=resume)
         except Stopped as stopped:
             if processes.ranks > 1:
-                ignore_signals()  # who started them may tell each of them again
+                ignore_signals()  # who started them may signal each of them again
             raise Stopped(_leave(out, str(stopped), first=processes.first)) from None
         if processes.first:
-            serialization.copy(place / BEST, out)
+            serialization.copy(run_dir / BEST, out)
             verify(run.model, out)  # before anybody is told that it is done
-            (place / _LEFT).unlink(missing_ok=True)
+            (run_dir / _LEFT).unlink(missing_ok=True)
         processes.end()
     return progress
 
 
 def unfinished(out: Path) -> bool:
-    """Whether the model at ``out`` is what a run left there that was stopped before its end."""
+    """Whether the model at ``out`` was left there by a run that was stopped before its end."""
     try:
         return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
     except OSError:
@@ -128,9 +128,9 @@ def unfinished(out: Path) -> bool:
 
 
 def _leave(out: Path, what: str, *, first: bool) -> str:
-    """Put the model of a stopped run to ``out`` unless one stands there; returns where it is.
+    """Copy the model of a stopped run to ``out`` unless there is one; return where it is.
 
-    That of an earlier stop is replaced.
+    A model left by an earlier stop is replaced.
     """
     best = home(out) / BEST
     taken = os.path.lexists(out) and any(out.iterdir()) and not unfinished(out)
@@ -147,3 +147,37 @@ def _leave(out: Path, what: str, *, first: bool) -> str:
 
 def _identity(model: Path) -> str:
     return hashlib.sha256((model / MANIFEST).read_bytes()).hexdigest()
+
+
+def verify(model: Model, saved: Path) -> None:
+    """Raise ``ModelError`` where a saved model, loaded again, reads a text in another way.
+
+    The model is left on the CPU with the saved weights.
+    """
+    loaded = serialization.load(saved, device="cpu", precision="fp32")
+    serialization.load_weights(saved, model.network.to("cpu"))
+    if loaded.tokenize(_PROBE) != model.tokenize(_PROBE):
+        raise ModelError(f"{saved}: its tokenizer cuts words in another way than that of training")
+    for name in loaded.tasks:
+        trained, stored = _read_probe(model, name), _read_probe(loaded, name)
+        for a, b in zip(trained.values(), stored.values(), strict=True):
+            if not a.word_vectors.equal(b.word_vectors):
+                raise ModelError(
+                    f"{saved}: loaded again, the network reads a text in another way than in "
+                    f"training (task {name!r}); the weights are there, its shape was not kept"
+                )
+
+
+def _read_probe(model: Model, task: str) -> Mapping[str, HeadInputs]:
+    """Return what the head of a task reads of the probe; empty where its reader skips it."""
+    window = model.recipe.window
+    instances = list(
+        model.tasks[task].reader.instances(
+            0, model.tokenize(_PROBE), InstanceLimits(window, window), model.tokenize_prompt
+        )
+    )
+    if not instances:
+        return {}
+    batch = collate(instances, model.subword_tokenizer, window)
+    with torch.inference_mode():
+        return model.network.eval().head_inputs(batch, [task])

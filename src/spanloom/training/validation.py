@@ -1,4 +1,4 @@
-"""How good a model under training is: each task's own figures on its dev documents."""
+"""Evaluate a model in training: the metrics of each task on its dev documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,62 +16,61 @@ from spanloom.training.prepare import TaskData
 
 @dataclass(frozen=True, slots=True)
 class TrainingPredictor:
-    """A model as tasks may use it to score themselves (``tasks._base.Use``)."""
+    """The model in training as a ``tasks._base.Predictor``, by which tasks evaluate themselves."""
 
     model: Model
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
-        """Return the bare documents with what the task predicts."""
-        bared = map(self.model.tasks[task].without_gold, documents)
-        return list(self.model.predict(bared, task))
+        """Return the documents without gold, with the predictions of the task."""
+        return list(self.model.predict(map(self.model.tasks[task].without_gold, documents), task))
 
     def losses(self, documents: Sequence[Document], task: str) -> MetricValues:
-        """Return the task's losses a thing learnt; what is concealed is the same every time."""
-        model, mine = self.model, self.model.tasks[task]
+        """Return the task's mean losses; what is masked is the same each time."""
+        model, used = self.model, self.model.tasks[task]
         window, device = model.recipe.window, model.compute.device
-        cuts = [model.tokenize(document) for document in documents]
-        gold = {row: mine.encode_gold(each, cuts[row]) for row, each in enumerate(documents)}
-        sizes = InstanceLimits(window, window * mine.reader.max_windows)
-        units = [
-            unit
-            for row, cut in enumerate(cuts)
-            for unit in mine.reader.instances(row, cut, sizes, model.tokenize_prompt)
+        tokenized = [model.tokenize(document) for document in documents]
+        gold = {i: used.encode_gold(doc, tokenized[i]) for i, doc in enumerate(documents)}
+        limits = InstanceLimits(window, window * used.reader.max_windows)
+        instances = [
+            instance
+            for row, tokens in enumerate(tokenized)
+            for instance in used.reader.instances(row, tokens, limits, model.tokenize_prompt)
         ]
-        totals, counts = dict.fromkeys(mine.loss_names, 0.0), dict.fromkeys(mine.loss_names, 0)
+        totals, counts = dict.fromkeys(used.loss_names, 0.0), dict.fromkeys(used.loss_names, 0)
         model.network.eval()
-        for group in bucket_by_length(units, BATCH_WORDS, window=window):
+        for group in bucket_by_length(instances, BATCH_WORDS, window=window):
             batch = collate(group, model.subword_tokenizer, window)
-            batch, hidden = mine.mask_inputs(batch, group, model.subword_tokenizer, 0)
-            targets = (hidden or mine.collate_targets(group, gold)).to(device)
+            batch, masked = used.mask_inputs(batch, group, model.subword_tokenizer, 0)
+            targets = (masked or used.collate_targets(group, gold)).to(device)
             with torch.inference_mode(), model.compute.autocast():
                 batch = batch.to(device)
-                vectors = model.network.head_inputs(batch, [task])[task]
-                losses = mine.loss(model.network.head(task), vectors, batch, targets)
+                inputs = model.network.head_inputs(batch, [task])[task]
+                losses = used.loss(model.network.head(task), inputs, batch, targets)
             for name, loss in losses.items():
                 totals[name] += float(loss.total)
                 counts[name] += loss.count
-        return {name: totals[name] / max(1, counts[name]) for name in mine.loss_names}
+        return {name: totals[name] / max(1, counts[name]) for name in used.loss_names}
 
 
 def evaluate(model: Model, stage: StageSpec, data: Mapping[str, TaskData]) -> MetricValues:
-    """Return every figure of the stage's tasks on dev, as ``TASK.FIGURE``."""
-    found: MetricValues = {}
+    """Return the metrics of the stage's tasks on dev, as ``TASK.METRIC``."""
+    metrics: MetricValues = {}
     for name in stage.tasks:
         task = model.tasks[name]
-        scored = [document for document in data[name].dev if task.has_gold(document)]
-        own = task.score(TrainingPredictor(model), scored)
-        found.update({f"{name}.{key}": value for key, value in own.items()})
-    return found
+        gold = [document for document in data[name].dev if task.has_gold(document)]
+        values = task.score(TrainingPredictor(model), gold)
+        metrics.update({f"{name}.{metric}": value for metric, value in values.items()})
+    return metrics
 
 
-def selection_score(found: Mapping[str, float], stage: StageSpec) -> float:
-    """Return the figure that the stage names, or the mean of each task's first."""
+def selection_score(metrics: Mapping[str, float], stage: StageSpec) -> float:
+    """Return the stage's validation metric, by default the mean of each task's primary metric."""
     if stage.validation_metric is not None:
-        return found[stage.validation_metric]
-    own = primary_metrics(found)
-    return sum(own.values()) / len(own)
+        return metrics[stage.validation_metric]
+    primary = primary_metrics(metrics)
+    return sum(primary.values()) / len(primary)
 
 
-def primary_metrics(found: Mapping[str, float]) -> MetricValues:
-    """Return the first figure of each task."""
-    return {name.split(".")[0]: value for name, value in reversed(list(found.items()))}
+def primary_metrics(metrics: Mapping[str, float]) -> MetricValues:
+    """Return the first metric of each task."""
+    return {name.split(".")[0]: value for name, value in reversed(list(metrics.items()))}

@@ -1,115 +1,135 @@
-"""A model that starts from the weights of an earlier one: joint training, then a task by itself."""
+"""Where weights start: from an earlier model, or, for heads that a stage resets, at random."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import cast
 
+import torch
 from torch import nn
 
 from spanloom.config.recipe import Recipe
-from spanloom.embedders._base import Embedder, EmbedderType
-from spanloom.model import build
+from spanloom.embedders._base import Embedder
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
+from spanloom.model.plan import Plan
 
 
-def initial_recipe(recipe: Recipe, earlier: Recipe) -> Recipe:
-    """Return a recipe that tells what the model it starts from has learnt from, and before that."""
-    known = dict.fromkeys((*earlier.pretraining_data, *earlier.all_sources))
-    return recipe.model_copy(update={"pretraining_data": tuple(known)})
+def pretraining_data(earlier: Recipe) -> tuple[str, ...]:
+    """Return the data of a model and of those that it started from."""
+    return tuple(dict.fromkeys((*earlier.pretraining_data, *earlier.all_sources)))
 
 
-def trunk(recipe: Recipe, earlier: Model) -> list[nn.Module]:
-    """Make the recipe's embedders with what those of an earlier model know, and their weights.
+def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
+    """Build the recipe's embedders with the vocabularies and weights of an earlier model.
 
     So vocabularies, alphabets and the encoder's shape are the earlier model's, whatever the data.
-    Raises ``RecipeError`` where the recipe has other embedders.
+    Raises ``RecipeError`` where the recipe has other embedders, or of other sizes.
     """
-    mine, theirs = ([part.name for part in each.trunk] for each in (recipe, earlier.recipe))
-    where = recipe.at("trunk")
-    if mine != theirs:
-        raise where.error(f"expected the embedders of {recipe.init_from}, {theirs}, got {mine}")
-
-    def made(row: int, kind: EmbedderType, options: object) -> nn.Module:
-        part = earlier.network.trunk[row]
-        again = kind.restore(options, cast(Embedder, part).extra_files())
-        _check(part, again, f"{mine[row]} of {recipe.init_from}", recipe, row)
-        again.load_state_dict(part.state_dict())
-        return again
-
-    return build.trunk(recipe, made)
+    recipe = plan.recipe
+    wanted, available = ([e.name for e in side.embedders] for side in (plan, earlier.plan))
+    if wanted != available:
+        raise recipe.at("trunk").error(
+            f"expected the embedders of {recipe.init_from}, {available}, got {wanted}"
+        )
+    trunk = []
+    for embedder, source in zip(plan.embedders, earlier.network.trunk, strict=True):
+        part = embedder.type.restore(embedder.options, cast(Embedder, source).extra_files())
+        for name, expected, got in differing(shapes_of(source), shapes_of(part)):
+            raise embedder.location.error(
+                f"{embedder.name} of {recipe.init_from} differs in {name}: "
+                f"expected shape {expected}, got {got}"
+            )
+        part.load_state_dict(source.state_dict())
+        trunk.append(part)
+    return trunk
 
 
 def inherit(model: Model, earlier: Model) -> list[str]:
-    """Give ``model`` levels, heads and what is a task's own of an earlier one; say what began anew.
+    """Copy levels, heads and task inputs of an earlier model; return the names of what is new.
 
-    Levels are taken by name, heads by the names of their tasks where these are of the same kind and
-    collected the same labels and limits; each is taken whole or, where its shape differs, not at
-    all.
+    Levels are matched by name, heads by the names of their tasks if these have the same type and
+    vocabulary. A module is copied whole, or not at all if its shape differs.
     """
-    mine, theirs = model.network, earlier.network
-    anew = []
-    for name, level in mine.levels.items():
-        if not _taken(level, theirs.levels, name):
-            anew.append(name)
-    others = _others(model, earlier)
-    for name, head in mine.heads.items():
-        if name in others or not _taken(head, theirs.heads, name):
-            anew.append(name)
-    anew += _take_vectors(model, earlier)
-    anew += _take_tokens(model, earlier)
-    return anew
+    network, source = model.network, earlier.network
+    new = [name for name, level in network.levels.items() if not _copy(level, source.levels, name)]
+    changed = _changed_heads(model, earlier)
+    for name, head in network.heads.items():
+        if name in changed or not _copy(head, source.heads, name):
+            new.append(name)
+    return [*new, *_copy_task_embeddings(model, earlier), *_copy_task_tokens(model, earlier)]
 
 
-def _taken(part: nn.Module, others: nn.ModuleDict, name: str) -> bool:
-    """Give a part the weights of its namesake, if there is one of the same shape."""
-    if name not in others or shapes_of(part) != shapes_of(others[name]):
+def _copy(part: nn.Module, sources: nn.ModuleDict, name: str) -> bool:
+    """Copy the weights of the module of that name, if there is one of the same shape."""
+    if name not in sources or shapes_of(part) != shapes_of(sources[name]):
         return False
-    part.load_state_dict(others[name].state_dict())
+    part.load_state_dict(sources[name].state_dict())
     return True
 
 
-def _others(model: Model, earlier: Model) -> set[str]:
-    """Heads of a task that is of another kind, or has other labels, than in the earlier model."""
+def _changed_heads(model: Model, earlier: Model) -> set[str]:
+    """Return heads of a task whose type or vocabulary differs from the earlier model's."""
     return {
-        place.head
-        for task, place in model.network.routes.items()
+        route.head
+        for task, route in model.network.routes.items()
         if task not in earlier.tasks
         or model.recipe.tasks[task].kind != earlier.recipe.tasks[task].kind
         or model.recipe.vocabulary[task] != earlier.recipe.vocabulary[task]
     }
 
 
-def _take_vectors(model: Model, earlier: Model) -> Iterable[str]:
-    """Give each task its own vector; return the tasks that had none of that size."""
-    mine, theirs = model.network.task_vectors, earlier.network.task_vectors
-    if mine is None:
+def _copy_task_embeddings(model: Model, earlier: Model) -> Iterable[str]:
+    """Copy each task's embedding; yield the tasks that had none of that size."""
+    table, source = model.network.task_vectors, earlier.network.task_vectors
+    if table is None:
         return
-    for task, place in model.network.routes.items():
+    for task, route in model.network.routes.items():
         before = earlier.network.routes.get(task)
-        if theirs is None or before is None or theirs.embedding_dim != mine.embedding_dim:
+        if source is None or before is None or source.embedding_dim != table.embedding_dim:
             yield f"vector of {task}"
         else:
-            mine.weight.data[place.row] = theirs.weight.data[before.row]
+            table.weight.data[route.row] = source.weight.data[before.row]
 
 
-def _take_tokens(model: Model, earlier: Model) -> Iterable[str]:
-    """Give each task the vectors of its own token; return the tasks that had none."""
-    mine, theirs = model.network.task_tokens, earlier.network.task_tokens
-    if mine is None:
+def _copy_task_tokens(model: Model, earlier: Model) -> Iterable[str]:
+    """Copy the vectors of each task's token; yield the tasks that had none."""
+    tables, sources = model.network.task_tokens, earlier.network.task_tokens
+    if tables is None:
         return
-    numbers = {name: row for row, name in enumerate(earlier.recipe.tasks)}
-    for row, task in enumerate(model.recipe.tasks):
-        if theirs is None or task not in numbers:
-            yield f"token of {task}"
+    for name, task in model.plan.tasks.items():
+        if sources is None or name not in earlier.plan.tasks:
+            yield f"token of {name}"
             continue
-        for part, before in zip(mine, theirs, strict=True):  # the embedders are the same
-            table, known = cast(nn.Embedding, part).weight, cast(nn.Embedding, before).weight
-            table.data[row] = known.data[numbers[task]]
+        row = earlier.plan.tasks[name].index
+        for part, before in zip(tables, sources, strict=True):  # the embedders are the same
+            source = cast(nn.Embedding, before).weight.data[row]
+            cast(nn.Embedding, part).weight.data[task.index] = source
 
 
-def _check(part: nn.Module, again: nn.Module, what: str, recipe: Recipe, row: int) -> None:
-    """Raise ``RecipeError`` where an embedder has other sizes than the recipe gives it."""
-    for name, there, wanted in differing(shapes_of(part), shapes_of(again)):
-        raise recipe.at("trunk", row).error(
-            f"{what} differs in {name}: expected shape {there}, got {wanted}"
-        )
+def reset_head(model: Model, task: str, seed: str) -> None:
+    """Reinitialise the head of a task from ``seed`` and the task's name.
+
+    Tasks that share the head share the new one.
+    """
+    network = model.network
+    name = network.routes[task].head
+    digest = hashlib.sha256(f"{seed}/{task}".encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:7], "big"))
+    head = model.tasks[task].build_head(network.head_input_specs[name])
+    network.heads[name].load_state_dict(head.state_dict())
+
+
+def remove_tasks(model: Model, names: Collection[str]) -> Model:
+    """Return the model without some tasks, and without heads that no other task uses."""
+    if not names:
+        return model
+    network = model.network
+    for name in names:
+        network.routes.pop(name, None)
+    used = {route.head for route in network.routes.values()}
+    for head in [name for name in network.heads if name not in used]:
+        del network.heads[head]
+    removed = tuple(dict.fromkeys((*model.recipe.removed_tasks, *names)))
+    kept = {name: task for name, task in model.tasks.items() if name not in names}
+    return replace(model, plan=model.plan.noting(removed_tasks=removed), tasks=kept)

@@ -1,0 +1,251 @@
+"""A recipe resolved once: types loaded, options parsed, levels and heads of tasks worked out.
+
+Building, training, studies and release take the plan, so no option is parsed a second time. What
+tasks share beside trunk and levels:
+
+| ``sharing`` | heads | what distinguishes tasks |
+|---|---|---|
+| ``separate-heads`` | one per task | the heads (SpanRel; HMTL; MULTI-DEC, Changpinyo et al. 2018) |
+| ``task-embedding`` | one per family | a vector beside each word that the head reads (TE⊕Dec) |
+| ``task-token`` | one per family | a word before each sentence (TE⊕Enc): one pass per task |
+| ``shared-head`` | one per family | only the text that is read (SpEx) |
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from torch import nn
+
+from spanloom import embedders, tasks
+from spanloom.config.options import Options, validate_options
+from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, LevelSpec, Recipe, TaskSpec
+from spanloom.config.yaml import SourceLocation
+from spanloom.embedders import transformer
+from spanloom.embedders._base import EmbedderType
+from spanloom.errors import NameNotFound
+from spanloom.nn import recurrent
+from spanloom.tasks._base import Task, TaskType
+from spanloom.tokenization import WordTokenizer, word_tokenizer
+
+SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
+_HEAD_OPTIONS = ("hidden_size", "dropout", "crf")  # options that shape a head
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderPlan:
+    """One embedder of the trunk: its type, its typed options, and its lines in the recipe."""
+
+    name: str
+    type: EmbedderType
+    options: Options
+    location: SourceLocation
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan:
+    """One level: its name, inputs and scope, and the typed options of its recurrent network."""
+
+    spec: LevelSpec
+    options: recurrent.Options
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRoute:
+    """The level that a task's head reads, the head's name, and its row of the task embeddings."""
+
+    level: str
+    head: str
+    row: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """One task: its type, its typed options, its corpora, its head, its vocabulary.
+
+    ``index`` is its position among all tasks of the recipe. ``parts`` are the corpora that its data
+    consists of, empty where it is a single one. ``head_vocabulary`` merges the vocabularies of all
+    tasks with the same head.
+    """
+
+    name: str
+    index: int
+    spec: TaskSpec
+    type: TaskType
+    options: BaseModel
+    route: HeadRoute
+    parts: tuple[CorpusPartSpec, ...] = ()
+    has_partial_labels: bool = False
+    vocabulary: Mapping[str, Any] = field(default_factory=dict)
+    head_vocabulary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The corpora and folders that it learns from."""
+        return tuple(part.data for part in self.parts) or (self.spec.data,)
+
+    def build(self, sharing: str) -> Task:
+        """Build the task from its options and vocabularies."""
+        spec, own, shared = self.spec, self.vocabulary, self.head_vocabulary
+        task = self.type.build(self.name, spec.layer, self.options, own, shared)
+        return task.with_task_token(self.index) if sharing == TOKEN else task
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A recipe with all names and options resolved; relative paths start at ``recipe_dir``.
+
+    ``tasks`` has those that a stage removed, too: a shared head keeps their labels.
+    """
+
+    recipe: Recipe
+    recipe_dir: Path
+    embedders: tuple[EmbedderPlan, ...]
+    levels: tuple[LevelPlan, ...]
+    tasks: Mapping[str, TaskPlan]
+
+    @property
+    def kept_tasks(self) -> dict[str, TaskPlan]:
+        """The tasks that are part of the model."""
+        return {name: self.tasks[name] for name in self.recipe.kept_tasks}
+
+    @property
+    def word_tokenizer(self) -> WordTokenizer:
+        """A new tokenizer and sentence splitter of texts that give no words."""
+        spec = self.recipe.tokenization
+        return word_tokenizer(spec.tokenizer, spec.sentence_splitter)
+
+    @property
+    def transformer(self) -> transformer.Options | None:
+        """The options of its transformer; raises ``RecipeError`` where it has two."""
+        options = [e.options for e in self.embedders if isinstance(e.options, transformer.Options)]
+        if len(options) > 1:
+            problem = f"takes one transformer at most, got {len(options)}"
+            raise self.recipe.at("trunk").error(problem)
+        return options[0] if options else None
+
+    def noting(self, **keys: Any) -> "Plan":
+        """Return the plan with keys that training notes in the recipe, as ``removed_tasks``."""
+        return replace(self, recipe=self.recipe.model_copy(update=keys))
+
+    def with_vocabulary(self, vocabulary: Mapping[str, Any]) -> "Plan":
+        """Return the plan with the vocabulary of each task, merged where tasks share a head."""
+        heads: dict[str, list[TaskPlan]] = {}
+        for task in self.tasks.values():
+            heads.setdefault(task.route.head, []).append(task)
+        merged = {}
+        for head, members in heads.items():
+            merge = members[0].type.merge_vocabularies
+            if self.recipe.sharing != SEPARATE and merge is not None:
+                merged[head] = merge([vocabulary[task.name] for task in members])
+        planned = {}
+        for name, task in self.tasks.items():
+            own = vocabulary[name]
+            shared = merged.get(task.route.head, own)
+            planned[name] = replace(task, vocabulary=own, head_vocabulary=shared)
+        return replace(self.noting(vocabulary=dict(vocabulary)), tasks=planned)
+
+    def build_tasks(self) -> dict[str, Task]:
+        """Build the tasks that are part of the model."""
+        return {name: task.build(self.recipe.sharing) for name, task in self.kept_tasks.items()}
+
+
+def resolve(recipe: Recipe, recipe_dir: Path = Path()) -> Plan:
+    """Load the types that a recipe names, parse all options, and check what tasks share.
+
+    Vocabularies are empty until ``Plan.with_vocabulary`` fills them: training infers them from its
+    documents, a model folder stores them. Raises ``RecipeError`` with file and line, and
+    ``NameNotFound`` for an unknown type of task.
+    """
+    if SPECIAL_IDS in recipe.tasks:
+        raise recipe.at("tasks", SPECIAL_IDS).error("this name is taken; choose another")
+    planned = {name: _task(recipe, index, name) for index, name in enumerate(recipe.tasks)}
+    if recipe.sharing != SEPARATE:
+        _check_shared_heads(recipe, planned.values())
+    plan = Plan(
+        recipe,
+        recipe_dir,
+        tuple(_embedder(recipe, row) for row in range(len(recipe.trunk))),
+        tuple(_level(recipe, index) for index in range(len(recipe.levels))),
+        planned,
+    )
+    _check_names(plan)
+    return plan
+
+
+def _embedder(recipe: Recipe, row: int) -> EmbedderPlan:
+    """Resolve one embedder of the trunk."""
+    spec, location = recipe.trunk[row], recipe.at("trunk", row)
+    try:
+        kind = embedders.load(spec.name)
+    except NameNotFound as error:
+        raise location.error(str(error)) from error
+    options = validate_options(kind.options, spec.options, location)
+    return EmbedderPlan(spec.name, kind, options, location)
+
+
+def _level(recipe: Recipe, index: int) -> LevelPlan:
+    """Resolve one level."""
+    spec = recipe.levels[index]
+    location = recipe.at("levels", index)
+    return LevelPlan(spec, validate_options(recurrent.Options, spec.options, location))
+
+
+def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
+    """Resolve one task."""
+    spec, location = recipe.tasks[name], recipe.at("tasks", name)
+    kind = tasks.load(spec.kind)
+    partial = spec.data in recipe.corpora and recipe.has_partial_labels(spec.data)
+    if partial and not kind.supports_partial_labels:
+        raise location.location_of("data").error(
+            f"a corpus whose parts have different labels needs a kind that learns where not all "
+            f"were looked for, as entities do; got {spec.kind}"
+        )
+    options = validate_options(kind.options, spec.options, location)
+    head = name if recipe.sharing == SEPARATE else kind.family
+    row = index if recipe.sharing == EMBEDDING else None
+    route = HeadRoute(kind.level or spec.level, head, row)
+    parts = recipe.corpora.get(spec.data, ())
+    return TaskPlan(name, index, spec, kind, options, route, parts, partial)
+
+
+def _check_shared_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:
+    """Raise ``RecipeError`` where tasks cannot have the same head."""
+    families: dict[str, list[TaskPlan]] = {}
+    for task in planned:
+        if task.type.merge_vocabularies is None:
+            raise recipe.at("tasks", task.name, "kind").error(
+                f"{task.spec.kind!r} cannot share its head, as sharing: {recipe.sharing} asks "
+                f"(sharing: {SEPARATE} gives each task its own)"
+            )
+        families.setdefault(task.type.family, []).append(task)
+    for members in families.values():
+        for task in members[1:]:
+            _check_same_head(recipe, members[0], task)
+        levels = {task.spec.level for task in members}
+        if len(levels) > 1:
+            location = recipe.at("tasks", members[-1].name, "level")
+            raise location.error(f"tasks that share a head read one level, got {sorted(levels)}")
+
+
+def _check_same_head(recipe: Recipe, first: TaskPlan, other: TaskPlan) -> None:
+    """Raise ``RecipeError`` where two tasks want their head of different shapes."""
+    for key in _HEAD_OPTIONS:
+        wanted, got = (getattr(task.options, key, None) for task in (first, other))
+        if wanted != got:
+            raise recipe.at("tasks", other.name).error(
+                f"shares its head with {first.name!r}, so both need the same {key}: "
+                f"expected {wanted!r}, got {got!r}"
+            )
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise ``RecipeError`` for a name that torch's containers of modules use themselves."""
+    at = plan.recipe.at
+    named = [(level.spec.name, at("levels", row)) for row, level in enumerate(plan.levels)]
+    named += [(task.route.head, at("tasks", name)) for name, task in plan.kept_tasks.items()]
+    for name, location in named:
+        if hasattr(nn.ModuleDict(), name):
+            raise location.error(f"the name {name!r} is taken (torch uses it); choose another")
