@@ -492,7 +492,9 @@ def test_the_example_of_a_head_scores_words(importable):
 def test_the_example_of_a_pair_scorer_scores_pairs(importable):
     from labmarks.bilinear import KIND, BilinearPairs
 
-    sizes = PairSizes(word_dim=6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0)
+    sizes = PairSizes(
+        word_dim=6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0
+    )
     scorer = BilinearPairs(sizes, PairFeatures())
     bounds, pairs = torch.tensor([[0, 1], [2, 4]]), torch.tensor([[0, 1], [1, 0]])
     runs = torch.tensor([[0, 5]])
