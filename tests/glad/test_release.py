@@ -45,7 +45,7 @@ def carded(monkeypatch, **changes):
     card = cards.load("wlp").model_copy(update={"may_share_weights": True, **changes})
     monkeypatch.setattr(cards, "names", lambda: ["corpus"])
     monkeypatch.setattr(cards, "load", lambda name: card)
-    monkeypatch.setattr(prepare, "already", lambda data, name: SimpleNamespace(key="k"))
+    monkeypatch.setattr(prepare, "read_summary", lambda data, name: SimpleNamespace(key="k"))
 
 
 def released(home, place, recipe="recipe.yaml", name="out", settings=()):
