@@ -36,7 +36,7 @@ from spanloom.model.serialization import load
 from spanloom.training import train
 from spanloom.training.loop import OWN
 
-ALONE, JOINT, BEST, TUNED = COLUMNS = ("single_task", "joint", "joint-own-best", "joint-tuned")
+ALONE, JOINT, BEST, TUNED = COLUMNS = ("alone", "joint", "joint-own-best", "joint-tuned")
 Settings = tuple[str, ...]
 
 
