@@ -24,6 +24,7 @@ from spanloom.decoding.span_selection import max_weight_disjoint
 from spanloom.errors import FormatError, ModelError, NameNotFound, PluginError, RecipeError
 from spanloom.formats import _files, jsonl
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
 from spanloom.nn.candidates import neighbors
 from spanloom.nn.pairs import PairFeatures, PairSizes
 from spanloom.nn.spans import SpanInputs
@@ -304,7 +305,9 @@ def trained(source, metadata, tmp_path_factory):
         }
         recipe["tasks"]["bilinear_relations"] |= {"hidden_size": 16, "dropout": 0}
         text = json.dumps(recipe)
-        progress = train(recipes.loads(text), home, home / "model", lambda line: None, device="cpu")
+        progress = train(
+            resolve(recipes.loads(text), home), home / "model", lambda line: None, device="cpu"
+        )
         assert set(progress.metrics.values()) == {1.0}, progress.metrics
     for name in imported():
         del sys.modules[name]
@@ -391,13 +394,19 @@ def test_a_command_that_goes_on_names_the_plugins_again(importable):
     assert plugin_options() == ["--plugin", "labmarks"]
 
 
-def test_a_stage_with_a_sampler_that_no_one_has_is_refused_at_its_line(trained, tmp_path):
+def test_a_stage_with_a_sampler_that_no_one_has_is_refused_at_its_line(
+    trained, installed, tmp_path
+):
     text = (trained / "recipe.yaml").read_text()
-    lines = text.splitlines()
-    line = 1 + lines.index("  sampler: smallest-first")
-    recipe = "\n".join(lines).replace("camel-case", "char-class")
-    with pytest.raises(RecipeError, match=f"recipe:{line}: .*no sampler 'smallest-first'"):
-        train(recipes.loads(recipe), tmp_path, tmp_path / "out", lambda line: None, device="cpu")
+    line = 1 + text.splitlines().index("  sampler: smallest-first")
+    recipe = text.replace("smallest-first", "largest-first")
+    with pytest.raises(RecipeError, match=f"recipe:{line}: .*no sampler 'largest-first'"):
+        train(
+            resolve(recipes.loads(recipe), tmp_path),
+            tmp_path / "out",
+            lambda line: None,
+            device="cpu",
+        )
 
 
 # Hostile folders
@@ -493,7 +502,7 @@ def test_the_example_of_a_pair_scorer_scores_pairs(importable):
     from labmarks.bilinear import KIND, BilinearPairs
 
     sizes = PairSizes(
-        word_dim=6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0
+        word_dim=6, num_types=3, num_labels=4, num_width_embeddings=2, hidden_size=8, dropout=0.0
     )
     scorer = BilinearPairs(sizes, PairFeatures())
     bounds, pairs = torch.tensor([[0, 1], [2, 4]]), torch.tensor([[0, 1], [1, 0]])
@@ -605,7 +614,7 @@ def test_the_processes_of_a_server_load_the_plugins(trained, importable, monkeyp
     process = Process(Options(str(trained), "cpu", "fp32", False, ("labmarks",)).command())
     try:
         hello = process.begin()
-        assert {task.name for task in hello.about.tasks} == set(GROUPS["tasks"])
+        assert {task.name for task in hello.model.tasks} == set(GROUPS["tasks"])
     finally:
         process.end()
 
