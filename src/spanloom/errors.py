@@ -1,18 +1,20 @@
 """The errors that this package raises on purpose.
 
-* SpanloomError             base of all; its text is one line that a user can act on
-  + DocumentError           annotations contradict each other or their text
-    + WordError             annotation written word by word is malformed; carries the word
-  + LayerError              a document lacks a requested layer; names its layers
-  + FormatError             an input file breaks its format; carries path and line
-  + RecipeError             a recipe cannot be used; carries path and line
-  + DataError               a corpus folder lacks what a command needs (no documents, no such split)
-  + NameNotFound            no task, embedder, format… has this name; carries the valid names
-  + PluginError             a part of another package cannot be used, or has a name that is taken
-  + StorageError            a file or folder could not be written completely
-  + ModelError              a model folder is incomplete, altered or hostile; nothing in it was run
-  + PackageMissing          a function needs an extra that is not installed; says which
-  + TrainingError           training cannot start or continue (diverged loss, foreign checkpoint)
+The tree of classes::
+
+    SpanloomError       base of all; its text is one line that a user can act on
+      DocumentError     annotations contradict each other or their text
+        WordError       annotation written word by word is malformed; carries the word
+      LayerError        a document lacks a requested layer; names its layers
+      FormatError       an input file breaks its format; carries path and line
+      RecipeError       a recipe cannot be used; carries path and line
+      DataError         a corpus folder lacks what a command needs (no documents, no such split)
+      NameNotFound      no task, embedder, format… has this name; carries the valid names
+      PluginError       a part of another package cannot be used, or has a name that is taken
+      StorageError      a file or folder could not be written completely
+      ModelError        a model folder is incomplete, altered or hostile; nothing in it was run
+      PackageMissing    a function needs an extra that is not installed; says which
+      TrainingError     training cannot start or continue (diverged loss, foreign checkpoint)
 
 ``LossWarning`` warns of annotations that a conversion leaves out.
 
