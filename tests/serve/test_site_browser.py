@@ -72,7 +72,10 @@ def test_nothing_goes_wrong_and_nobody_else_is_asked(seen):
 
 def test_layers_are_chosen_with_the_keyboard_alone(seen):
     assert seen["layers"]["offered"] == ["names", "mood"]
-    assert seen["layers"]["known"] == ["names relations people f1 99.00", "mood choice"]
+    assert seen["layers"]["known"] == [
+        "names relations people f1 99.00",
+        "mood extractive_classification",
+    ]
     assert seen["layers"]["one"] == ["names 2"]
     assert seen["layers"]["disabled"]
 
