@@ -1,6 +1,8 @@
 """The errors that this package raises on purpose.
 
-* SpanloomError             base of all; its text is one line that a user can act on
+::
+
+  SpanloomError             base of all; its text is one line that a user can act on
   + DocumentError           annotations contradict each other or their text
     + WordError             annotation written word by word is malformed; carries the word
   + LayerError              a document lacks a requested layer; names its layers
