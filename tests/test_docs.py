@@ -185,6 +185,18 @@ def test_files_that_are_named_are_there(page):
     assert not [name for name in lost if page != EXTENDING or not EXAMPLES.fullmatch(name)]
 
 
+def test_code_that_the_page_names_is_in_the_source():
+    """Names such as `HeadParts`, `HeadParts.build` and `nn.span_relation`."""
+    source = ROOT / "src" / "spanloom"
+    files = [path for path in source.rglob("*.py") if path.is_file()]
+    words = {word for path in files for word in re.findall(r"\w+", path.read_text())}
+    words |= {path.stem for path in files} | {path.parent.name for path in files}
+    prose = re.sub(r"```.*?```|^\|.*?$", "", ARCHITECTURE.read_text(), flags=re.M | re.S)
+    names = re.findall(r"`([A-Za-z_]\w*(?:\.\w+)*)`", prose)
+    parts = {part for name in names for part in name.split(".")}
+    assert parts - words == {"pyproject", "toml"}
+
+
 # docs/formats.md
 
 

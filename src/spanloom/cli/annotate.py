@@ -32,9 +32,9 @@ class Asked:
     ] = None
     model: Annotated[
         str | None,
-        typer.Option("-m", "--model", help="model folder or hub id; else the one that comes along"),
+        typer.Option("-m", "--model", help="model folder or hub id; default: the bundled model"),
     ] = None
-    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,dep")] = None
+    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,srl")] = None
     to: Annotated[
         str | None,
         typer.Option(metavar="FORM", help="text | json | html | brat | conllu | trees …"),

@@ -30,7 +30,7 @@ def convert(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
 ) -> None:
-    """Convert between formats, and say which were taken and what the new one has no place for.
+    """Convert between formats, and report which ones were used and what the new one cannot hold.
 
     Formats: absa, absa_seg, brat, columns, compression, conll04, conll2005, conll2012, conllu,
     conllulex, coreference, docbin, dygie, e2e, framenet, gum_xml, jsonl, label_lines, oie,

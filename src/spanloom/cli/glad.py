@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spanloom.glad.result import Result
 
 app = typer.Typer(
-    help="Open GLAD: datasets with cards, runs of recipes on them, the board of results.",
+    help="Open GLAD: datasets with cards, runs of recipes on them, the leaderboard.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -13,14 +13,14 @@ from spanloom.errors import PackageMissing
 def serve(
     model: Annotated[
         str | None,
-        typer.Option("-m", "--model", help="model folder or hub id; else the one that comes along"),
+        typer.Option("-m", "--model", help="model folder or hub id; default: the bundled model"),
     ] = None,
     host: Annotated[str, typer.Option(help="address to listen on; 0.0.0.0 is all")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one")] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="SPANLOOM_TOKEN", help="answer those alone who send it (better set by the shell)"
+            envvar="SPANLOOM_TOKEN", help="token that requests must send (safer in the environment)"
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
