@@ -95,6 +95,17 @@ def prepare(
     )
 
 
+def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
+    """Return the dev documents that each task of a plan is evaluated on, by task.
+
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
+    """
+    sources = {
+        name: _read(_locate(plan, name), plan.recipe.seed) for name in plan.recipe.all_sources
+    }
+    return {name: _task_corpus(task, sources).dev for name, task in plan.kept_tasks.items()}
+
+
 def data_identity(plan: Plan) -> str:
     """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
 
