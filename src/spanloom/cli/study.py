@@ -1,5 +1,6 @@
 """``spanloom study``: many runs of one recipe, planned by designs, compared in a report."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,6 +67,7 @@ def run(options: RunOptions) -> None:
 
     Example: spanloom study run recipes/studies/sharing.yaml --data glad/ --workers 2
     """
+    from spanloom.studies.executors import open_executor
     from spanloom.studies.results import results as compare
     from spanloom.studies.results import to_text
     from spanloom.studies.run import run as run_study
@@ -78,13 +80,12 @@ def run(options: RunOptions) -> None:
         _print_estimate(study, folders, options.workers, keep_models=options.keep_models)
         return
     names = [name.strip() for name in (options.only or "").split(",") if name.strip()]
-    with terminable():
+    with terminable(), closing(open_executor(options.workers, folders, options.ray)) as executor:
         planned, rows = run_study(
             study,
             folders,
+            executor,
             log,
-            workers=options.workers,
-            ray_address=options.ray,
             only=lambda job: not names or any(name in job.name for name in names),
             keep_models=options.keep_models,
         )

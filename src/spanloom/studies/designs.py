@@ -95,7 +95,7 @@ class _Planner:
 
     def run(self, names: Sequence[str], settings: Settings = (), before: Job | None = None) -> Job:
         """Return the job that learns some tasks jointly, scored on all of them."""
-        names = [name for name in self.study.tasks if name in names]
+        names = [name for name in self.base["tasks"] if name in names]
         content = (*names, settings, before.key if before else "")
         if content not in self.built:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"

@@ -39,11 +39,9 @@ class Estimates:
     def add(self, row: Row) -> None:
         """Take a finished run into account."""
         self._sizes.append(row.model_megabytes)
-        minutes = row.train_cpu_minutes
-        words = _words(row.recipe, self.data)
-        if minutes:
-            speed = words / 60 / (minutes + row.score_cpu_minutes)
-            self._speeds.setdefault(_tasks(row.recipe), []).append(speed)
+        minutes = (row.train_cpu_minutes or 0.0) + row.other_cpu_minutes
+        speed = _words(row.recipe, self.data) / 60 / max(minutes, 1e-6)
+        self._speeds.setdefault(_tasks(row.recipe), []).append(speed)
 
     def core_hours(self, job: Job) -> float:
         """Return the hours of one core that a run takes."""

@@ -15,7 +15,8 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.document import Document
 from spanloom.file_lock import open_locked
-from spanloom.glad.run import read_tests, train_unless_done, training_cost
+from spanloom.glad import speed
+from spanloom.glad.run import read_tests, train_unless_done
 from spanloom.model import evaluation
 from spanloom.model.model import Model
 from spanloom.model.plan import Plan, resolve
@@ -41,8 +42,9 @@ def execute(job: Job, data: Path, runs: Path, results: Path, log: Log) -> Row:
     with _locked(runs, job.key):
         if path.is_file():
             return rows.from_json(path.read_bytes(), str(path))
+        start = time.process_time()
         plan = _train(job, data, runs, log)
-        row = _row(job, plan, runs / job.key, log)
+        row = _row(job, plan, runs / job.key, start, log)
         rows.save(row, results)
         _delete(train.home(runs / job.key))
     return row
@@ -84,10 +86,10 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     return plan
 
 
-def _row(job: Job, plan: Plan, out: Path, log: Log) -> Row:
-    """Score a trained run and return its row."""
-    start = time.process_time()
-    cost = training_cost(plan, out, log)
+def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
+    """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
+    scoring_start = time.process_time()
+    cost = speed.trained(out, plan.recipe.stages[-1])
     splits: list[tuple[Split, dict[str, tuple[Document, ...]]]] = [("dev", read_dev(plan))]
     if job.score == "test":
         tests = {
@@ -111,6 +113,8 @@ def _row(job: Job, plan: Plan, out: Path, log: Log) -> Row:
             evaluation.log_test_evaluation(
                 evaluation.LOG, *look, documents, plan.recipe.seed, metrics
             )
+    now = time.process_time()
+    training = 60 * (cost.minutes or 0.0) if cost else 0.0
     return Row(
         key=job.key,
         name=job.name,
@@ -121,7 +125,7 @@ def _row(job: Job, plan: Plan, out: Path, log: Log) -> Row:
         epoch=cost.epoch if cost else 0.0,
         train_words_per_s=cost.speed and round(cost.speed, 1) if cost else None,
         train_cpu_minutes=cost.minutes and round(cost.minutes, 3) if cost else None,
-        score_cpu_minutes=round((time.process_time() - start) / 60, 3),
+        other_cpu_minutes=round(max(now - start - training, now - scoring_start) / 60, 4),
         model_megabytes=round((out / WEIGHTS).stat().st_size / 1e6, 1),
         compute=str(model.compute),
         processor=processor(),

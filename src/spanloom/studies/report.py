@@ -83,7 +83,7 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
     """Return what was run."""
     jobs = planned.jobs
     minutes = sum(
-        (rows[key].train_cpu_minutes or 0.0) + rows[key].score_cpu_minutes
+        (rows[key].train_cpu_minutes or 0.0) + rows[key].other_cpu_minutes
         for key in jobs
         if key in rows
     )

@@ -95,7 +95,7 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
     first = cells[0]
     found = [rows[cell.job.key] for cell in cells]
     values = tuple(primary_score(row, first.task, split) for row in found)
-    minutes = sum((row.train_cpu_minutes or 0.0) + row.score_cpu_minutes for row in found)
+    minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in found)
     return Result(
         design=first.design,
         condition=first.condition,

@@ -30,8 +30,9 @@ class SplitScore:
 class Row:
     """What a run reached. ``scores`` are by task and split; ``before`` is the run it went on from.
 
-    With several tasks, each is scored with the weights that were best for it on dev. Times are of
-    CPU; runs too short to measure have None. ``updates`` and ``epoch`` led to the chosen weights.
+    With several tasks, each is scored with the weights that were best for it on dev. ``updates``
+    and ``epoch`` led to the chosen weights. ``train_cpu_minutes`` are of the training loop (None:
+    too short to measure), ``other_cpu_minutes`` of all else: reading, building, scoring.
     """
 
     key: str
@@ -43,7 +44,7 @@ class Row:
     epoch: float
     train_words_per_s: float | None
     train_cpu_minutes: float | None
-    score_cpu_minutes: float
+    other_cpu_minutes: float
     model_megabytes: float
     compute: str
     processor: str

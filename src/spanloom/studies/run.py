@@ -3,14 +3,13 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from spanloom.errors import StudyError
 from spanloom.studies.designs import StudyPlan, plan
 from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import delete_model
-from spanloom.studies.executors import Executor, Folders, Outcome, open_executor
+from spanloom.studies.executors import Executor, Folders, Outcome
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
@@ -81,10 +80,9 @@ class _Queue:
 def run(
     study: Study,
     folders: Folders,
+    executor: Executor,
     log: Log,
     *,
-    workers: int,
-    ray_address: str | None = None,
     only: Only = lambda job: True,
     keep_models: bool = False,
 ) -> tuple[StudyPlan, dict[str, Row]]:
@@ -96,15 +94,14 @@ def run(
     """
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)
-    with closing(open_executor(workers, folders, ray_address)) as executor:
-        while True:
-            planned = _plan(study, folders, rows)
-            chosen = {key: job for key, job in planned.jobs.items() if only(job)}
-            queue.update(chosen, rows.read(planned.jobs))
-            queue.clean()
-            if not queue.missing:
-                break
-            _drain(queue, rows, executor, Estimates(folders.data, queue.rows.values()))
+    while True:
+        planned = _plan(study, folders, rows)
+        chosen = {key: job for key, job in planned.jobs.items() if only(job)}
+        queue.update(chosen, rows.read(planned.jobs))
+        queue.clean()
+        if not queue.missing:
+            break
+        _drain(queue, rows, executor, Estimates(folders.data, queue.rows.values()))
     _check(queue, planned)
     return planned, rows.read(planned.jobs)
 
