@@ -76,7 +76,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     start = None
     if job.before is not None:
         start = runs / job.before.key
-        if not start.exists():
+        if not start.exists() or train.unfinished(start):
             with _locked(runs, job.before.key):
                 _train(job.before, data, runs, log)
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
