@@ -114,5 +114,9 @@ class TrainingError(SpanloomError):
     """Training cannot start or continue."""
 
 
+class StudyError(SpanloomError):
+    """Runs of a study failed, or its cluster cannot be reached."""
+
+
 class LossWarning(UserWarning):
     """A conversion left out annotations that its result cannot hold."""

@@ -21,6 +21,7 @@ from spanloom.cli.evaluate import evaluate, score
 from spanloom.cli.glad import app as glad
 from spanloom.cli.options import with_plugins
 from spanloom.cli.serve import serve
+from spanloom.cli.study import app as study
 from spanloom.cli.train import init, quantize, train
 from spanloom.errors import SpanloomError
 
@@ -64,10 +65,11 @@ for _command in (annotate, view, serve, init, train, evaluate, check, convert, q
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     with_plugins(score)
 )
-for _info in glad.registered_commands:
-    if _info.callback is not None:
-        _info.callback = with_plugins(_info.callback)
-app.add_typer(glad, name="glad")
+for _name, _group in (("glad", glad), ("study", study)):
+    for _info in _group.registered_commands:
+        if _info.callback is not None:
+            _info.callback = with_plugins(_info.callback)
+    app.add_typer(_group, name=_name)
 
 
 def main() -> None:

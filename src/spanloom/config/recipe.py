@@ -23,6 +23,8 @@ PIECES = "pieces"  # the level of a transformer's own pieces, for tasks that gue
 Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
 Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 Raw = dict[str, Any]
+# a number of sentences (texts, queries), or a percentage of them
+Examples = Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^\d{1,2}(\.\d+)?%$|^100%$")]
 
 
 class EmbedderSpec(Options):
@@ -77,6 +79,11 @@ class TaskSpec(Options):
     )
     on_request: bool = Field(
         default=False, description="the model runs it only where it is asked for by name"
+    )
+    examples: Examples | None = Field(
+        default=None,
+        description="how much of train it learns from, as 500 or 10%: whole documents in a seeded "
+        "order; more of them include fewer; null: all",
     )
     options: Raw = {}
 
@@ -138,6 +145,16 @@ class StageSpec(Options):
         default={}, description="what the losses of some tasks are multiplied by"
     )
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
+    epoch: Literal["all-tasks", "smallest-task"] = Field(
+        default="all-tasks",
+        description="all-tasks | smallest-task: whose data one epoch goes through; with the "
+        "smallest, each task has as many batches as that one",
+    )
+    updates_per_task: int | None = Field(
+        default=None,
+        ge=1,
+        description="length of the stage as updates of each task, on average, instead of epochs",
+    )
     lr: LearningRates = Field(default=LearningRates(), description="highest learning rates")
     batch_words: int = Field(default=768, ge=1, description="words in a batch")
     word_dropout: float = Field(

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from spanloom import plugins
@@ -66,7 +67,12 @@ def files_of(
 
 def names(path: Iterable[str]) -> list[str]:
     """List the kinds in a package, given its ``__path__``; files with a leading _ are none."""
-    return sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))
+    return list(_names(tuple(path)))
+
+
+@cache
+def _names(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_")))
 
 
 def load(package: str, name: str) -> Any:

@@ -170,6 +170,48 @@ def paired(
     return float((is_extreme.sum() + 1) / (resamples + 1))
 
 
+def paired_over_seeds(
+    first: Sequence[DocumentCounts],
+    second: Sequence[DocumentCounts],
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> float:
+    """Return the two-sided p-value of the difference of two systems, each trained several times.
+
+    Each resample draws documents, the same for both systems, and runs of each system, all with
+    replacement; counts of the drawn runs are added up. With one run each it is ``paired``. Raises
+    ``DataError`` as ``paired``, and where a system has no run.
+    """
+    if not first or not second:
+        raise DataError("paired bootstrap: expected at least one run of each system, got none")
+    for other in (*first[1:], *second):
+        _check_comparable("paired bootstrap", first[0], other)
+    metric = first[0].spec.of
+    rng = np.random.default_rng(seed)
+    stacks = [np.stack([run.rows for run in runs]) for runs in (first, second)]
+    observed = np.subtract(*(metric(stack.sum((0, 1))) for stack in stacks))
+    num_documents = stacks[0].shape[1]
+    block_size = max(1, CELLS // num_documents)
+    num_extreme = 0
+    for start in range(0, resamples, block_size):
+        num_draws = min(block_size, resamples - start)
+        documents = _draw(rng, num_documents, num_draws)
+        scores = []
+        for stack in stacks:
+            runs = _draw(rng, len(stack), num_draws)
+            scores.append(metric(np.einsum("nr,nd,rdc->nc", runs, documents, stack, optimize=True)))
+        num_extreme += int(
+            (np.abs(scores[0] - scores[1] - observed) >= abs(observed) - 1e-12).sum()
+        )
+    return (num_extreme + 1) / (resamples + 1)
+
+
+def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:
+    """Return how often each of ``size`` items is drawn, shape (draw, item)."""
+    return rng.multinomial(size, np.full(size, 1 / size), num_draws).astype(np.float64)
+
+
 def permutation(
     first: DocumentCounts, second: DocumentCounts, *, seed: int = 0, resamples: int = 10_000
 ) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 from torch import nn
@@ -279,15 +279,16 @@ def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TaskType:
-    """A kind of task: its options, how labels are collected from train, how a task is made.
+    """A kind of task.
 
-    ``collect`` takes options, layer and documents. ``make`` takes the task's name, layer, options,
-    what was collected, and the collected of all tasks that share its head, united (its own where
-    none does). Tasks of one ``family`` can share a head; ``unite`` joins what was collected for
-    each, and is None where they cannot. ``level`` is where its heads read, if that is not the
-    recipe's to say. A ``layerless`` kind learns from any text. A ``partial`` kind learns from
-    corpora in which not all labels were looked for (``forms.looked_for``). ``sample`` is a small
-    gold document: the page in the docs, and the input of the contract test.
+    ``infer_vocabulary`` takes options, layer and documents of train. ``build`` takes the task's
+    name, layer, options, its own vocabulary, and that of all tasks that share its head. Tasks of
+    one ``family`` can share a head; ``merge_vocabularies`` joins their vocabularies (None: they
+    cannot). ``level`` is the level that its heads read if the recipe does not decide. A kind that
+    ``needs_no_layer`` learns from any text; one that ``supports_partial_labels`` learns from
+    corpora in which not all labels were annotated (``annotation.partial_labels``). ``example`` is
+    a small gold document: the page in the docs, and the input of the contract test.
+    ``example_unit`` is what counts as one example where a recipe limits them.
     """
 
     options: type[BaseModel]
@@ -299,3 +300,4 @@ class TaskType:
     level: str | None = None
     needs_no_layer: bool = False
     supports_partial_labels: bool = False
+    example_unit: Literal["sentence", "text", "query"] = "sentence"

@@ -79,4 +79,12 @@ def _build(
     )
 
 
-KIND = TaskType(ChoiceOptions, _infer_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)
+KIND = TaskType(
+    ChoiceOptions,
+    _infer_vocabulary,
+    _build,
+    _SAMPLE,
+    FAMILY,
+    merge_vocabularies,
+    example_unit="text",
+)

@@ -204,4 +204,12 @@ def _build(
     )
 
 
-KIND = TaskType(QuestionOptions, _infer_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)
+KIND = TaskType(
+    QuestionOptions,
+    _infer_vocabulary,
+    _build,
+    _SAMPLE,
+    FAMILY,
+    merge_vocabularies,
+    example_unit="query",
+)

@@ -177,4 +177,12 @@ def _build(
     return ExtractiveRegressionTask(name, layer, reading, options.dropout, both, label, buckets)
 
 
-KIND = TaskType(NumberOptions, _infer_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)
+KIND = TaskType(
+    NumberOptions,
+    _infer_vocabulary,
+    _build,
+    _SAMPLE,
+    FAMILY,
+    merge_vocabularies,
+    example_unit="text",
+)

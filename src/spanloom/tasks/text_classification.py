@@ -136,4 +136,12 @@ def _build(
     )
 
 
-KIND = TaskType(LabelOptions, _infer_vocabulary, _build, _SAMPLE, "labels", _merge_vocabularies)
+KIND = TaskType(
+    LabelOptions,
+    _infer_vocabulary,
+    _build,
+    _SAMPLE,
+    "labels",
+    _merge_vocabularies,
+    example_unit="text",
+)

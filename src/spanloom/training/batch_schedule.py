@@ -90,7 +90,8 @@ def draw_epoch(
 ) -> list[Update]:
     """Return one epoch of batches.
 
-    Its length is the total batch count of all tasks; the sampler picks each batch's task. Batches
+    Its length is the total batch count of all tasks, or that of the smallest task times the number
+    of tasks if the stage says so; the sampler picks each batch's task. Batches
     hold instances of similar length. The sampler knows a group of tasks that share batches by its
     first task.
     """
@@ -103,6 +104,9 @@ def draw_epoch(
         name: Size(len(batches.queue), sum(batch.num_sentences for batch in batches.queue))
         for name, batches in iterators.items()
     }
+    if stage.epoch == "smallest-task":
+        smallest = min(sizes.values(), key=lambda size: size.batches)
+        sizes = {name: Size(smallest.batches, size.examples) for name, size in sizes.items()}
     turns = samplers.load(stage.sampler)(sizes, Random(epoch_seed), stage.temperature)
     return list(_updates(turns, iterators, stage.gradient_accumulation_steps))
 

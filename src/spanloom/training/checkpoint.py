@@ -23,13 +23,15 @@ from spanloom.training.optimizer import EMA
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the run.
+    """How far a run has come.
 
-    ``length`` is how many updates the epoch has, ``due`` whether dev is to be scored before the
-    next. ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in
-    it, ``own`` what each task scored at its own best in any stage, ``halvings`` how often a plateau
-    halved the rates, ``warmup`` (if not the recipe's) and ``scale`` what a change of epochs made of
-    the schedule, ``seconds`` the training time so far on the clock. ``recipe`` is its text.
+    ``step_in_epoch`` counts updates within the epoch, ``global_step`` those of all stages,
+    ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
+    given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
+    ``best_per_task`` each task's best score of any stage, ``lr_halvings`` how often a plateau
+    halved the rates. ``warmup_steps_left`` (None: the recipe's warmup) and ``lr_scale`` are what a
+    change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
+    the recipe's text, ``data`` the fingerprint of train and dev.
     """
 
     recipe: str
@@ -40,6 +42,7 @@ class Progress:
     steps_per_epoch: int = 0
     is_evaluation_due: bool = False
     global_step: int = 0
+    num_updates: int | None = None
     stage_start_step: int = 0
     best: float | None = None
     best_epoch: float = 0.0

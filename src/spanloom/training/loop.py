@@ -35,6 +35,7 @@ from spanloom.training.optimizer import (
 )
 from spanloom.training.prepare import PreparedData
 from spanloom.training.resume import apply_changes
+from spanloom.training.stage_length import StageLength
 
 STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
 
@@ -118,6 +119,7 @@ class Run:
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
         p.stage_start_step, p.warmup_steps_left, p.lr_scale = p.global_step, None, 1.0
+        p.num_updates = None
         p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
         stage = self.recipe.stages[number]
         self.model = warm_start.remove_tasks(self.model, stage.remove_tasks)
@@ -143,6 +145,7 @@ class _Stage:
 
     def __init__(self, run: Run, spec: StageSpec) -> None:
         self.run_, self.spec, self.progress = run, spec, run.progress
+        self.length = StageLength(spec)
         self.model, self.processes = run.model, run.processes
         network = run.model.network
         freeze(network, run.parameters, spec.lr)
@@ -152,12 +155,10 @@ class _Stage:
 
     def run(self, pace: LogIntervals) -> None:
         """Train until the last epoch or early stopping."""
-        last, progress = math.ceil(self.spec.epochs), self.progress
-        while progress.epoch < last and not self._out_of_patience():
+        length, progress = self.length, self.progress
+        while not length.is_over(progress) and not self._out_of_patience():
             updates = self._draw_epoch()
-            end = len(updates)
-            if progress.epoch == last - 1:
-                end = max(1, round(end * (self.spec.epochs - last + 1)))
+            end = length.start_epoch(progress, updates)
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
             for update in updates[progress.step_in_epoch : end]:
@@ -166,7 +167,7 @@ class _Stage:
                 progress.step_in_epoch += 1
                 progress.seconds += time.monotonic() - start
                 progress.cpu_seconds += time.process_time() - cpu_start
-                is_last = progress.step_in_epoch == end and progress.epoch == last - 1
+                is_last = length.is_last_update(progress, end)
                 progress.is_evaluation_due = is_last or self._is_evaluation_time()
                 if stop:
                     self._stop()
@@ -197,7 +198,7 @@ class _Stage:
     def _draw_epoch(self) -> list[batch_schedule.Update]:
         """Return the updates of the current epoch."""
         recipe, progress = self.run_.recipe, self.progress
-        updates = batch_schedule.draw_epoch(
+        return batch_schedule.draw_epoch(
             self.spec,
             self.run_.prepared.data,
             seed=f"{recipe.seed}/{progress.stage}",
@@ -205,8 +206,6 @@ class _Stage:
             window=recipe.window,
             tokenize_prompt=self.model.tokenize_prompt,
         )
-        progress.steps_per_epoch = len(updates)
-        return updates
 
     def _update(self, update: batch_schedule.Update, pace: LogIntervals) -> bool:
         """Sum the gradients of the update's batches and take one optimiser step.
@@ -242,7 +241,7 @@ class _Stage:
     def _rate(self) -> float:
         """Return the current learning rates as a fraction of their maxima."""
         progress, spec = self.progress, self.spec
-        done = (progress.epoch + progress.step_in_epoch / progress.steps_per_epoch) / spec.epochs
+        done = self.length.share_done(progress)
         warmup = (
             spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
         )
@@ -381,7 +380,7 @@ class _Stage:
         percent = "  ".join(f"{name} {100 * value:.2f}" for name, value in metrics.items())
         speed = progress.words / max(progress.seconds, 1e-9)
         self.run_.metrics_log.log(
-            f"epoch {now:.2f}/{self.spec.epochs:g}  {percent}  "
+            f"epoch {now:.2f}/{self.length}  {percent}  "
             f"({progress.seconds:.0f} s, {speed:.0f} words/s){'  best' if better else ''}"
         )
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from spanloom.config.options import did_you_mean
@@ -70,7 +71,10 @@ def prepare(
         corpus = _read(_locate(plan, name), plan.recipe.seed)
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
-    corpora = {name: _task_corpus(task, sources) for name, task in plan.tasks.items()}
+    corpora = {
+        name: _sample(task, _task_corpus(task, sources), plan.recipe.seed)
+        for name, task in plan.tasks.items()
+    }
     special_ids = {
         "pad": subword_tokenizer.padding,
         "unk": subword_tokenizer.unknown,
@@ -85,10 +89,21 @@ def prepare(
         plan,
         tasks,
         data,
-        frozenset(_words(sources.values())),
+        frozenset(_words({id(corpus.tokenized): corpus for corpus in corpora.values()}.values())),
         _identity(sources.values()),
         tuple(_notes(plan, sources, corpora, data)),
     )
+
+
+def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
+    """Return the dev documents that each task of a plan is evaluated on, by task.
+
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
+    """
+    sources = {
+        name: _read(_locate(plan, name), plan.recipe.seed) for name in plan.recipe.all_sources
+    }
+    return {name: _task_corpus(task, sources).dev for name, task in plan.kept_tasks.items()}
 
 
 def data_identity(plan: Plan) -> str:
@@ -142,6 +157,35 @@ def _task_corpus(task: TaskPlan, sources: Mapping[str, _Corpus]) -> _Corpus:
         tuple(chain.from_iterable(part.dev for part in parts)),
         tuple(chain.from_iterable(part.tokenized for part in parts)),
     )
+
+
+def _sample(task: TaskPlan, corpus: _Corpus, seed: int) -> _Corpus:
+    """Keep documents of train until there are as many examples as the task asks for.
+
+    Documents stay whole. Their order depends on the seed alone, so that of two samples with one
+    seed the smaller is part of the larger.
+    """
+    examples = task.spec.examples
+    if examples is None:
+        return corpus
+    sizes = [_num_examples(task, tokenized) for tokenized in corpus.tokenized]
+    wanted = sum(sizes) * float(examples[:-1]) / 100 if isinstance(examples, str) else examples
+    rows = list(range(len(sizes)))
+    Random(f"{seed}/examples/{task.spec.data}").shuffle(rows)
+    before = accumulate((sizes[row] for row in rows), initial=0)
+    kept = sorted(row for row, total in zip(rows, before, strict=False) if total < wanted)
+    return replace(
+        corpus,
+        train=tuple(corpus.train[row] for row in kept),
+        tokenized=tuple(corpus.tokenized[row] for row in kept),
+    )
+
+
+def _num_examples(task: TaskPlan, tokenized: TokenizedDocument) -> int:
+    """Return how many examples of a task a document holds."""
+    if task.type.example_unit == "sentence":
+        return len(tokenized.full_sentences)
+    return len(tokenized.queries) if task.type.example_unit == "query" else 1
 
 
 def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
@@ -210,7 +254,9 @@ def _encode(planned: TaskPlan, task: Task, corpus: _Corpus) -> TaskData:
             f"task {task.name!r}: no dev document has layer {task.layer!r}, so no model can be "
             f"chosen (without dev/ a tenth of train is held out)"
         )
-    return TaskData(planned.spec.data, task, corpus.tokenized, gold, corpus.dev)
+    examples = planned.spec.examples
+    name = planned.spec.data if examples is None else f"{planned.spec.data}, {examples} examples"
+    return TaskData(name, task, corpus.tokenized, gold, corpus.dev)
 
 
 def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
@@ -235,6 +281,9 @@ def _notes(
         for part in plan.tasks[name].parts:
             yield f"{name}: {len(sources[part.data].train)} documents of {part.data}"
         corpus = corpora[name]
+        if plan.tasks[name].spec.examples is not None:
+            total = sum(_num_examples(plan.tasks[name], document) for document in corpus.tokenized)
+            yield f"{name}: {total} examples in {len(corpus.train)} documents of train"
         train = tuple(zip(corpus.train, corpus.tokenized, strict=True))
         sentences = tuple(document.full_sentences for document in corpus.tokenized)
         yield from task_data.task.coverage_notes(train, sentences, task_data.gold)

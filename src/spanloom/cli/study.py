@@ -1,0 +1,161 @@
+"""``spanloom study``: many runs of one recipe, planned by designs, compared in a report."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import options_of
+from spanloom.errors import DataError
+
+if TYPE_CHECKING:
+    from spanloom.studies.executors import Folders
+    from spanloom.studies.spec import Study
+
+app = typer.Typer(
+    help="Studies: which task helps which, what an option does, how much data is enough.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_File = Annotated[Path, typer.Argument(metavar="STUDY", help="a study's .yaml")]
+_Data = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="the corpora; else as the recipe says")
+]
+_Results = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="rows of runs; benchmarks/results/STUDY if unsaid"),
+]
+_Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of ``study run``."""
+
+    file: _File
+    data: _Data = None
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="models; runs/STUDY if unsaid")
+    ] = None
+    results: _Results = None
+    settings: _Settings = None
+    workers: Annotated[int, typer.Option(min=1, help="processes of one thread each")] = 1
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
+    ] = None
+    only: Annotated[
+        str | None, typer.Option(metavar="TEXT,…", help="only runs whose name contains a text")
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="tell runs, core-hours, gigabytes; train nothing")
+    ] = False
+    keep_models: Annotated[
+        bool, typer.Option("--keep-models", help="keep the models of finished runs")
+    ] = False
+
+
+@app.command()
+@options_of(RunOptions)
+def run(options: RunOptions) -> None:
+    """Train and score all runs of a study that have no row yet, then print what they show.
+
+    A stopped study goes on with the same command, on another machine from the rows alone.
+
+    Example: spanloom study run recipes/studies/sharing.yaml --data glad/ --workers 2
+    """
+    from spanloom.studies.executors import open_executor
+    from spanloom.studies.results import results as compare
+    from spanloom.studies.results import to_text
+    from spanloom.studies.run import run as run_study
+    from spanloom.training.interrupt import terminable
+
+    study, folders = _open(
+        options.file, options.data, options.out, options.results, options.settings
+    )
+    if options.dry_run:
+        _print_estimate(study, folders, options.workers, keep_models=options.keep_models)
+        return
+    names = [name.strip() for name in (options.only or "").split(",") if name.strip()]
+    with terminable(), closing(open_executor(options.workers, folders, options.ray)) as executor:
+        planned, rows = run_study(
+            study,
+            folders,
+            executor,
+            log,
+            only=lambda job: not names or any(name in job.name for name in names),
+            keep_models=options.keep_models,
+        )
+    write_stdout(to_text(compare(study, planned, rows)), end="")
+
+
+@app.command()
+def report(
+    file: _File,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="the page, .html")],
+    data: _Data = None,
+    results: _Results = None,
+    settings: _Settings = None,
+) -> None:
+    """Write what a study has found so far: a page, and its numbers as .csv and .json beside it.
+
+    Example: spanloom study report recipes/studies/sharing.yaml --data glad/ -o sharing.html
+    """
+    from spanloom.studies.report import write_report
+    from spanloom.studies.results import results as compare
+    from spanloom.studies.run import read_rows
+
+    if out.suffix != ".html":
+        raise WrongUse(f"-o {out}: expected a name that ends in .html")
+    study, folders = _open(file, data, None, results, settings)
+    planned, rows = read_rows(study, folders)
+    found = compare(study, planned, rows)
+    if not found:
+        raise DataError(f"{folders.results}: no row of this study; spanloom study run makes them")
+    for path in write_report(study, planned, rows, found, out):
+        log(f"written to {path}")
+
+
+def _open(
+    file: Path,
+    data: Path | None,
+    out: Path | None,
+    results: Path | None,
+    settings: list[str] | None,
+) -> "tuple[Study, Folders]":
+    """Read a study and settle its folders."""
+    from spanloom import plugins
+    from spanloom.studies.executors import Folders
+    from spanloom.studies.spec import load
+
+    study = load(file, tuple(settings or ()))
+    folders = Folders(
+        data or (file.parent / study.spec.recipe).parent,
+        out or Path("runs", study.name),
+        results or Path("benchmarks/results", study.name),
+        tuple(plugins.modules),
+    )
+    return study, folders
+
+
+def _print_estimate(study: "Study", folders: "Folders", workers: int, *, keep_models: bool) -> None:
+    """Print what is left to run."""
+    from spanloom.studies.estimate import Estimates, format_hours
+    from spanloom.studies.run import read_rows
+
+    planned, rows = read_rows(study, folders)
+    missing = [job for key, job in planned.jobs.items() if key not in rows]
+    estimates = Estimates(folders.data, rows.values())
+    for job in missing:
+        write_stdout(f"{job.key}  {format_hours(estimates.core_hours(job)):>7}  {job.name}")
+    hours = sum(map(estimates.core_hours, missing))
+    space = estimates.gigabytes(missing, workers, keep_models=keep_models)
+    write_stdout(
+        f"{len(missing)} of {len(planned.jobs)} runs to do: about {hours:.1f} core-hours "
+        f"({format_hours(hours / workers)} with {workers} workers), {space:.1f} GB of disk"
+    )
+    if planned.waiting:
+        write_stdout(f"not counted, because they depend on results: {', '.join(planned.waiting)}")

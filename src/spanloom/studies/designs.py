@@ -1,0 +1,334 @@
+"""The designs of a study: which runs they need, and what each of them measures.
+
+A run is planned as a ``Job``; runs that several designs need have the same key and are trained
+once. A ``Cell`` is one measurement: a task under a condition, with one seed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from pathlib import Path
+
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.config.recipe import Raw
+from spanloom.studies.comparison import Scores, is_higher
+from spanloom.studies.job import Job, job, subset
+from spanloom.studies.row import Row, primary_score
+from spanloom.studies.spec import (
+    ChainsSpec,
+    CurveSpec,
+    Design,
+    DesignSpec,
+    GridSpec,
+    OracleSpec,
+    Settings,
+    Study,
+    SubsetsSpec,
+)
+
+SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One seed, sharing mode and trunk of a study; empty names where a study has but one."""
+
+    seed: int
+    sharing: str = ""
+    trunk: str = ""
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """What seeds have in common: sharing mode and trunk."""
+        return self.sharing, self.trunk
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement: a task under a condition of a design.
+
+    ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
+    training data (None: all of it). ``job`` is the run whose row holds it.
+    """
+
+    design: str
+    condition: str
+    task: str
+    variant: Variant
+    job: Job
+    partners: tuple[str, ...] = ()
+    examples: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """All cells of a study that can be planned so far; ``waiting`` are designs that need rows."""
+
+    cells: tuple[Cell, ...]
+    waiting: tuple[str, ...]
+
+    @property
+    def jobs(self) -> dict[str, Job]:
+        """The runs by key, each after the runs that it goes on from."""
+        jobs: dict[str, Job] = {}
+
+        def add(job: Job) -> None:
+            if job.before is not None:
+                add(job.before)
+            jobs.setdefault(job.key, job)
+
+        for cell in self.cells:
+            add(cell.job)
+        return jobs
+
+
+@dataclass(slots=True)
+class _Planner:
+    """Builds the jobs of one variant of a study; jobs with the same content are built once."""
+
+    study: Study
+    data: Path
+    variant: Variant
+    base: Raw
+    built: dict[tuple[object, ...], Job] = field(default_factory=dict)
+
+    def run(self, names: Sequence[str], settings: Settings = (), before: Job | None = None) -> Job:
+        """Return the job that learns some tasks jointly, scored on all of them."""
+        names = [name for name in self.base["tasks"] if name in names]
+        content = (*names, settings, before.key if before else "")
+        if content not in self.built:
+            name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
+            start = [] if before is None else [f"init_from={before.key}"]
+            recipe = subset(self.base, names, (*settings, *start), f"{self.study.name}: {name}")
+            if before is None:
+                name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
+            name = " ".join((name, *settings))
+            self.built[content] = job(name, recipe, self.data, names, self.study.spec.score, before)
+        return self.built[content]
+
+    def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
+        """Return the cell of one task of a job."""
+        partners = tuple(name for name in job.tasks if name != task)
+        return Cell(design, condition, task, self.variant, job, partners)
+
+
+def plan(study: Study, data: Path, rows: Mapping[str, Row]) -> StudyPlan:
+    """Plan a study: all cells but those that wait for rows which are not there yet.
+
+    ``data`` holds the corpora that the recipe names; ``rows`` are the finished runs by key. Raises
+    ``RecipeError`` and ``DataError``.
+    """
+    planners = [
+        _Planner(study, data, variant, _base(study, variant)) for variant in _variants(study)
+    ]
+    cells: list[Cell] = []
+    waiting = []
+    for design in study.designs:
+        if isinstance(design.spec, OracleSpec):
+            found = _oracle(study, planners, design, cells, rows)
+            if found is None:
+                waiting.append(design.name)
+            cells += found or []
+        else:
+            for planner in planners:
+                cells += _PLANS[design.name](planner, design.spec)
+    return StudyPlan(tuple(cells), tuple(waiting))
+
+
+def _variants(study: Study) -> Iterator[Variant]:
+    spec = study.spec
+    for trunk, sharing, seed in product(spec.trunks or ("",), spec.sharing or ("",), spec.seeds):
+        yield Variant(seed, sharing, trunk)
+
+
+def _base(study: Study, variant: Variant) -> Raw:
+    """Return the plain base recipe of a variant."""
+    plain = recipes.to_plain(study.base)
+    plain["tasks"] |= study.spec.single_only
+    plain["seed"] = variant.seed
+    if variant.sharing:
+        plain["sharing"] = variant.sharing
+    if variant.trunk:
+        plain["trunk"] = list(study.spec.trunks[variant.trunk])
+    text = yaml.dump({**plain, "stages": plain["stages"]})
+    return recipes.to_plain(recipes.loads(text, f"{study.name}, {variant}"))
+
+
+def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    for task in planner.study.tasks:
+        yield planner.cell(SINGLE, SINGLE, task, planner.run([task], spec.settings_of(task)))
+
+
+def _joint(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    job = planner.run(planner.study.joint_tasks, spec.settings)
+    for task in planner.study.joint_tasks:
+        yield planner.cell(JOINT, JOINT, task, job)
+
+
+def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield each task, trained further from the joint model of the design ``joint``."""
+    joint = planner.run(planner.study.joint_tasks, _settings(planner.study, JOINT))
+    for task in planner.study.tasks:
+        cell = planner.cell(
+            TUNED, TUNED, task, planner.run([task], spec.settings_of(task), before=joint)
+        )
+        others = tuple(name for name in planner.study.joint_tasks if name != task)
+        yield replace(cell, partners=others)
+
+
+def _settings(study: Study, name: str) -> Settings:
+    """Return the settings of the first design of that name, if there is one."""
+    return next((design.spec.settings for design in study.designs if design.name == name), ())
+
+
+def _pairs(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    for pair in combinations(planner.study.joint_tasks, 2):
+        job = planner.run(pair, spec.settings)
+        for task, partner in (pair, pair[::-1]):
+            yield planner.cell("pairs", f"with {partner}", task, job)
+
+
+def _all_but_one(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    names = planner.study.joint_tasks
+    for left_out in names:
+        kept = [name for name in names if name != left_out]
+        job = planner.run(kept, spec.settings)
+        for task in kept:
+            yield planner.cell("all-but-one", f"without {left_out}", task, job)
+
+
+def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    assert isinstance(spec, SubsetsSpec)
+    for names in spec.sets:
+        job = planner.run(names, spec.settings)
+        for task in job.tasks:
+            yield planner.cell("subsets", f"in {'+'.join(job.tasks)}", task, job)
+
+
+def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield the last task of each chain; every run starts from the weights of the one before."""
+    assert isinstance(spec, ChainsSpec)
+    for names in spec.orders:
+        job = None
+        for task in names:
+            job = planner.run([task], spec.settings_of(task), before=job)
+        assert job is not None
+        cell = planner.cell("chains", f"after {' > '.join(names[:-1])}", names[-1], job)
+        yield replace(cell, partners=names[:-1])
+
+
+def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    assert isinstance(spec, CurveSpec)
+    study = planner.study
+    for names, size in product(_groups(study, spec.of), spec.examples):
+        for task in names if spec.limited == "measured" or spec.of == SINGLE else names[:1]:
+            limited = [task] if spec.limited == "measured" else names
+            sizes = tuple(f"tasks.{name}.examples={size}" for name in limited)
+            own = spec.settings_of(task if len(names) == 1 else None)
+            job = planner.run(names, (*_settings(study, spec.of), *own, *sizes))
+            for measured in limited:
+                others = "+".join(name for name in names if name != measured)
+                condition = f"{size} examples" + (f", with {others}" if others else "")
+                cell = planner.cell("curve", condition, measured, job)
+                yield replace(cell, examples=size)
+
+
+def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    assert isinstance(spec, GridSpec)
+    study = planner.study
+    for names, values in product(_groups(study, spec.of), product(*spec.options.values())):
+        changes = tuple(
+            f"{key}={_flow(value)}" for key, value in zip(spec.options, values, strict=True)
+        )
+        own = spec.settings_of(names[0] if len(names) == 1 else None)
+        job = planner.run(names, (*_settings(study, spec.of), *own, *changes))
+        for task in names:
+            yield planner.cell("grid", "; ".join(changes), task, job)
+
+
+def _flow(value: object) -> str:
+    """Return a value as YAML on one line."""
+    return " ".join(yaml.dump({"value": value}).partition(":")[2].split())
+
+
+def _groups(study: Study, of: str) -> list[tuple[str, ...]]:
+    """Return the sets of tasks that the runs of a design learn."""
+    if of == JOINT:
+        return [study.joint_tasks]
+    if of == "pairs":
+        return list(combinations(study.joint_tasks, 2))
+    return [(task,) for task in study.tasks]
+
+
+_PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
+    SINGLE: _single,
+    JOINT: _joint,
+    TUNED: _joint_then_single,
+    "pairs": _pairs,
+    "all-but-one": _all_but_one,
+    "subsets": _subsets,
+    "chains": _chains,
+    "curve": _curve,
+    "grid": _grid,
+}
+
+
+def _oracle(
+    study: Study,
+    planners: Iterable[_Planner],
+    design: Design,
+    cells: Sequence[Cell],
+    rows: Mapping[str, Row],
+) -> list[Cell] | None:
+    """Return each task with all tasks that help it; None while rows are missing.
+
+    A task helps another if their pair is higher than the other alone (Changpinyo et al. 2018,
+    section 3.4), or if leaving it out of all makes the other lower. A task that none helps is
+    measured by its own single run. Helpers are chosen on dev.
+    """
+    spec = design.spec
+    assert isinstance(spec, OracleSpec)
+    needed = [cell for cell in cells if cell.design in (SINGLE, JOINT, *spec.of)]
+    if any(cell.job.key not in rows for cell in needed):
+        return None
+    found = []
+    for planner in planners:
+        group = [cell for cell in needed if cell.variant.group == planner.variant.group]
+        for task in study.joint_tasks:
+            helpers = sorted(_helpers(study, task, spec, group, rows))
+            single = spec.settings_of(task) or _single_settings(study, task)
+            job = (
+                planner.run([task, *helpers], spec.settings or _settings(study, "pairs"))
+                if helpers
+                else planner.run([task], single)
+            )
+            condition = "oracle"
+            found.append(planner.cell("oracle", condition, task, job))
+    return found
+
+
+def _single_settings(study: Study, task: str) -> Settings:
+    """Return the settings of a task's single run."""
+    for design in study.designs:
+        if design.name == SINGLE:
+            return design.spec.settings_of(task)
+    return ()
+
+
+def _helpers(
+    study: Study, task: str, spec: OracleSpec, cells: Sequence[Cell], rows: Mapping[str, Row]
+) -> Iterator[str]:
+    """Yield the tasks that help a task."""
+    scores: dict[str, list[float]] = {}
+    for cell in cells:
+        if cell.task == task:
+            score = primary_score(rows[cell.job.key], task, "dev")
+            scores.setdefault(cell.condition, []).append(score)
+    spread = {condition: Scores.of(values) for condition, values in scores.items()}
+    for other in study.joint_tasks:
+        pair, without = spread.get(f"with {other}"), spread.get(f"without {other}")
+        helps = pair is not None and is_higher(pair, spread[SINGLE], study.spec.k)
+        helps |= without is not None and is_higher(spread[JOINT], without, study.spec.k)
+        if other != task and helps:
+            yield other

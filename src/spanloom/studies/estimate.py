@@ -1,0 +1,98 @@
+"""Estimate what the runs of a study take: core-hours, and gigabytes of disk."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from spanloom.corpora import folder
+from spanloom.corpora.folder import locate
+from spanloom.studies.job import Job
+from spanloom.studies.row import Row
+
+WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
+SCORING = 1.15  # times the time of training, for dev and loading
+WORDS_PER_EXAMPLE = 20
+MEGABYTES = 150.0  # of a model, before any run says better
+COPIES = 5  # of a model in training: best, checkpoint, optimizer's two, the model itself
+
+
+@dataclass(slots=True)
+class Estimates:
+    """What runs take, by the rows of finished ones; by rough defaults while there are none.
+
+    ``data`` holds the corpora.
+    """
+
+    data: Path
+    finished: Iterable[Row] = ()
+    _speeds: dict[str, list[float]] = field(default_factory=dict)
+    _sizes: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Take the finished runs into account."""
+        for row in self.finished:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Take a finished run into account."""
+        self._sizes.append(row.model_megabytes)
+        minutes = (row.train_cpu_minutes or 0.0) + row.other_cpu_minutes
+        speed = _words(row.recipe, self.data) / 60 / max(minutes, 1e-6)
+        self._speeds.setdefault(_tasks(row.recipe), []).append(speed)
+
+    def core_hours(self, job: Job) -> float:
+        """Return the hours of one core that a run takes."""
+        known = self._speeds.get(_tasks(job.recipe))
+        every = [speed for speeds in self._speeds.values() for speed in speeds]
+        speed = median(known or every or [WORDS_PER_SECOND / SCORING])
+        return _words(job.recipe, self.data) / speed / 3600
+
+    def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:
+        """Return the largest disk space that runs take at once."""
+        size = median(self._sizes or [MEGABYTES]) / 1000
+        kept = len(jobs) if keep_models else len({job.before.key for job in jobs if job.before})
+        return size * (kept + COPIES * min(workers, len(jobs)))
+
+
+def _tasks(recipe: Mapping[str, Any]) -> str:
+    return "+".join(recipe["stages"][0]["tasks"])
+
+
+def _words(recipe: Mapping[str, Any], data: Path) -> float:
+    """Return how many words a run learns from, all its epochs together."""
+    (stage,) = recipe["stages"]
+    if stage.get("updates_per_task") is not None:
+        return float(stage["updates_per_task"] * stage["batch_words"] * len(stage["tasks"]))
+    sizes = [_task_words(recipe, name, data) for name in stage["tasks"]]
+    epoch = min(sizes) * len(sizes) if stage.get("epoch") == "smallest-task" else sum(sizes)
+    return float(stage["epochs"] * epoch)
+
+
+def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
+    """Return the words of a task's training data."""
+    task = recipe["tasks"][name]
+    parts = recipe.get("corpora", {}).get(task["data"])
+    names = [part["data"] for part in parts] if parts else [task["data"]]
+    words = sum(_corpus_words(locate(source, data)) for source in names)
+    examples = task.get("examples")
+    if isinstance(examples, str):
+        return words * float(examples[:-1]) / 100
+    return min(words, examples * WORDS_PER_EXAMPLE) if examples else words
+
+
+@cache
+def _corpus_words(path: Path) -> float:
+    """Return the words of a corpus's train split, about: what spaces separate."""
+    splits = folder.splits(path)
+    first = "train" if "train" in splits else next(iter(splits))
+    return float(sum(len(doc.text.split()) for doc in folder.read(path, first).documents))
+
+
+def format_hours(hours: float) -> str:
+    """Return a time as people say it: 40 s, 12 min, 3.5 h."""
+    if hours < 1 / 60:
+        return f"{3600 * hours:.0f} s"
+    return f"{60 * hours:.0f} min" if hours < 1 else f"{hours:.1f} h"

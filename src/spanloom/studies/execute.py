@@ -1,0 +1,152 @@
+"""Execute one run of a study in this process: train it, score it, write its row."""
+
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from spanloom.atomic_io import reported
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.document import Document
+from spanloom.file_lock import open_locked
+from spanloom.glad import speed
+from spanloom.glad.run import read_tests, train_unless_done
+from spanloom.model import evaluation
+from spanloom.model.model import Model
+from spanloom.model.plan import Plan, resolve
+from spanloom.model.serialization import WEIGHTS, load
+from spanloom.studies import row as rows
+from spanloom.studies.job import Job
+from spanloom.studies.row import Row, Split, SplitScore, row_path
+from spanloom.training import train
+from spanloom.training.loop import OWN
+from spanloom.training.prepare import read_dev
+
+Log = Callable[[str], None]
+
+
+def execute(job: Job, data: Path, runs: Path, results: Path, log: Log) -> Row:
+    """Return the row of a run; train and score it first unless its row is there.
+
+    Its model is written below ``runs``, its row below ``results``. A run that was stopped goes on
+    from its last checkpoint. If the model that it starts from is missing, that is trained again.
+    Waits while another process executes the same run. Raises what training and scoring do.
+    """
+    path = row_path(results, job.key)
+    with _locked(runs, job.key):
+        if path.is_file():
+            return rows.from_json(path.read_bytes(), str(path))
+        start = time.process_time()
+        plan = _train(job, data, runs, log)
+        row = _row(job, plan, runs / job.key, start, log)
+        rows.save(row, results)
+        _delete(train.home(runs / job.key))
+    return row
+
+
+def delete_model(job: Job, runs: Path) -> None:
+    """Delete the model and the checkpoints of a finished run."""
+    with _locked(runs, job.key):
+        for folder in (train.home(runs / job.key), runs / job.key):
+            _delete(folder)
+        (runs / f"{job.key}.lock").unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(runs: Path, key: str) -> Iterator[None]:
+    """Hold the lock of a run; wait while another process holds it."""
+    with reported(runs):
+        runs.mkdir(parents=True, exist_ok=True)
+    with open_locked(runs / f"{key}.lock", os.O_RDWR | os.O_CREAT):
+        yield
+
+
+def _delete(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
+    """Train a run and the runs before it, each unless its model is there; return its plan."""
+    start = None
+    if job.before is not None:
+        start = runs / job.before.key
+        if not start.exists() or train.unfinished(start):
+            with _locked(runs, job.before.key):
+                _train(job.before, data, runs, log)
+    plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
+    plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)
+    out = runs / job.key
+    train_unless_done(plan, out, log, resume=train.home(out).exists())
+    return plan
+
+
+def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
+    """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
+    scoring_start = time.process_time()
+    cost = speed.trained(out, plan.recipe.stages[-1])
+    splits: list[tuple[Split, dict[str, tuple[Document, ...]]]] = [("dev", read_dev(plan))]
+    if job.score == "test":
+        tests = {
+            name: tuple(doc for test in found for doc in test.documents)
+            for name, found in read_tests(plan, job.tasks).items()
+        }
+        splits.append(("test", tests))
+    scores: dict[str, dict[Split, SplitScore]] = {}
+    for name in job.tasks:
+        own = train.home(out) / OWN / name
+        model = load(own if own.exists() else out, device="cpu")
+        scores[name] = {
+            split: score
+            for split, documents in splits
+            if (score := _score(model, name, documents[name], log)) is not None
+        }
+        if "test" in scores[name]:
+            look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
+            metrics = {name: scores[name]["test"].metrics}
+            documents = splits[1][1][name]
+            evaluation.log_test_evaluation(
+                evaluation.LOG, *look, documents, plan.recipe.seed, metrics
+            )
+    now = time.process_time()
+    training = 60 * (cost.minutes or 0.0) if cost else 0.0
+    return Row(
+        key=job.key,
+        name=job.name,
+        recipe=job.recipe,
+        scores=scores,
+        before=None if job.before is None else job.before.key,
+        updates=cost.updates if cost else 0,
+        epoch=cost.epoch if cost else 0.0,
+        train_words_per_s=cost.speed and round(cost.speed, 1) if cost else None,
+        train_cpu_minutes=cost.minutes and round(cost.minutes, 3) if cost else None,
+        other_cpu_minutes=round(max(now - start - training, now - scoring_start) / 60, 4),
+        model_megabytes=round((out / WEIGHTS).stat().st_size / 1e6, 1),
+        compute=str(model.compute),
+        processor=processor(),
+        version=version("spanloom"),
+        date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> SplitScore | None:
+    """Return the scores of a task, main metric first; None where no document has its layer."""
+    report = evaluation.evaluate_task(model, name, documents, log)
+    if report is None:
+        return None
+    metrics = model.tasks[name].metrics(report)
+    counts = report.per_document_counts().get(next(iter(metrics)))
+    return SplitScore(metrics, counts.dumps() if counts is not None else "")
+
+
+def processor() -> str:
+    """Return the name of the processor, or of its architecture."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())

@@ -1,0 +1,170 @@
+"""Figures of a study as SVG: a matrix of gains, a graph of who helps whom, learning curves."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spanloom.errors import PackageMissing
+from spanloom.studies.designs import SINGLE
+from spanloom.studies.results import Result
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "spanloom",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+_COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
+_LEAST_RANGE = 0.01  # one point: smaller gains stay pale
+
+
+def check_packages() -> None:
+    """Raise ``PackageMissing`` if the packages that draw are not installed."""
+    PackageMissing.check("study report", "studies", "matplotlib", "networkx")
+
+
+def gain_matrix(found: Sequence[Result]) -> str | None:
+    """Draw the gain over the task alone: a row per condition, a column per task.
+
+    Returns None where nothing is compared.
+    """
+    compared = [r for r in found if r.comparison is not None and r.design != "curve"]
+    if not compared:
+        return None
+    conditions = list(dict.fromkeys(r.condition for r in compared))
+    tasks = list(dict.fromkeys(r.task for r in compared))
+    gains = np.full((len(conditions), len(tasks)), np.nan)
+    texts = {}
+    for r in compared:
+        at = conditions.index(r.condition), tasks.index(r.task)
+        assert r.comparison is not None
+        gains[at] = 100 * r.comparison.gain
+        texts[at] = f"{gains[at]:+.2f}{r.comparison.arrow}"
+    size = 2.2 + 0.9 * len(tasks), 1.2 + 0.34 * len(conditions)
+    figure, axes = _figure(size)
+    limit = max(100 * _LEAST_RANGE, float(np.nanmax(np.abs(gains))))
+    image = axes.imshow(gains, cmap=_COLORS, vmin=-limit, vmax=limit, aspect="auto")
+    for (row, column), text in texts.items():
+        dark = abs(gains[row, column]) > 0.6 * limit
+        axes.text(column, row, text, ha="center", va="center", color="white" if dark else "black")
+    axes.set_xticks(range(len(tasks)), tasks, rotation=30, ha="right")
+    axes.set_yticks(range(len(conditions)), conditions)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    figure.colorbar(image, ax=axes, label="points over the task alone")
+    return _svg(figure)
+
+
+def benefit_graph(found: Sequence[Result]) -> str | None:
+    """Draw an arrow from each partner to the task that gains or loses beside it alone.
+
+    Blue arrows are gains, red ones losses; solid ones are significant, the others dashed. Returns
+    None without pairs.
+    """
+    import networkx
+
+    compared = [
+        r
+        for r in found
+        if r.comparison is not None and r.design == "pairs" and len(r.partners) == 1
+    ]
+    if not compared:
+        return None
+    graph = networkx.DiGraph()
+    for r in compared:
+        assert r.comparison is not None
+        graph.add_edge(r.partners[0], r.task, comparison=r.comparison)
+    figure, axes = _figure((5.5, 5.0))
+    places = networkx.circular_layout(graph)
+    edges = list(graph.edges(data="comparison"))
+    limit = max(_LEAST_RANGE, *(abs(comparison.gain) for _, _, comparison in edges))
+    networkx.draw_networkx_labels(graph, places, ax=axes, font_size=9)
+    for head, tail, comparison in edges:
+        networkx.draw_networkx_edges(
+            graph,
+            places,
+            ax=axes,
+            edgelist=[(head, tail)],
+            edge_color=[comparison.gain],
+            edge_cmap=_color_map(),
+            edge_vmin=-limit,
+            edge_vmax=limit,
+            width=1 + 3 * abs(comparison.gain) / limit,
+            style="solid" if comparison.arrow else "dashed",
+            connectionstyle="arc3,rad=0.12",
+            node_size=1400,
+        )
+    axes.margins(0.2)
+    axes.axis("off")
+    return _svg(figure)
+
+
+def learning_curves(found: Sequence[Result]) -> str | None:
+    """Draw scores by number of examples, a line per task and partners; None without curves.
+
+    All data, where it was learnt from too, is the last point.
+    """
+    lines: dict[str, list[tuple[str, float, float]]] = {}
+    for r in found:
+        if r.design == "curve" or (r.design == SINGLE and _has_curve(found, r)):
+            partners = f" with {'+'.join(r.partners)}" if r.partners else ""
+            size = "all" if r.examples is None else str(r.examples)
+            point = size, 100 * r.scores.mean, 100 * r.scores.deviation
+            lines.setdefault(f"{r.task}{partners}", []).append(point)
+    if not lines:
+        return None
+    sizes = sorted({size for points in lines.values() for size, _, _ in points}, key=_by_size)
+    figure, axes = _figure((6.5, 4.0))
+    for name, points in lines.items():
+        points.sort(key=lambda point: _by_size(point[0]))
+        x = [sizes.index(size) for size, _, _ in points]
+        means, deviations = [p[1] for p in points], [p[2] for p in points]
+        axes.errorbar(x, means, yerr=deviations, marker="o", capsize=2, label=name)
+    axes.set_xticks(range(len(sizes)), sizes)
+    axes.set_xlabel("examples of training data")
+    axes.set_ylabel("score")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def _has_curve(found: Sequence[Result], result: Result) -> bool:
+    return any(r.design == "curve" and r.task == result.task for r in found)
+
+
+def _by_size(size: str) -> tuple[int, float]:
+    """Order sizes: numbers, then percentages, then all."""
+    if size == "all":
+        return 2, 0.0
+    return (1, float(size[:-1])) if size.endswith("%") else (0, float(size))
+
+
+def _figure(size: tuple[float, float]) -> tuple[Any, Any]:
+    """Return a figure of this size in inches and its axes; no window is opened."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        return figure, figure.subplots()
+
+
+def _color_map() -> Any:
+    from matplotlib import colormaps
+
+    return colormaps[_COLORS]
+
+
+def _svg(figure: Any) -> str:
+    """Return a figure as an ``svg`` element for a page."""
+    from matplotlib import rc_context
+
+    stream = io.StringIO()
+    with rc_context(_STYLE):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue().partition("<svg")[1] + stream.getvalue().partition("<svg")[2]

@@ -1,0 +1,124 @@
+"""One run of a study: a recipe of one stage, perhaps on from another run; known by a hash."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.config.recipe import TRUNK, Raw, Recipe
+from spanloom.corpora.folder import locate
+from spanloom.errors import RecipeError
+
+LEARNING = 1  # raised whenever the same recipe and data would be learnt to other weights
+KEY_LENGTH = 16  # hexadecimal digits of a key
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run: what is trained and which tasks are scored.
+
+    ``recipe`` is plain, with every key that it has; its ``init_from`` is set from ``before`` when
+    the run starts. ``score`` is the split that is scored. ``key`` is the hash of all that decides
+    the result: recipe, data, the run before, what is scored, and the version of the code.
+    """
+
+    name: str
+    recipe: Raw
+    tasks: tuple[str, ...]
+    score: str
+    key: str
+    before: "Job | None" = None
+
+    @property
+    def num_runs(self) -> int:
+        """The number of runs up to this one, the runs before it included."""
+        return 1 + (self.before.num_runs if self.before else 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as a worker reads it."""
+        before = None if self.before is None else self.before.to_json()
+        plain = {"name": self.name, "recipe": self.recipe, "tasks": list(self.tasks)}
+        return {**plain, "score": self.score, "key": self.key, "before": before}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Job":
+        """Return the job that ``to_json`` wrote."""
+        before = None if raw["before"] is None else cls.from_json(raw["before"])
+        tasks = tuple(raw["tasks"])
+        return cls(raw["name"], raw["recipe"], tasks, raw["score"], raw["key"], before)
+
+
+def job(
+    name: str,
+    recipe: Recipe,
+    data: Path,
+    tasks: Sequence[str],
+    score: str,
+    before: Job | None = None,
+) -> Job:
+    """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``."""
+    plain = recipes.to_plain(recipe)
+    hashed = {
+        "learning": LEARNING,
+        "recipe": plain,
+        "data": {name: data_hash(locate(name, data)) for name in recipe.all_sources},
+        "tasks": sorted(tasks),
+        "score": score,
+        "before": None if before is None else before.key,
+    }
+    text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+    return Job(name, plain, tuple(tasks), score, key, before)
+
+
+@cache
+def data_hash(path: Path) -> str:
+    """Return the SHA-256 of a corpus: of the names and bytes of its files, in their order."""
+    digest = hashlib.sha256()
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        digest.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str) -> Recipe:
+    """Return the recipe of some of the tasks of a plain recipe, changed by settings.
+
+    Levels and corpora that none of them needs are left out. Several tasks each keep their own best
+    weights. Raises ``RecipeError`` for a setting that does not fit.
+    """
+    (stage,) = base["stages"]
+    tasks = {name: base["tasks"][name] for name in names}
+    own: Raw = {
+        "tasks": list(names),
+        "reset_heads": [],
+        "loss_weights": {k: v for k, v in stage["loss_weights"].items() if k in tasks},
+        "save_best_per_task": len(names) > 1,
+    }
+    metric = stage["validation_metric"]
+    if metric is not None and metric.partition(".")[0] not in tasks:
+        own["validation_metric"] = None
+    used = {task["data"] for task in tasks.values()}
+    corpora = {key: parts for key, parts in base.get("corpora", {}).items() if key in used}
+    levels = _levels_below(base["levels"], {task.get("level", TRUNK) for task in tasks.values()})
+    plain = {**base, "tasks": tasks, "levels": levels, "corpora": corpora}
+    plain["stages"] = [{**stage, **own}]
+    try:
+        return recipes.loads(yaml.dump(plain), title, settings)
+    except RecipeError as error:
+        raise RecipeError(title, None, str(error)) from error
+
+
+def _levels_below(levels: Sequence[Raw], tops: set[str]) -> list[Raw]:
+    """Return the levels that some tasks read, directly or through others, in their order."""
+    needed = set(tops)
+    for level in reversed(levels):
+        if level["name"] in needed:
+            needed.update(level["inputs"])
+    return [level for level in levels if level["name"] in needed]

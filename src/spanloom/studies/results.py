@@ -1,0 +1,249 @@
+"""What a study found: scores by condition, compared with the same task learnt alone."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
+from spanloom.studies.comparison import Scores, holm, is_higher
+from spanloom.studies.designs import JOINT, SINGLE, Cell, StudyPlan
+from spanloom.studies.row import Row, Split, primary_score
+from spanloom.studies.spec import Study
+
+FEW_DOCUMENTS = 10  # with fewer there is no test of significance
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A condition beside its baseline, over the same seeds.
+
+    ``gain`` is the difference of means. ``p`` is of the paired bootstrap over documents, and over
+    seeds if there are several, Holm-corrected over all comparisons of the study; None where there
+    are fewer than ten documents or no counts. ``direction`` is "higher", "lower" or "" by means and
+    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "".
+    """
+
+    baseline: Scores
+    gain: float
+    p: float | None
+    direction: str
+
+    @property
+    def arrow(self) -> str:
+        """An arrow up or down where the difference is significant, else nothing."""
+        if self.p is None or self.p >= SIGNIFICANT or not self.gain:
+            return ""
+        return "↑" if self.gain > 0 else "↓"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A task under a condition: scores of all seeds, and the comparison with its baseline."""
+
+    design: str
+    condition: str
+    task: str
+    sharing: str
+    trunk: str
+    partners: tuple[str, ...]
+    examples: int | str | None
+    metric: str
+    seeds: tuple[int, ...]
+    values: tuple[float, ...]
+    scores: Scores
+    cpu_minutes: float
+    comparison: Comparison | None = None
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Sharing mode and trunk."""
+        return self.sharing, self.trunk
+
+
+def results(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> list[Result]:
+    """Return the results of all cells that have rows, in the order of the study."""
+    groups: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in planned.cells:
+        if study.spec.score in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
+            name = cell.design, cell.condition, cell.task, cell.variant.group
+            groups.setdefault(name, []).append(cell)
+    pairs = [(cells, _result(cells, rows, study.spec.score)) for cells in groups.values()]
+    compared = []
+    for cells, result in pairs:
+        baseline = _baseline(cells[0], [other for other, _ in pairs])
+        if baseline is not None:
+            result = _compare(result, cells, baseline, rows, study)
+        compared.append(result)
+    return _corrected(compared)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoRow:
+    """Stands for the row of a run that is not finished."""
+
+    scores: Mapping[str, Mapping[Split, object]]
+
+
+_NO_ROW = _NoRow({})
+
+
+def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Result:
+    """Return the result of one condition, without a comparison."""
+    first = cells[0]
+    found = [rows[cell.job.key] for cell in cells]
+    values = tuple(primary_score(row, first.task, split) for row in found)
+    minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in found)
+    return Result(
+        design=first.design,
+        condition=first.condition,
+        task=first.task,
+        sharing=first.variant.sharing,
+        trunk=first.variant.trunk,
+        partners=first.partners,
+        examples=first.examples,
+        metric=next(iter(found[0].scores[first.task][split].metrics)),
+        seeds=tuple(cell.variant.seed for cell in cells),
+        values=values,
+        scores=Scores.of(values),
+        cpu_minutes=minutes,
+    )
+
+
+def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
+    """Return the cells that a condition is compared with: the task alone, as far as possible.
+
+    A point of a learning curve is compared with the task alone on as many examples; a point of a
+    grid with the run whose options it changes.
+    """
+    wanted: tuple[str, int | str | None] = (SINGLE, None)
+    if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
+        return None
+    if cell.design == "curve":
+        wanted = ("curve", cell.examples)
+    elif cell.design == "grid" and cell.partners:
+        wanted = (JOINT, None)
+    for others in groups:
+        other = others[0]
+        same = other.task == cell.task and other.variant.group == cell.variant.group
+        if same and (other.design, other.examples) == wanted:
+            if other.design != "curve" or not other.partners:
+                return others
+    return None
+
+
+def _compare(
+    result: Result,
+    cells: Sequence[Cell],
+    baseline: Sequence[Cell],
+    rows: Mapping[str, Row],
+    study: Study,
+) -> Result:
+    """Return a result with its comparison, over the seeds that both have."""
+    seeds = {cell.variant.seed for cell in cells} & {cell.variant.seed for cell in baseline}
+    if not seeds:
+        return result
+    split, task, k = study.spec.score, result.task, study.spec.k
+    runs = [
+        [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
+    ]
+    ours, theirs = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
+    direction = ""
+    if len(seeds) > 1:
+        higher, lower = is_higher(ours, theirs, k), is_higher(theirs, ours, k)
+        direction = "higher" if higher else "lower" if lower else ""
+    counts = [[_counts(row, task, split) for row in side] for side in runs]
+    p = _p_value(*counts)
+    return replace(result, comparison=Comparison(theirs, ours.mean - theirs.mean, p, direction))
+
+
+def _counts(row: Row, task: str, split: Split) -> DocumentCounts | None:
+    text = row.scores[task][split].per_document_counts
+    return loads(text) if text else None
+
+
+def _p_value(
+    ours: Sequence[DocumentCounts | None], theirs: Sequence[DocumentCounts | None]
+) -> float | None:
+    """Return p, None where counts are missing or of too few documents."""
+    a = [counts for counts in ours if counts is not None]
+    b = [counts for counts in theirs if counts is not None]
+    if len(a) < len(ours) or len(b) < len(theirs) or len(a[0].rows) < FEW_DOCUMENTS:
+        return None
+    return paired_over_seeds(a, b)
+
+
+def _corrected(found: Sequence[Result]) -> list[Result]:
+    """Return the results with p-values corrected for their number."""
+    tested = [r.comparison.p for r in found if r.comparison and r.comparison.p is not None]
+    corrected = iter(holm(tested))
+    return [
+        replace(r, comparison=replace(r.comparison, p=next(corrected)))
+        if r.comparison is not None and r.comparison.p is not None
+        else r
+        for r in found
+    ]
+
+
+def to_csv(found: Sequence[Result]) -> str:
+    """Return a table of one line per result; scores are fractions."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    head = "design condition task sharing trunk examples metric seeds mean deviation minutes"
+    writer.writerow([*head.split(), "baseline", "gain", "p", "direction"])
+    for r in found:
+        c = r.comparison
+        writer.writerow(
+            [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
+            + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
+            + [f"{r.cpu_minutes:.1f}"]
+            + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
+        )
+    return stream.getvalue()
+
+
+def to_json(found: Sequence[Result]) -> str:
+    """Return the results as JSON."""
+    return json.dumps([asdict(result) for result in found], indent=1) + "\n"
+
+
+def to_text(found: Sequence[Result]) -> str:
+    """Return the results as lines for a terminal, in points of 100."""
+    lines = [
+        (
+            f"{r.task}{_group_name(r)}",
+            r.condition,
+            format_score(r),
+            format_gain(r.comparison) if r.comparison else "",
+        )
+        for r in found
+    ]
+    widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
+    return "".join(
+        "  ".join(
+            [*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]]
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def _group_name(result: Result) -> str:
+    parts = [part for part in result.group if part]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def format_score(result: Result) -> str:
+    """Return mean and deviation in points, as ``70.12 ± 0.31``."""
+    scores = result.scores
+    spread = f" ± {100 * scores.deviation:.2f}" if scores.count > 1 else ""
+    return f"{100 * scores.mean:.2f}{spread}"
+
+
+def format_gain(comparison: Comparison) -> str:
+    """Return the gain in points, an arrow if significant, and its p-value."""
+    p = "" if comparison.p is None else f" (p {comparison.p:.3f})"
+    direction = f", {comparison.direction}" if comparison.direction else ""
+    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{p}{direction}"

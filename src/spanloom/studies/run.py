@@ -1,0 +1,166 @@
+"""Run a study: plan it, execute what is missing, plan again when rows allow more."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from spanloom.errors import StudyError
+from spanloom.studies.designs import StudyPlan, plan
+from spanloom.studies.estimate import Estimates, format_hours
+from spanloom.studies.execute import delete_model
+from spanloom.studies.executors import Executor, Folders, Outcome
+from spanloom.studies.job import Job
+from spanloom.studies.row import Row, Rows
+from spanloom.studies.spec import Study
+
+MAX_DEATHS = 5  # of workers over one job, after which it is given up
+Log = Callable[[str], None]
+Only = Callable[[Job], bool]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What is done, running and failed of a study's jobs."""
+
+    folders: Folders
+    log: Log
+    keep_models: bool
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    running: dict[str, Job] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    deaths: Counter[str] = field(default_factory=Counter)
+
+    def update(self, jobs: Mapping[str, Job], rows: Mapping[str, Row]) -> None:
+        """Take over the jobs of a new plan and the rows that are there."""
+        self.jobs, self.rows = dict(jobs), rows
+        for job in jobs.values():
+            if job.before is not None and job.before.key in self.errors:
+                self.errors.setdefault(job.key, f"the run before it failed: {job.before.name}")
+
+    @property
+    def missing(self) -> list[Job]:
+        """The jobs that have neither a row nor an error."""
+        return [
+            j for j in self.jobs.values() if j.key not in self.rows and j.key not in self.errors
+        ]
+
+    def ready(self) -> list[Job]:
+        """Return the jobs that can start: none waits for a run before it."""
+        awaited = {job.key for job in self.missing}
+        return [
+            job
+            for job in self.missing
+            if job.key not in self.running and (job.before is None or job.before.key not in awaited)
+        ]
+
+    def finish(self, outcome: Outcome) -> None:
+        """Note how a job ended; a job whose worker died is tried again."""
+        job = self.running.pop(outcome.key)
+        if outcome.error is not None:
+            self.errors[job.key] = outcome.error
+            self.log(f"{job.name} ({job.key}): failed: {outcome.error}")
+        elif outcome.row is None:
+            self.deaths[job.key] += 1
+            if self.deaths[job.key] >= MAX_DEATHS:
+                self.errors[job.key] = f"{MAX_DEATHS} workers died over it"
+            self.log(f"{job.name} ({job.key}): its worker died; it goes on from its checkpoint")
+
+    def clean(self) -> None:
+        """Delete the models of finished runs from which no missing run starts."""
+        if self.keep_models:
+            return
+        needed = {job.before.key for job in self.missing if job.before is not None}
+        for key in (self.jobs.keys() & self.rows.keys()) - needed:
+            if (self.folders.runs / f"{key}.lock").exists():
+                delete_model(self.jobs[key], self.folders.runs)
+
+
+def run(
+    study: Study,
+    folders: Folders,
+    executor: Executor,
+    log: Log,
+    *,
+    only: Only = lambda job: True,
+    keep_models: bool = False,
+) -> tuple[StudyPlan, dict[str, Row]]:
+    """Execute the runs of a study that have no row yet; return the whole plan and its rows.
+
+    What a stopped study has finished is not trained again, what it had begun goes on from the last
+    checkpoint. ``only`` chooses among the runs. Raises ``StudyError`` at the end if runs failed;
+    all others are finished then.
+    """
+    rows = Rows(folders.results)
+    queue = _Queue(folders, log, keep_models)
+    while True:
+        planned = _plan(study, folders, rows)
+        chosen = {key: job for key, job in planned.jobs.items() if only(job)}
+        queue.update(chosen, rows.read(planned.jobs))
+        queue.clean()
+        if not queue.missing:
+            break
+        _drain(queue, rows, executor, Estimates(folders.data, queue.rows.values()))
+    _check(queue, planned)
+    return planned, rows.read(planned.jobs)
+
+
+def read_rows(study: Study, folders: Folders) -> tuple[StudyPlan, dict[str, Row]]:
+    """Return the plan of a study as far as its rows allow, and these rows."""
+    rows = Rows(folders.results)
+    planned = _plan(study, folders, rows)
+    return planned, rows.read(planned.jobs)
+
+
+def _plan(study: Study, folders: Folders, rows: Rows) -> StudyPlan:
+    """Plan a study with the rows that are there."""
+    first = plan(study, folders.data, {})
+    if not first.waiting:
+        return first
+    return plan(study, folders.data, rows.read(first.jobs))
+
+
+def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) -> None:
+    """Execute jobs until none is missing; the longest first, so that workers end together."""
+    start = time.monotonic()
+    while queue.missing:
+        ready = sorted(queue.ready(), key=estimates.core_hours, reverse=True)
+        for job in ready[: executor.size - len(queue.running)]:
+            queue.log(f"{job.name} ({job.key}): started")
+            queue.running[job.key] = job
+            executor.start(job)
+        if not queue.running:
+            break  # what is left waits for a run that failed
+        outcome = executor.wait()
+        queue.finish(outcome)
+        queue.update(queue.jobs, rows.read(queue.jobs))
+        if outcome.row is not None:
+            estimates.add(outcome.row)
+            _report(queue, outcome.row, executor.size, estimates, time.monotonic() - start)
+        queue.clean()
+
+
+def _report(queue: _Queue, row: Row, workers: int, estimates: Estimates, seconds: float) -> None:
+    """Log a finished run, how many are left, and about how long they take."""
+    done = len(queue.jobs) - len(queue.missing)
+    left = format_hours(sum(map(estimates.core_hours, queue.missing)) / workers)
+    scores = ", ".join(
+        f"{task} {100 * next(iter(splits['dev'].metrics.values())):.2f}"
+        for task, splits in row.scores.items()
+        if "dev" in splits
+    )
+    queue.log(
+        f"{row.name} ({row.key}): {scores}; {done} of {len(queue.jobs)} runs, "
+        f"{format_hours(seconds / 3600)} so far, about {left} left"
+    )
+
+
+def _check(queue: _Queue, planned: StudyPlan) -> None:
+    """Raise ``StudyError`` where runs failed."""
+    if not queue.errors:
+        return
+    key, problem = next(iter(queue.errors.items()))
+    names = {**planned.jobs, **queue.jobs}
+    name = names[key].name if key in names else key
+    raise StudyError(f"{len(queue.errors)} runs failed, the first {name} ({key}): {problem}")

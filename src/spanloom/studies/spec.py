@@ -1,0 +1,211 @@
+"""The file of a study: a base recipe, its tasks, seeds, sharing modes, trunks, and designs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.config.options import Options, did_you_mean, validate_options
+from spanloom.config.recipe import Examples, Name, Raw, Recipe
+from spanloom.config.yaml import SourceLocation
+
+Settings = tuple[str, ...]
+Sharing = Literal["separate-heads", "task-embedding", "task-token", "shared-head"]
+
+
+class DesignSpec(Options):
+    """What all designs can say: settings of their runs, beside those of the study."""
+
+    settings: Settings = Field(default=(), description="of all its runs, as stages.0.epochs=5")
+    task_settings: dict[Name, Settings] = Field(
+        default={}, description="further settings by the task that is measured"
+    )
+
+    def settings_of(self, task: str | None) -> Settings:
+        """Return the settings of the runs that measure a task; later ones override earlier ones."""
+        return (*self.settings, *self.task_settings.get(task or "", ()))
+
+
+class OracleSpec(DesignSpec):
+    """Each task with all that help it, as other designs found on dev."""
+
+    of: tuple[Literal["pairs", "all-but-one"], ...] = Field(
+        default=("pairs",), min_length=1, description="pairs | all-but-one: what shows who helps"
+    )
+
+
+class SubsetsSpec(DesignSpec):
+    """Some sets of tasks, each learnt jointly."""
+
+    sets: tuple[tuple[Name, ...], ...] = Field(min_length=1, description="the sets of tasks")
+
+
+class ChainsSpec(DesignSpec):
+    """Tasks learnt one after the other, each run starting from the weights of the one before."""
+
+    orders: tuple[Annotated[tuple[Name, ...], Field(min_length=2)], ...] = Field(
+        min_length=1, description="the chains, as [[ner, relations]]"
+    )
+
+
+class CurveSpec(DesignSpec):
+    """A learning curve: the same run with fewer examples of each task."""
+
+    examples: tuple[Examples, ...] = Field(min_length=1, description="sizes, as 100 or 10%")
+    of: Literal["single", "joint", "pairs"] = Field(
+        default="single", description="single | joint | pairs: which runs"
+    )
+    limited: Literal["all", "measured"] = Field(
+        default="all", description="all | measured: which tasks learn from fewer examples"
+    )
+
+
+class GridSpec(DesignSpec):
+    """Every combination of some options."""
+
+    options: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+        min_length=1, description="values by key, as stages.0.lr.task: [1e-3, 2e-3]"
+    )
+    of: Literal["single", "joint"] = Field(default="single", description="single | joint")
+
+
+DESIGNS: dict[str, type[DesignSpec]] = {
+    "single": DesignSpec,
+    "joint": DesignSpec,
+    "joint-then-single": DesignSpec,
+    "pairs": DesignSpec,
+    "all-but-one": DesignSpec,
+    "oracle": OracleSpec,
+    "subsets": SubsetsSpec,
+    "chains": ChainsSpec,
+    "curve": CurveSpec,
+    "grid": GridSpec,
+}
+
+
+class StudySpec(Options):
+    """The keys of a study's file."""
+
+    recipe: str = Field(min_length=1, description="the base recipe, from the folder of this file")
+    tasks: tuple[Name, ...] = Field(default=(), description="tasks of the recipe; empty: all")
+    settings: Settings = Field(default=(), description="of all runs, as stages.0.epochs=5")
+    seeds: tuple[int, ...] = Field(default=(1,), min_length=1, description="one run each")
+    sharing: tuple[Sharing, ...] = Field(default=(), description="sharing modes; empty: the base's")
+    trunks: dict[Name, tuple[Raw, ...]] = Field(
+        default={}, description="trunks by name; empty: the base's"
+    )
+    single_only: dict[Name, Raw] = Field(
+        default={},
+        description="further tasks that are learnt alone and from the joint model, never jointly",
+    )
+    score: Literal["dev", "test"] = Field(default="dev", description="dev | test: what is scored")
+    k: float = Field(
+        default=1.5, ge=0, description="standard deviations by which means must differ (higher)"
+    )
+    designs: tuple[Raw, ...] = Field(min_length=1, description="[{design: single}, …]")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One design of a study: its name and its options."""
+
+    name: str
+    spec: DesignSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study as read: its file, its options, its base recipe with settings, its designs."""
+
+    path: Path
+    spec: StudySpec
+    base: Recipe
+    designs: tuple[Design, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.path.stem
+
+    @property
+    def joint_tasks(self) -> tuple[str, ...]:
+        """The tasks that are learnt jointly."""
+        return self.spec.tasks or self.base.stages[0].tasks
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that are measured."""
+        return (*self.joint_tasks, *self.spec.single_only)
+
+
+def load(path: Path, settings: Settings = ()) -> Study:
+    """Read a study; ``settings`` change its base recipe, as ``stages.0.epochs=1``.
+
+    Raises ``RecipeError`` with file and line.
+    """
+    loaded = yaml.load(path)
+    spec = validate_options(StudySpec, _mapping(loaded.data, loaded.location), loaded.location)
+    base = recipes.load(path.parent / spec.recipe, (*spec.settings, *settings))
+    if len(base.stages) != 1:
+        problem = f"expected a recipe of one stage, got {len(base.stages)} in {spec.recipe}"
+        raise loaded.location.location_of("recipe").error(problem)
+    designs = tuple(
+        _design(raw, loaded.location.location_of("designs", row))
+        for row, raw in enumerate(spec.designs)
+    )
+    study = Study(path, spec, base, designs)
+    _check_names(study, loaded.location)
+    return study
+
+
+def _mapping(data: Any, location: SourceLocation) -> Raw:
+    if not isinstance(data, dict):
+        raise location.error("expected a mapping with the keys recipe and designs")
+    return data
+
+
+def _design(raw: Raw, location: SourceLocation) -> Design:
+    """Return one design; its options are checked by its own model."""
+    name = raw.get("design")
+    if name not in DESIGNS:
+        hint = did_you_mean(str(name), DESIGNS)
+        raise location.location_of("design").error(f"no design {name!r}{hint}")
+    options = {key: value for key, value in raw.items() if key != "design"}
+    return Design(name, validate_options(DESIGNS[name], options, location, ("design",)))
+
+
+def _check_names(study: Study, location: SourceLocation) -> None:
+    """Raise ``RecipeError`` for an unknown task, and for one that the recipe has already."""
+    for name in study.spec.single_only:
+        if name in study.base.tasks:
+            problem = f"{study.spec.recipe} has a task of this name"
+            raise location.location_of("single_only", name).error(problem)
+    _check_tasks(study.spec.tasks, tuple(study.base.tasks), location.location_of("tasks"))
+    for row, design in enumerate(study.designs):
+        at = location.location_of("designs", row)
+        _check_tasks(design.spec.task_settings, study.tasks, at.location_of("task_settings"))
+        if isinstance(design.spec, SubsetsSpec):
+            for names in design.spec.sets:
+                _check_tasks(names, study.joint_tasks, at.location_of("sets"))
+        if isinstance(design.spec, ChainsSpec):
+            for names in design.spec.orders:
+                _check_tasks(names, study.tasks, at.location_of("orders"))
+        if isinstance(design.spec, OracleSpec):
+            _check_oracle(study, design.spec, at)
+
+
+def _check_tasks(names: Any, valid_names: tuple[str, ...], location: SourceLocation) -> None:
+    for name in names:
+        if name not in valid_names:
+            raise location.error(f"no task {name!r}{did_you_mean(name, valid_names)}")
+
+
+def _check_oracle(study: Study, spec: OracleSpec, location: SourceLocation) -> None:
+    """Raise ``RecipeError`` where the study lacks the designs that an oracle reads."""
+    names = {design.name for design in study.designs}
+    needed = {"single", *spec.of, *(["joint"] if "all-but-one" in spec.of else [])}
+    for name in sorted(needed - names):
+        raise location.location_of("of").error(f"needs the design {name!r} in this study, too")

@@ -1,0 +1,99 @@
+"""A worker of a study: ``python -m spanloom.studies.worker DATA RUNS RESULTS [--plugin MODULE]…``.
+
+Reads jobs from standard input, a line of JSON each, and answers each with a line of JSON: its row,
+or an error. It ends when its input ends; a run in training is then stopped with a checkpoint.
+"""
+
+import argparse
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from spanloom import plugins
+from spanloom.errors import SpanloomError
+from spanloom.studies.executors import NICENESS, Folders
+from spanloom.studies.job import Job
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Answer jobs until the input ends."""
+    folders = _parse(arguments)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
+    lines: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    prepare_process(folders.plugins)
+    while line := lines.get():
+        answers.write(answer(Job.from_json(json.loads(line)), folders))
+        answers.flush()
+
+
+def prepare_process(modules: Sequence[str]) -> None:
+    """Lower the priority, use one thread, and load plugins; raises ``PluginError``."""
+    import torch
+    from transformers.utils import logging
+
+    os.nice(NICENESS)
+    torch.set_num_threads(1)
+    logging.disable_progress_bar()
+    for module in modules:
+        plugins.load(module)
+
+
+def answer(job: Job, folders: Folders) -> bytes:
+    """Execute a job and return its line: the row, or the error of one line."""
+    from spanloom.studies.execute import execute
+
+    log_path = folders.runs / f"{job.key}.log"
+    try:
+        folders.runs.mkdir(parents=True, exist_ok=True)
+        with log_path.open("a", encoding="utf-8", buffering=1) as log:
+            row = execute(
+                job,
+                folders.data,
+                folders.runs,
+                folders.results,
+                lambda line: print(datetime.now().isoformat(timespec="seconds"), line, file=log),
+            )
+        result: dict[str, object] = {"row": asdict(row)}
+        log_path.unlink(missing_ok=True)
+    except SpanloomError as error:
+        result = {"error": str(error)}
+    except Exception as error:  # a defect of one run must not end the others
+        with log_path.open("a", encoding="utf-8") as log:
+            traceback.print_exc(file=log)
+        result = {"error": f"{type(error).__name__}: {error} (see {log_path})"}
+    return json.dumps(result).encode() + b"\n"
+
+
+def _read(lines: "queue.Queue[bytes]") -> None:
+    """Queue the lines of the input; at its end, stop what is in training."""
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as stream:
+        for line in stream:
+            lines.put(line)
+    lines.put(b"")
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _parse(arguments: Sequence[str]) -> Folders:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("data", "runs", "results"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--plugin", action="append", default=[])
+    options = parser.parse_args(arguments)
+    return Folders(options.data, options.runs, options.results, tuple(options.plugin))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,64 @@
+"""The length of a stage: in epochs, or in updates per task."""
+
+import math
+from dataclasses import dataclass
+
+from spanloom.config.recipe import StageSpec
+from spanloom.training.batch_schedule import Update
+from spanloom.training.checkpoint import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StageLength:
+    """How long a stage lasts, and how far a run has come in it."""
+
+    spec: StageSpec
+
+    def start_epoch(self, progress: Progress, updates: list[Update]) -> int:
+        """Note the size of an epoch; return the number of its updates that the stage takes."""
+        progress.steps_per_epoch = len(updates)
+        if self.spec.updates_per_task is not None:
+            if progress.num_updates is None:
+                progress.num_updates = _num_updates(self.spec.updates_per_task, updates)
+            return min(len(updates), progress.num_updates - self._steps_before_epoch(progress))
+        last = math.ceil(self.spec.epochs)
+        if progress.epoch == last - 1:
+            return max(1, round(len(updates) * (self.spec.epochs - last + 1)))
+        return len(updates)
+
+    def is_over(self, progress: Progress) -> bool:
+        """Whether the last update of the stage was taken; ``progress`` is at an epoch's start."""
+        if self.spec.updates_per_task is None:
+            return progress.epoch >= math.ceil(self.spec.epochs)
+        steps = progress.global_step - progress.stage_start_step
+        return progress.num_updates is not None and steps >= progress.num_updates
+
+    def is_last_update(self, progress: Progress, end: int) -> bool:
+        """Whether the update just taken is the stage's last; ``end`` is the epoch's length."""
+        if progress.step_in_epoch < end:
+            return False
+        if self.spec.updates_per_task is None:
+            return progress.epoch == math.ceil(self.spec.epochs) - 1
+        return self._steps_before_epoch(progress) + end == progress.num_updates
+
+    def share_done(self, progress: Progress) -> float:
+        """Return how much of the stage is done, from 0 to 1."""
+        if progress.num_updates is not None:
+            return (progress.global_step - progress.stage_start_step) / progress.num_updates
+        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+        return now / self.spec.epochs
+
+    def __str__(self) -> str:
+        """Return the length as log lines show it."""
+        per_task = self.spec.updates_per_task
+        return f"{self.spec.epochs:g}" if per_task is None else f"{per_task} updates per task"
+
+    def _steps_before_epoch(self, progress: Progress) -> int:
+        return progress.global_step - progress.step_in_epoch - progress.stage_start_step
+
+
+def _num_updates(updates_per_task: int, epoch: list[Update]) -> int:
+    """Return the updates in which each task gets so many batches, on average."""
+    num_tasks = len({batch.tasks for update in epoch for batch in update})
+    num_batches = sum(map(len, epoch))
+    return math.ceil(updates_per_task * num_tasks * len(epoch) / num_batches)

@@ -1,0 +1,86 @@
+"""Means and deviations, corrected p-values, the bootstrap over documents and seeds."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.errors import DataError
+from spanloom.metrics.bootstrap import paired_over_seeds, scores_per_document
+from spanloom.studies.comparison import Scores, holm, is_higher
+
+
+def test_higher_means_apart_by_deviations_of_both():
+    low, high = Scores(70.0, 0.2, 3), Scores(71.0, 0.4, 3)
+    assert is_higher(high, low, 1.5)  # 70.4 > 70.3
+    assert not is_higher(high, low, 2)
+    assert not is_higher(low, high, 0)
+
+
+def test_the_deviation_is_that_of_a_sample():
+    assert Scores.of([1.0, 2.0, 3.0]) == Scores(2.0, 1.0, 3)
+    assert Scores.of([4.0]) == Scores(4.0, 0.0, 1)
+
+
+def test_holm_as_in_a_worked_example():
+    # Holm's own procedure by hand: 4 * .005, 3 * .01, 2 * .03, 1 * .04 raised to what is before it
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0.001, 1), max_size=8))
+def test_holm_rejects_what_stepping_down_rejects(p_values):
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    rejected = set()
+    for rank, index in enumerate(order):
+        if p_values[index] > 0.05 / (len(p_values) - rank):
+            break
+        rejected.add(index)
+    corrected = holm(p_values)
+    assert {i for i, p in enumerate(corrected) if p <= 0.05 + 1e-12} == rejected
+
+
+def brute_force(first, second, resamples=4000):
+    """Resample runs and documents one by one; the p-value of the difference of means."""
+    rng = random.Random(0)
+    observed = np.mean(first) - np.mean(second)
+    extreme, size = 0, len(first[0])
+    for _ in range(resamples):
+        rows = [rng.randrange(size) for _ in range(size)]
+        means = []
+        for runs in (first, second):
+            drawn = [runs[rng.randrange(len(runs))] for _ in runs]
+            means.append(np.mean([[run[row] for row in rows] for run in drawn]))
+        extreme += abs(means[0] - means[1] - observed) >= abs(observed) - 1e-12
+    return extreme / resamples
+
+
+@pytest.mark.parametrize("num_runs", [(1, 1), (3, 3), (2, 4)])
+def test_the_bootstrap_draws_documents_and_runs(num_runs):
+    rng = np.random.default_rng(3)
+    systems = [rng.random((runs, 20)) * 0.5 + 0.1 * side for side, runs in enumerate(num_runs)]
+    counts = [[scores_per_document(run.tolist()) for run in runs] for runs in systems]
+    assert paired_over_seeds(*counts) == pytest.approx(brute_force(*systems), abs=0.03)
+
+
+def test_runs_that_differ_less_than_seeds_are_not_significant():
+    documents = [0.5] * 30
+    seeds = [[score + shift for score in documents] for shift in (-0.2, 0.0, 0.25)]
+    counts = [scores_per_document(run) for run in seeds]
+    better = [scores_per_document([score + 0.03 for score in run]) for run in seeds]
+    assert paired_over_seeds(better[:1], counts[:1]) < 0.01
+    assert paired_over_seeds(better, counts) > 0.5
+
+
+def test_equal_systems_have_p_1():
+    counts = [scores_per_document([0.1, 0.9, 0.4])]
+    assert paired_over_seeds(counts, counts) == 1.0
+
+
+def test_other_documents_are_refused():
+    with pytest.raises(DataError, match="paired bootstrap"):
+        paired_over_seeds([scores_per_document([1.0])], [scores_per_document([1.0, 0.0])])
+    with pytest.raises(DataError, match="at least one run"):
+        paired_over_seeds([], [scores_per_document([1.0])])

@@ -1,0 +1,147 @@
+"""The order of runs, and what happens when workers die or runs fail."""
+
+from collections import Counter
+
+import pytest
+from conftest import RECIPES, make_row
+
+from spanloom.errors import StudyError
+from spanloom.studies import row as rows
+from spanloom.studies.executors import Folders, Outcome
+from spanloom.studies.run import MAX_DEATHS, read_rows, run
+
+SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
+CHAIN = {"design": "chains", "orders": [["pos", "ner", "dep"]]}
+
+
+class FakeExecutor:
+    """Ends jobs in the order in which they came; some die or fail."""
+
+    def __init__(self, folders, size=2, deaths=(), failing=()):
+        self.size, self.folders, self.failing = size, folders, failing
+        self.deaths, self.running, self.started = Counter(deaths), [], []
+
+    def start(self, job):
+        assert len(self.running) < self.size
+        assert job.before is None or rows.row_path(self.folders.results, job.before.key).exists()
+        self.running.append(job)
+        self.started.append(job.name)
+
+    def wait(self):
+        job = self.running.pop(0)
+        if self.deaths[job.name]:
+            self.deaths[job.name] -= 1
+            return Outcome(job.key)
+        if job.name in self.failing:
+            return Outcome(job.key, error="a loss that is not finite")
+        row = make_row(job, dict.fromkeys(job.tasks, 0.5))
+        rows.save(row, self.folders.results)
+        return Outcome(job.key, row=row)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return Folders(RECIPES, tmp_path / "runs", tmp_path / "rows")
+
+
+def name(*tasks, seed=1):
+    return f"{'+'.join(tasks)}, seed {seed}"
+
+
+def test_each_run_is_executed_once_and_never_again(study, folders):
+    designs = [SINGLE, JOINT, PAIRS, {"design": "all-but-one"}]
+    executor = FakeExecutor(folders)
+    planned, found = run(study(designs, seeds=[1, 2]), folders, executor, print)
+    assert len(executor.started) == len(set(executor.started)) == len(found) == 14
+    assert found.keys() == planned.jobs.keys()
+    again = FakeExecutor(folders)
+    run(study(designs, seeds=[1, 2]), folders, again, print)
+    assert again.started == []
+
+
+def test_a_new_design_trains_only_what_is_new(study, folders):
+    run(study([SINGLE]), folders, FakeExecutor(folders), print)
+    executor = FakeExecutor(folders)
+    run(study([SINGLE, JOINT]), folders, executor, print)
+    assert executor.started == [name("pos", "dep", "ner")]
+
+
+def test_an_oracle_is_planned_when_its_rows_are_there(study, folders):
+    designs = [SINGLE, PAIRS, {"design": "oracle"}]
+    planned, _ = run(study(designs), folders, FakeExecutor(folders), print)
+    assert planned.waiting == ()
+    assert sum(cell.design == "oracle" for cell in planned.cells) == 3
+
+
+def test_the_longest_runs_come_first(study, folders):
+    executor = FakeExecutor(folders, size=1)
+    run(study([SINGLE, JOINT]), folders, executor, print)
+    assert executor.started[0] == name("pos", "dep", "ner")
+
+
+def test_a_run_whose_worker_died_goes_on(study, folders):
+    executor = FakeExecutor(folders, deaths={name("ner"): MAX_DEATHS - 1})
+    _, found = run(study([SINGLE]), folders, executor, print)
+    assert len(found) == 3
+    assert executor.started.count(name("ner")) == MAX_DEATHS
+
+
+def test_a_run_that_kills_its_workers_is_given_up(study, folders):
+    executor = FakeExecutor(folders, deaths={name("ner"): 99})
+    with pytest.raises(StudyError, match="1 runs failed.*ner.*workers died over it"):
+        run(study([SINGLE]), folders, executor, print)
+    assert executor.started.count(name("ner")) == MAX_DEATHS
+    assert len(read_rows(study([SINGLE]), folders)[1]) == 2
+
+
+def test_a_failed_run_ends_those_after_it_and_no_others(study, folders):
+    executor = FakeExecutor(folders, failing={name("pos")})
+    with pytest.raises(StudyError, match="3 runs failed, the first pos.*loss that is not finite"):
+        run(study([CHAIN, PAIRS]), folders, executor, print)
+    assert len(executor.started) == 1 + 3
+
+
+def test_only_some_runs(study, folders):
+    executor = FakeExecutor(folders)
+    planned, found = run(
+        study([SINGLE, JOINT]), folders, executor, print, only=lambda job: "+" in job.name
+    )
+    assert executor.started == [name("pos", "dep", "ner")]
+    assert (len(planned.jobs), len(found)) == (4, 1)
+
+
+def test_progress_is_told_with_what_is_left(study, folders):
+    lines = []
+    run(study([SINGLE]), folders, FakeExecutor(folders), lines.append)
+    assert [line.split("; ")[1].split(",")[0] for line in lines if "so far" in line] == [
+        "1 of 3 runs",
+        "2 of 3 runs",
+        "3 of 3 runs",
+    ]
+
+
+def test_models_go_when_no_run_needs_them(study, folders):
+    def touch(job):
+        (folders.runs / job.key).mkdir(parents=True)
+        (folders.runs / f"{job.key}.lock").touch()
+
+    class Writing(FakeExecutor):
+        def start(self, job):
+            if job.before is not None:
+                assert (folders.runs / job.before.key).exists()
+            touch(job)
+            super().start(job)
+
+    run(study([CHAIN]), folders, Writing(folders), print)
+    assert list(folders.runs.iterdir()) == []
+
+
+def test_models_are_kept_on_request(study, folders):
+    class Writing(FakeExecutor):
+        def start(self, job):
+            (folders.runs / job.key).mkdir(parents=True)
+            (folders.runs / f"{job.key}.lock").touch()
+            super().start(job)
+
+    _, found = run(study([SINGLE]), folders, Writing(folders), print, keep_models=True)
+    assert {path.name for path in folders.runs.iterdir() if path.is_dir()} == found.keys()

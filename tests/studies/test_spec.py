@@ -1,0 +1,67 @@
+"""Reading a study: what is wrong is told with its line."""
+
+import json
+
+import pytest
+from conftest import RECIPES
+
+from spanloom.errors import RecipeError
+from spanloom.studies.spec import load
+
+STUDY = """\
+recipe: RECIPE
+tasks: [pos, ner]
+designs:
+  - {design: single}
+  - {design: joint}
+"""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "study.yaml"
+    path.write_text(text.replace("RECIPE", str(RECIPES / "spanrel-joint.yaml")))
+    return load(path)
+
+
+def test_a_study_has_its_recipe_tasks_and_designs(tmp_path):
+    study = read(tmp_path, STUDY)
+    assert study.name == "study"
+    assert study.tasks == ("pos", "ner")
+    assert [design.name for design in study.designs] == ["single", "joint"]
+
+
+def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
+    study = read(tmp_path, STUDY.replace("tasks: [pos, ner]\n", ""))
+    assert study.tasks == ("pos", "dep", "tree", "ner", "coref", "steps")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("design: joint", "design: jont", "study.yaml:5: .*no design 'jont'; did you mean 'joint'"),
+        ("design: joint", "design: joint, sets: []", "study.yaml:5: .*unknown key"),
+        ("design: joint", "design: chains, orders: [[pos]]", "study.yaml:5: .*at least 2"),
+        ("design: joint", "design: chains, orders: [[pos, nor]]", "study.yaml:5: .*no task 'nor'"),
+        ("design: joint", "design: subsets, sets: [[nor]]", "study.yaml:5: .*no task 'nor'"),
+        ("design: joint", "design: curve, examples: [110%]", "study.yaml:5: "),
+        ("design: joint", "design: oracle", "study.yaml:5: .*needs the design 'pairs'"),
+        ("design: joint", "design: joint, task_settings: {nor: []}", "study.yaml:5: .*'nor'"),
+        ("[pos, ner]", "[pos, nor]", "study.yaml:2: .*no task 'nor'"),
+        ("tasks:", "task:", "study.yaml:2: .*unknown key.*tasks"),
+        ("tasks:", "single_only: {pos: {}}\ntasks:", "study.yaml:2: .*has a task of this name"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path, old, new, message):
+    with pytest.raises(RecipeError, match=message):
+        read(tmp_path, STUDY.replace(old, new))
+
+
+def test_a_recipe_of_two_stages_is_refused(tmp_path):
+    text = json.dumps({"recipe": str(RECIPES / "spanrel.yaml"), "designs": [{"design": "joint"}]})
+    with pytest.raises(RecipeError, match="expected a recipe of one stage, got 2"):
+        read(tmp_path, text)
+
+
+def test_what_is_no_mapping_is_refused(tmp_path):
+    with pytest.raises(RecipeError, match="expected a mapping"):
+        read(tmp_path, "- joint")

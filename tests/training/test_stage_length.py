@@ -1,0 +1,106 @@
+"""The length of a stage in epochs of several kinds, and in updates per task; samples of train."""
+
+from collections import Counter
+
+import pytest
+from workbench import FIRST, SECOND, TASKS, events
+
+from spanloom.errors import RecipeError
+from spanloom.training import batch_schedule
+
+BOTH = {"tasks": ["steps", "names"], "batch_words": 24, "precision": "fp32"}
+FEW = {"names": TASKS["names"] | {"examples": 2}, "steps": TASKS["steps"]}
+
+
+def steps(out):
+    return [event["step"] for event in events(out) if "losses" in event]
+
+
+def draw(bench, stage, **changes):
+    """Return the tasks of each update of the first epoch."""
+    model, prepared = bench.fresh(stages=[stage], **changes)
+    updates = batch_schedule.draw_epoch(
+        model.recipe.stages[0],
+        prepared.data,
+        seed="5/0",
+        epoch=0,
+        window=64,
+        tokenize_prompt=model.tokenize_prompt,
+    )
+    return [tuple(name for batch in update for name in batch.tasks) for update in updates]
+
+
+@pytest.mark.parametrize(
+    ("changes", "num_updates"),
+    [
+        ({"updates_per_task": 5}, 10),
+        ({"updates_per_task": 5, "gradient_accumulation_steps": 2}, 6),  # 5 batches an epoch: 3
+        ({"updates_per_task": 5, "sampler": "balanced"}, 5),
+        ({"updates_per_task": 1, "tasks": ["names"]}, 1),
+        ({"updates_per_task": 23, "tasks": ["names"]}, 23),
+    ],
+)
+def test_a_stage_has_as_many_updates_as_its_tasks_need(bench, tmp_path, changes, num_updates):
+    bench.train(tmp_path / "out", stages=[BOTH | changes])
+    assert steps(tmp_path / "out") == list(range(1, num_updates + 1))
+    looks = [event for event in events(tmp_path / "out") if "dev" in event]
+    assert looks[-1]["step"] == num_updates
+
+
+def test_rates_fall_to_zero_at_the_last_update(bench, tmp_path):
+    stage = BOTH | {"updates_per_task": 9, "warmup_ratio": 0}
+    bench.train(tmp_path / "out", stages=[stage])
+    rates = [event["learning_rates"][-1] for event in events(tmp_path / "out") if "losses" in event]
+    assert rates == pytest.approx([2e-3 * (18 - step) / 18 for step in range(18)], rel=1e-6)
+
+
+def test_a_stage_of_updates_resumes_to_the_same_end(bench, tmp_path):
+    whole, parts = [FIRST | {"updates_per_task": 4}, SECOND | {"updates_per_task": 3}], []
+    bench.train(tmp_path / "out", stages=whole)
+    bench.train(tmp_path / "parts", stages=whole)
+    bench.train(tmp_path / "parts", stages=whole, resume=True)
+    for name in ("out", "parts"):
+        parts.append((tmp_path / name / "model.safetensors").read_bytes())
+    assert parts[0] == parts[1]
+
+
+def test_an_epoch_ends_with_the_smallest_task(bench):
+    every = Counter(draw(bench, BOTH, tasks=FEW))
+    assert every[("names",)] < every[("steps",)]
+    least = Counter(draw(bench, BOTH | {"epoch": "smallest-task"}, tasks=FEW))
+    assert least == {("names",): every[("names",)], ("steps",): every[("names",)]}
+
+
+def sample(bench, examples, seed=5):
+    tasks = {"names": TASKS["names"] | {"examples": examples}}
+    stage = BOTH | {"tasks": ["names"]}
+    _, prepared = bench.fresh(tasks=tasks, stages=[stage], seed=seed)
+    return {document.tokens for document in prepared.data["names"].tokenized}, prepared
+
+
+def test_smaller_samples_are_part_of_larger_ones(bench):
+    texts = [sample(bench, size)[0] for size in (1, 5, "50%", "100%")]
+    assert all(small <= large for small, large in zip(texts, texts[1:], strict=False))
+    assert len(texts[0]) == 1
+    assert len(texts[2]) < len(texts[3])
+    assert texts[3] == sample(bench, 10**9)[0]
+
+
+def test_another_seed_draws_another_sample(bench):
+    assert len({frozenset(sample(bench, 1, seed)[0]) for seed in range(8)}) > 1
+
+
+def test_a_sample_is_told_and_dev_stays_whole(bench):
+    _, prepared = sample(bench, 5)
+    assert any(note.startswith("names: ") and "examples in" in note for note in prepared.notes)
+    assert len(prepared.data["names"].dev) == len(sample(bench, "100%")[1].data["names"].dev)
+
+
+def test_only_the_sample_is_counted_among_the_words(bench):
+    assert sample(bench, 1)[1].words < sample(bench, "100%")[1].words
+
+
+@pytest.mark.parametrize("examples", [0, -1, "0.5", "101%", "some"])
+def test_a_size_that_is_none_is_refused(bench, examples):
+    with pytest.raises(RecipeError, match="examples"):
+        sample(bench, examples)
