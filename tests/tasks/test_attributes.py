@@ -22,7 +22,7 @@ from spanloom.document import (
 )
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tensors import HeadInputs
 
 GOLD = Document(

@@ -25,7 +25,7 @@ from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tasks.extractive_regression import NumberScale
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import new_model, train

@@ -17,7 +17,7 @@ from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
 

@@ -11,8 +11,8 @@ from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.model.build import word_level_tokenizer
 from spanloom.tasks import constituency, load
-from spanloom.tasks._base import HeadInputSpec
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks import HeadInputSpec
+from spanloom.tasks import number_spans
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 

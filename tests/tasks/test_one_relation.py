@@ -7,7 +7,7 @@ from spanloom.document import Document, Layer, Relation, comparable
 from spanloom.errors import DataError
 from spanloom.nn import span_decoding
 from spanloom.tasks import load
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks import number_spans
 
 KIND = load("relations")
 

@@ -7,7 +7,7 @@ from sample_batches import lay, make, predict
 
 from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tensors import HeadInputs
 
 ENTITIES, RELATIONS = load("entities"), load("relations")
