@@ -5,11 +5,11 @@ import json
 import pytest
 import tiny
 
+from spanloom import scoring
 from spanloom.corpora import card as cards
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat import folder as brat
 from spanloom.glad.result import load_results
-from spanloom import scoring
 
 GOLD = "Ada B-PER\nLovelace I-PER\nmet O\nBob B-PER\n\nOslo B-LOC\n"
 SAID = "Ada B-PER\nLovelace I-PER\nmet O\nBob O\n\nOslo B-PER\n"

@@ -4,13 +4,12 @@ import re
 
 import pytest
 
-from spanloom import scoring, tasks
+from spanloom import formats, scoring, tasks
 from spanloom.config import registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora.sources import TEXT
 from spanloom.errors import NameNotFound, RecipeError
-from spanloom import formats
 
 OPEN = re.compile(r"CC BY(-SA)? \d|MIT$|public domain$")
 METRICS = {

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from spanloom import formats
 from spanloom.corpora import card as cards
 from spanloom.corpora.prepare import prepare
-from spanloom import formats
 
 NEWS = "-DOCSTART- -X- -X- O\n\nAda NNP I-NP I-PER\nran VBD I-VP O\n\n"
 TREE = "( (S (NP-SBJ-1 (NNP Ada)) (VP (VBD ran) (S (-NONE- *-1))) (. .)) )\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from spanloom import formats
 from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
-from spanloom import formats
 from spanloom.formats.brat.read import loads_parts
 from spanloom.formats.brat.write import parts, text_file
 

@@ -6,8 +6,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from spanloom.cli.main import app
 from spanloom import scoring
+from spanloom.cli.main import app
 
 FILES = {  # what is right, and what a system said
     "carb": ("gold.tsv", "pred.tsv"),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.document import Argument, Document, Equivalence, Event, Layer, Relation, Span
 from spanloom import formats
+from spanloom.document import Argument, Document, Equivalence, Event, Layer, Relation, Span
 from spanloom.viewer.shapes import nesting, shapes_of
 
 
