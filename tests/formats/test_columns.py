@@ -298,7 +298,7 @@ def test_damaged_samples_are_read_or_refused(preset):
 @pytest.mark.parametrize(
     ("preset", "name"),
     [
-        ("conll2000", "conll2000/test.txt"),
+        pytest.param("conll2000", "conll2000/test.txt", marks=pytest.mark.slow),
         pytest.param("conll2000", "conll2000/train.txt", marks=pytest.mark.slow),
         ("wnut17", "wnut17/emerging.dev.conll"),
         ("wnut17", "wnut17/emerging.test.annotated"),
