@@ -34,8 +34,8 @@ test: $(VENV)/.developer docs  ## the gate: format, lint, layers, types, documen
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow and not browser"
 
-test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes
-	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
+test-slow: $(VENV)/.developer  ## the tests that take seconds to minutes, and other drawn examples
+	HYPOTHESIS_PROFILE=explore OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "slow or hypothesis"
 
 browser-test: $(VENV)/.developer playwright  ## pages in chromium (SPANLOOM_CHROMIUM, if it is not on the path)
 	SPANLOOM_PLAYWRIGHT="$(SPANLOOM_PLAYWRIGHT)" OMP_NUM_THREADS=1 \

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# a busy machine is slow, which is no failure; the gate draws the same examples every time, so that
-# a change is judged by itself, and the slow suite (make test-slow) draws others
+# a busy machine is slow, which is no failure; the gate draws the same few examples every time, so
+# that a change is judged by itself, and the slow suite (make test-slow) draws others, and more
 SLOWLY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", derandomize=True, **SLOWLY)
-settings.register_profile("explore", **SLOWLY)
+settings.register_profile("gate", derandomize=True, max_examples=50, **SLOWLY)
+settings.register_profile("explore", max_examples=200, **SLOWLY)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared"

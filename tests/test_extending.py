@@ -14,7 +14,7 @@ import torch
 from fenced import blocks
 from typer.testing import CliRunner
 
-from spanloom import embedders, plugins, tasks, tokenization
+from spanloom import embedders, formats, plugins, scoring, tasks, tokenization
 from spanloom.cli.main import app
 from spanloom.cli.options import plugin_options
 from spanloom.config import recipe as recipes
@@ -22,13 +22,12 @@ from spanloom.config.options import validate_options
 from spanloom.config.yaml import SourceLocation
 from spanloom.decoding.span_selection import max_weight_disjoint
 from spanloom.errors import FormatError, ModelError, NameNotFound, PluginError, RecipeError
-from spanloom.formats import _files, jsonl
+from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.candidates import neighbors
 from spanloom.nn.pairs import PairFeatures, PairSizes
 from spanloom.nn.spans import SpanInputs
-from spanloom.scoring import _base as scorers
 from spanloom.training import samplers
 from spanloom.training.samplers import SAMPLERS, Size
 from spanloom.training.train import train
@@ -131,11 +130,11 @@ def test_the_page_has_every_file_it_names():
 LOADERS = {
     "tasks": tasks.load,
     "embedders": embedders.load,
-    "formats": _files.load,
+    "formats": formats.load,
     "tokenizers": lambda name: tokenization.word_tokenizer(name, "newline"),
     "sentence_splitters": lambda name: tokenization.word_tokenizer("whitespace", name),
     "samplers": samplers.load,
-    "scorers": scorers.find,
+    "scorers": scoring.find,
 }
 
 
@@ -144,8 +143,8 @@ def assert_found():
         for name in names:
             assert LOADERS[group](name)
     assert set(GROUPS["tasks"]) <= set(tasks.names())
-    assert set(GROUPS["formats"]) <= set(_files.names())
-    assert set(GROUPS["scorers"]) <= set(scorers.names())
+    assert set(GROUPS["formats"]) <= set(formats.names())
+    assert set(GROUPS["scorers"]) <= set(scoring.names())
 
 
 def test_an_installed_package_is_found(installed):
@@ -173,17 +172,17 @@ def test_what_is_neither_is_not_found(importable):
 def test_an_installed_part_is_imported_when_its_name_is_asked_for(installed, tmp_path):
     path = tmp_path / "ada.marked"
     path.write_text("Ada|person\n")
-    assert "marked" in _files.names()
+    assert "marked" in formats.names()
     assert "numbers" in embedders.names()
-    assert _files.guess(path) is None
+    assert formats.guess(path) is None
     with pytest.raises(NameNotFound, match="marked"):
-        _files.load("marker")
+        formats.load("marker")
     with pytest.raises(RecipeError, match=r"camel-case.*got 'camel'"):
         validate_options(
             recipes.TokenizationSpec, {"tokenizer": "camel"}, SourceLocation("recipe.yaml")
         )
     assert imported() == []
-    _files.load("marked")
+    formats.load("marked")
     assert imported() == ["labmarks", "labmarks.marked"]
 
 
@@ -191,7 +190,7 @@ def test_a_format_that_the_user_names_is_guessed(importable, tmp_path):
     path = tmp_path / "ada.marked"
     path.write_text("Ada|person\n")
     plugins.load("labmarks")
-    assert _files.guess(path) == "marked"
+    assert formats.guess(path) == "marked"
 
 
 @pytest.mark.parametrize(
@@ -541,7 +540,7 @@ def test_the_example_of_a_sampler_deals_every_batch(installed):
 
 
 def test_the_example_of_a_format_keeps_the_contract(installed):
-    form = _files.load("marked")
+    form = formats.load("marked")
     (document,) = form.loads(form.example, path="a", options=form.options())
     assert [document.text_of(span) for span in document["marks"].spans] == ["Ada", "Bob"]
     assert form.dumps([document], options=form.options()) == form.example

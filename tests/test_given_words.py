@@ -4,8 +4,7 @@ from hypothesis import given as draw
 from hypothesis import strategies as st
 
 from spanloom.document import SENTENCES, WORDS, Document, Layer, Span, comparable
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._word_view import WordView
+from spanloom.formats import DocumentBuilder, WordView
 from spanloom.formats.brat.read import loads_parts
 from spanloom.formats.brat.write import parts
 from spanloom.tokenization import given_words, word_tokenizer, words_of

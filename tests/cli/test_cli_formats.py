@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from spanloom.formats import _files, jsonl
+from spanloom import formats
+from spanloom.formats import jsonl
 from spanloom.tokenization import given_words
 
 CONLL = "".join(f"Ada\tB-person\nmet\tO\nBob\tB-person\n{n}\tO\n\n" for n in range(12))
@@ -31,8 +32,8 @@ def file(tmp_path):
         ("b.txt", CHUNKS, "columns", "chunks"),
         ("c.txt", IOB1, "columns", "entities"),
         ("d.tsv", TABLE, "table", "label"),
-        ("e.conllu", _files.load("conllu").example, "conllu", "dependency"),
-        ("f.json", _files.load("squad").example, "squad", "answers"),
+        ("e.conllu", formats.load("conllu").example, "conllu", "dependency"),
+        ("f.json", formats.load("squad").example, "squad", "answers"),
     ],
 )
 def test_convert_guesses_and_says(spanloom, file, tmp_path, name, text, form, layer):
@@ -97,10 +98,10 @@ def test_check_and_train_read_them(spanloom, file, tmp_path):
 
 
 def test_annotate_keeps_the_words_that_are_given(spanloom, home, file):
-    source = file("a.conllu", _files.load("conllu").example)
+    source = file("a.conllu", formats.load("conllu").example)
     told = spanloom("annotate", source, "-m", home / "model", "--to", "json")
     assert told.exit_code == 0, told.stderr
-    before = list(_files.read(source, _files.load("conllu"), _files.load("conllu").options()))
+    before = list(formats.read(source, formats.load("conllu"), formats.load("conllu").options()))
     after = list(jsonl.loads(told.stdout))
     assert [given_words(each) for each in after] == [given_words(each) for each in before]
     assert all(each.has_layer("main") for each in after)
@@ -108,9 +109,9 @@ def test_annotate_keeps_the_words_that_are_given(spanloom, home, file):
 
 @pytest.mark.parametrize("name", ["columns", "conllu", "squad", "trees"])
 def test_a_byte_order_mark_hides_no_format(spanloom, file, tmp_path, name):
-    form = _files.load(name)
+    form = formats.load(name)
     source = file(f"a{form.suffixes[0]}", "\ufeff" + form.example)
-    assert _files.guess(source) == name
+    assert formats.guess(source) == name
     assert spanloom("convert", source, tmp_path / "o.jsonl").exit_code == 0
     assert list(jsonl.read(tmp_path / "o.jsonl"))
 
@@ -188,7 +189,7 @@ def test_options_of_brat_are_heard(fails, folder, tmp_path):
         "convert", folder, tmp_path / "x", *said, code=1
     )
     assert not (tmp_path / "x").exists()
-    fine = _files.load("conllu").example
+    fine = formats.load("conllu").example
     (tmp_path / "a.conllu").write_text(fine, encoding="utf-8")
     told = fails("convert", tmp_path / "a.conllu", out, *said[:2], code=1)
     assert (

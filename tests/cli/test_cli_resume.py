@@ -50,18 +50,17 @@ def tree(path):
 
 def stop_at(monkeypatch, number, error):
     """Have the model raise an error before its stretch of that number is done."""
-    finish = models._finish
-    count = 0
+    stretches = models.Model.stretches
+
+    def begun(stretch):
+        yield next(stretch)
+        raise error
 
     def stopped(*args, **options):
-        nonlocal count
-        for row, each in enumerate(finish(*args, **options)):
-            if count == number and row == 1:
-                raise error
-            yield each
-        count += 1
+        for count, stretch in enumerate(stretches(*args, **options)):
+            yield begun(stretch) if count == number else stretch
 
-    monkeypatch.setattr(models, "_finish", stopped)
+    monkeypatch.setattr(models.Model, "stretches", stopped)
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -5,11 +5,11 @@ import json
 import pytest
 import tiny
 
+from spanloom import scoring
 from spanloom.corpora import card as cards
 from spanloom.errors import NameNotFound
 from spanloom.formats.brat import folder as brat
 from spanloom.glad.result import load_results
-from spanloom.scoring import _base
 
 GOLD = "Ada B-PER\nLovelace I-PER\nmet O\nBob B-PER\n\nOslo B-LOC\n"
 SAID = "Ada B-PER\nLovelace I-PER\nmet O\nBob O\n\nOslo B-PER\n"
@@ -48,7 +48,7 @@ def test_score_mistakes(fails, files, tmp_path):
 
 def test_help_names_every_metric(spanloom):
     told = spanloom("score", "--help").stdout.replace("\n  ", " ")
-    for name in _base.names():
+    for name in scoring.names():
         assert name in told
 
 

@@ -4,13 +4,12 @@ import re
 
 import pytest
 
-from spanloom import scoring, tasks
+from spanloom import formats, scoring, tasks
 from spanloom.config import registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora.sources import TEXT
 from spanloom.errors import NameNotFound, RecipeError
-from spanloom.formats import _files
 
 OPEN = re.compile(r"CC BY(-SA)? \d|MIT$|public domain$")
 METRICS = {
@@ -35,8 +34,8 @@ def test_a_card_says_what_can_be(name):
     for rule in card.splits.values():
         assert not rule.same_names_as or rule.same_names_as in cards.names()
     for source in card.sources.values():
-        if source.format not in (_files.BRAT, TEXT):
-            _files.chosen(_files.load(source.format), source.options, SourceLocation(name))
+        if source.format not in (formats.BRAT, TEXT):
+            formats.chosen(formats.load(source.format), source.options, SourceLocation(name))
         assert source.sha256 or card.download_instructions, (
             "files at hand have a sum, others say how to get them"
         )

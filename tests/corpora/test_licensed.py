@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from spanloom import formats
 from spanloom.corpora import card as cards
 from spanloom.corpora.prepare import prepare
-from spanloom.formats import _files
 
 NEWS = "-DOCSTART- -X- -X- O\n\nAda NNP I-NP I-PER\nran VBD I-VP O\n\n"
 TREE = "( (S (NP-SBJ-1 (NNP Ada)) (VP (VBD ran) (S (-NONE- *-1))) (. .)) )\n"
@@ -17,7 +17,7 @@ QQP = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 
 
 def sample(name):
-    return _files.load(name).example
+    return formats.load(name).example
 
 
 def rows(head, row):

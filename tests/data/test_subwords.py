@@ -70,10 +70,10 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     for first in range(40):
         words = [f"{row}w" for row in range(first, first + first % 9)]
         assert cut([*words, *words]) == _pieces("wordpiece")([*words, *words])
-        assert len(cut._cache) <= 5
+        assert len(cut.cache) <= 5
 
 
 def test_long_words_are_not_remembered():
     cut = _pieces("bytes")
     assert len(cut(["a" * 1000])[0]) > 900
-    assert not cut._cache
+    assert not cut.cache

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from spanloom.config import recipe as recipes
-from spanloom.embedders import _encoder_check, _hub, transformer
+from spanloom.embedders import _hub, transformer
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
@@ -137,7 +137,9 @@ def test_keys_that_encoders_read_by_getattr_are_known(kind):
 @pytest.mark.parametrize("name", ["deberta-v2-xlarge", "deberta-v3-base", "xlnet-base-cased"])
 def test_the_configuration_keeps_what_decides_the_vectors(name, tmp_path):
     published.save(name, tmp_path)
-    kept = json.loads(_encoder_check.dumps(_hub.load_config(str(tmp_path))))
+    options = transformer.Options()
+    made = transformer.build(options, transformer.pretrained(str(tmp_path), options))
+    kept = json.loads(made.extra_files()["config.json"])
     said, _ = published.PUBLISHED[name]
     inert = {"architectures", "gradient_checkpointing", "output_past"}
     for key in _hub.READ_BY_GETATTR & said.keys() - inert:
@@ -188,11 +190,12 @@ def test_a_decoder_is_no_encoder(tmp_path):
 
 def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypatch):
     """What is dropped from a configuration without a word: the very mistake, made again."""
-    real = _encoder_check.dumps
+    real = transformer.Transformer.extra_files
 
-    def dropping(config):
-        said = json.loads(real(config))
-        return json.dumps({k: v for k, v in said.items() if k != "layer_norm_eps"})
+    def dropping(embedder):
+        config = json.loads(real(embedder)["config.json"])
+        del config["layer_norm_eps"]
+        return {"config.json": json.dumps(config)}
 
     published.save("roberta-base", tmp_path / "encoder")
     path = tmp_path / "encoder" / "config.json"
@@ -200,7 +203,7 @@ def test_a_model_that_does_not_come_back_as_it_was_is_told_of(tmp_path, monkeypa
     tiny.recipe(tmp_path)
     recipe = recipes.load(tmp_path / "recipe.yaml")
     model, _ = train.new_model(resolve(recipe, tmp_path), "cpu")
-    monkeypatch.setattr(_encoder_check, "dumps", dropping)
+    monkeypatch.setattr(transformer.Transformer, "extra_files", dropping)
     serialization.save(model, tmp_path / "saved", figures={})
     with pytest.raises(ModelError, match="its shape was not kept"):
         train.verify(model, tmp_path / "saved")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from spanloom.config.options import validate_options
 from spanloom.config.yaml import loads
-from spanloom.embedders import characters
-from spanloom.embedders._base import BuildContext
+from spanloom.embedders import BuildContext, characters
 from spanloom.embedders.characters import (
     INVENTORY,
     KIND,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from spanloom.config.options import validate_options
 from spanloom.config.yaml import loads
-from spanloom.embedders import static
-from spanloom.embedders._base import BuildContext
+from spanloom.embedders import BuildContext, static
 from spanloom.embedders.static import KIND, MAX_DIM, VOCABULARY, Options, Static, read_vectors
 from spanloom.errors import FormatError, ModelError, RecipeError
 from spanloom.tensors import Batch

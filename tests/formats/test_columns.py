@@ -298,11 +298,11 @@ def test_damaged_samples_are_read_or_refused(preset):
 @pytest.mark.parametrize(
     ("preset", "name"),
     [
-        ("conll2000", "conll2000/test.txt"),
+        pytest.param("conll2000", "conll2000/test.txt", marks=pytest.mark.slow),
         pytest.param("conll2000", "conll2000/train.txt", marks=pytest.mark.slow),
         ("wnut17", "wnut17/emerging.dev.conll"),
         ("wnut17", "wnut17/emerging.test.annotated"),
-        ("wnut17", "wnut17/wnut17train.conll"),
+        pytest.param("wnut17", "wnut17/wnut17train.conll", marks=pytest.mark.slow),
         *(pytest.param("btc", f"btc/{each}.conll", marks=pytest.mark.slow) for each in "abefgh"),
         ("wikigold", "wikigold/wikigold.conll.txt"),
         *(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
-from spanloom.formats._files import read, write
+from spanloom.formats import read, write
 from spanloom.formats.compression import KIND, LAYERS, dumps, loads
 
 

@@ -119,12 +119,22 @@ def test_it_knows_its_own():
     assert not KIND.sniff("", "a.conllulex")
 
 
-def test_every_file_comes_back(data, golden):
-    paths = [*data("streusle").glob("*.conllulex"), *golden("streuseval").rglob("*.conllulex")]
+def assert_comes_back(paths):
     for path in paths:
         text = path.read_bytes().decode()
-        found = list(loads(text, path=str(path)))
-        assert dumps(found) == text
+        documents = list(loads(text, path=str(path)))
+        assert dumps(documents) == text
         assert KIND.sniff(text[:65_536], "")
-        assert "lextag" not in {each.label for one in found for each in one["words"].attributes}
+        labels = {attribute.label for doc in documents for attribute in doc["words"].attributes}
+        assert "lextag" not in labels
+
+
+def test_golden_files_come_back(golden):
+    paths = [*golden("streuseval").rglob("*.conllulex")]
+    assert_comes_back(paths)
     golden.count(len(paths))
+
+
+@pytest.mark.slow
+def test_every_file_of_the_corpus_comes_back(data):
+    assert_comes_back(data("streusle").glob("*.conllulex"))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from spanloom import formats
 from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
 from spanloom.errors import FormatError
-from spanloom.formats import _files
 from spanloom.formats.brat.read import loads_parts
 from spanloom.formats.brat.write import parts, text_file
 
-NAMES = _files.names()
+NAMES = formats.names()
 EVERY = pytest.mark.parametrize("name", NAMES)
 QUICK, SLOW = 150, 20_000
 SECRET = Path("/etc/hostname").read_text().strip()  # what an XML entity could steal
@@ -57,7 +57,7 @@ FOREIGN = Document(
 
 def kept(name):
     """A format and its usual options."""
-    form = _files.load(name)
+    form = formats.load(name)
     return form, form.options()
 
 
@@ -102,8 +102,8 @@ def test_it_knows_its_own_and_no_other(name):
     form, _ = kept(name)
     text, _ = sample_of(form)
     head = text.decode("latin-1") if form.binary else text
-    fit = [n for n in NAMES if _files.load(n).sniff(head, f"sample{form.suffixes[0]}")]
-    closer = [n for n in fit if f"sample{form.suffixes[0]}".endswith(_files.load(n).suffixes)]
+    fit = [n for n in NAMES if formats.load(n).sniff(head, f"sample{form.suffixes[0]}")]
+    closer = [n for n in fit if f"sample{form.suffixes[0]}".endswith(formats.load(n).suffixes)]
     assert name in fit
     assert closer == [name]
 
@@ -125,11 +125,11 @@ def test_files_go_through_the_doors(name, tmp_path):
     text, beside = sample_of(form)
     documents = list(form.loads(text, path="sample", options=options, **beside))
     path = tmp_path / f"file{form.suffixes[0]}"
-    written = _files.write(path, documents, form, options)
+    written = formats.write(path, documents, form, options)
     assert written[0] == path
     assert set(written[1:]) == {tmp_path / each for each in form.sidecars.values()}
-    assert _files.guess(path) == name
-    back = list(_files.read(path, form, options))
+    assert formats.guess(path) == name
+    back = list(formats.read(path, form, options))
     assert [comparable(each) for each in back] == [comparable(each) for each in documents]
 
 

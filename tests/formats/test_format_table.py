@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from spanloom.annotation.text_pairs import Classification, classification_of, text_pair
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
-from spanloom.formats import table
-from spanloom.formats._delimited import PRESETS, TableOptions, rows, spelled
-from spanloom.formats._document_builder import Names
+from spanloom.formats import Names, table
+from spanloom.formats.table import PRESETS, TableOptions, rows, spelled
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),

@@ -58,7 +58,9 @@ def test_the_sample_and_its_damages():
     assert 0 < reads_or_refuses(KIND) < 300
 
 
-@pytest.mark.parametrize("name", ["TRAIN_FILE", "TEST_FILE_FULL"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("TRAIN_FILE", marks=pytest.mark.slow), "TEST_FILE_FULL"]
+)
 def test_the_release_is_written_as_it_stands(data, name):
     path = data("semeval2010-task8") / f"{name}.TXT"
     assert same_again(KIND, _text(path))

@@ -95,9 +95,18 @@ def test_without_a_transformer_there_is_no_ratio(home, texts, tmp_path):
     assert (found.encoder, found.ratio) == (None, None)
 
 
-def test_nothing_is_left_behind(model, texts):
+def test_nothing_is_left_behind(model, texts, monkeypatch):
+    encoder, handles = model.network.transformer.encoder, []
+    register = encoder.register_forward_pre_hook
+
+    def recorded_hook(*args, **options):
+        handles.append(register(*args, **options))
+        return handles[-1]
+
+    monkeypatch.setattr(encoder, "register_forward_pre_hook", recorded_hook)
     speeds(model, [texts[0].unannotated()], ["steps"], rounds=1)
-    assert not model.network.transformer.encoder._forward_pre_hooks
+    assert handles
+    assert not any(handle.id in handle.hooks_dict_ref() for handle in handles)
 
 
 @pytest.mark.parametrize("words", [0, 1, 40, 10**9])

@@ -21,7 +21,7 @@ from spanloom.model import precision, serialization
     ],
 )
 def test_a_cpu_has_bf16_where_its_flags_say_so(monkeypatch, flags, bf16):
-    monkeypatch.setattr(precision, "_flags", lambda: frozenset(flags))
+    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(flags))
     chosen = precision.compute("auto", "cpu")
     assert chosen.bf16 is bf16
     assert ("bf16" if bf16 else "fp32") in str(chosen)
@@ -38,7 +38,7 @@ def test_matrix_products_are_computed_in_what_was_chosen():
 
 
 def test_flags_are_words_or_none(monkeypatch):
-    assert all(flag and " " not in flag for flag in precision._flags())
+    assert all(flag and " " not in flag for flag in precision.cpu_flags())
 
 
 def test_no_flags_where_the_system_tells_none(monkeypatch):
@@ -46,7 +46,7 @@ def test_no_flags_where_the_system_tells_none(monkeypatch):
         raise FileNotFoundError
 
     monkeypatch.setattr("builtins.open", missing)
-    found = precision._flags()
+    found = precision.cpu_flags()
     monkeypatch.undo()
     assert found == frozenset()
 
@@ -57,11 +57,11 @@ def test_an_unknown_precision_is_an_error_with_the_choices():
 
 
 def test_whole_numbers_where_the_processor_has_instructions_for_them_alone(monkeypatch):
-    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni"]))
+    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(["avx512_vnni"]))
     assert precision.compute("fastest", "cpu").int8
     assert str(precision.compute("fastest", "cpu")).endswith("int8")
     assert not precision.compute("auto", "cpu").int8
-    monkeypatch.setattr(precision, "_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
+    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
     assert not precision.compute("fastest", "cpu").int8
     for name in ("int8", "onnx"):
         with pytest.raises(NameNotFound, match="precision on meta"):

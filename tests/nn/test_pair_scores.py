@@ -67,7 +67,15 @@ def test_every_distance_has_a_vector_of_its_own_and_a_side():
     gaps = [0, 1, 2, 3, 4, 5, 8, 16, 32, 64, 1000]
     bounds = torch.tensor([(0, 1), *((1 + gap, 2 + gap) for gap in gaps)])
     right = torch.tensor([(0, row) for row in range(1, len(bounds))])
-    one, two = scorer._bucket_gap(bounds, right)[1], scorer._bucket_gap(bounds, right.flip(1))[1]
+    words = torch.zeros(int(bounds.max()), 2)
+    neighbors = torch.zeros(len(words), 2, dtype=torch.long)
+    sentences = torch.tensor([[0, len(words)]])
+    inputs = SpanInputs(words, torch.zeros(len(words), 1), sentences, sentences, neighbors)
+    score = scorer.prepare(inputs, bounds, torch.ones(len(bounds), 1))
+    buckets = []
+    scorer.distance.register_forward_pre_hook(lambda _, inputs: buckets.append(inputs[0]))
+    score(right), score(right.flip(1))
+    one, two = buckets
     assert one.tolist() == sorted(set(one.tolist()))[: len(gaps) - 1] + [one.max().item()]
     middle = len(EDGES) + 1
     assert (one - middle).tolist() == (middle - two).tolist()

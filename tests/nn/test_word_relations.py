@@ -90,8 +90,10 @@ def test_chunks_give_the_same(monkeypatch):
 
     whole = every()
     monkeypatch.setattr(room, "_CHUNK", 20)
-    assert made._pairs_per_chunk == 4
+    chunks = []
+    made.labels.register_forward_pre_hook(lambda _, inputs: chunks.append(len(inputs[0])))
     parts = every()
+    assert max(chunks) == 6  # a word's pairs stay together; without bounds it would be 36
     torch.testing.assert_close(parts[0], whole[0])
     assert parts[1][0].equal(whole[1][0])
     assert parts[1][1].equal(whole[1][1])

@@ -6,8 +6,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from spanloom import scoring
 from spanloom.cli.main import app
-from spanloom.scoring import _base
 
 FILES = {  # what is right, and what a system said
     "carb": ("gold.tsv", "pred.tsv"),
@@ -68,4 +68,4 @@ def test_case(golden, metric, case):
 def test_every_golden_folder_has_a_metric_and_every_metric_a_table(golden):
     folders = {each.name for each in golden("carb").parent.iterdir() if each.is_dir()} - {"brat"}
     assert folders == set(FILES)
-    assert folders <= set(_base.names())
+    assert folders <= set(scoring.names())

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError, FormatError
 from spanloom.metrics.multiword import Expression, compare_classes, count_links
-from spanloom.scoring._conllulex import coarse
 from spanloom.scoring.streuseval import KIND
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
@@ -127,13 +126,14 @@ def test_coarser_supersenses(scored):
         full = scored(gold, other, depth=depth)
         right[depth] = full["* / P"]["Labeled"]["P"]["num"], full["* / Tags"]["Full"]["Acc"]["num"]
     assert right == {"1": (1, 1), "2": (1, 1), "3": (0, 0), "4": (0, 0)}
-    assert [coarse("p.Approximator", depth) for depth in (1, 2, 3, 4)] == [
-        "p.Configuration",
-        "p.Characteristic",
-        "p.QuantityValue",
-        "p.Approximator",
-    ]
-    assert (coarse("n.ACT", 1), coarse("p.Nothing", 4)) == ("n.ACT", None)
+    ancestors = ["p.Configuration", "p.Characteristic", "p.QuantityValue", "p.Approximator"]
+    for depth, ancestor in enumerate(ancestors, 1):
+        pair = sentence("O-P-p.Approximator"), sentence(f"O-P-{ancestor}")
+        same = [counts(scored(*pair, depth=str(n))["* / P"]["Labeled"])[0] for n in (1, 2, 3, 4)]
+        assert same == [1] * depth + [0] * (4 - depth) if depth < 4 else [1] * 4
+    noun = sentence("O-N-n.ACT")
+    assert counts(scored(noun, noun, depth="1")["* / AnySS"]["Labeled"]) == (1, 1, 1)
+    assert counts(scored(noun, sentence("O-N-n.TIME"), depth="1")["* / AnySS"]["Labeled"])[0] == 0
 
 
 @pytest.mark.parametrize("depth", ["0", "5", "x"])

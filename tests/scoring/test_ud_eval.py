@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from spanloom.errors import DataError, FormatError
 from spanloom.metrics.universal_dependencies import common
-from spanloom.scoring._ud_treebank import BLANKS
 from spanloom.scoring.ud_eval import KIND
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
@@ -319,9 +318,17 @@ def test_whatever_bytes_come(tmp_path):
                 assert KIND.table(KIND.score(*files, {"--enhancements": digits}))
 
 
-def test_blanks_are_those_of_unicode():
-    every = map(chr, range(sys.maxunicode + 1))
-    assert set(BLANKS) == {each for each in every if unicodedata.category(each) == "Zs"}
+def test_blanks_are_those_of_unicode(scored):
+    """Blanks in forms are ignored; other signs without a shape of their own are not."""
+    signs = {chr(code): unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)}
+    line = "{} a{}b a X X _ 0 root 0:root"
+    for sign in (sign for sign, category in signs.items() if category == "Zs"):
+        spaced = conllu(line.format(1, "·")).replace(" ", sign)
+        scores = scored(spaced, conllu(line.format(1, "")))
+        assert counts(scores)["Words"][0] == 1, ascii(sign)
+    for sign in (s for s, category in signs.items() if category in ("Cf", "Zl", "Zp")):
+        with pytest.raises(FormatError):
+            scored(conllu(line.format(1, sign)), conllu(line.format(1, "")))
 
 
 @given(FORMS, FORMS)

@@ -233,29 +233,29 @@ def test_what_nobody_waits_for_is_stopped(fake):
 
 def test_a_slow_text_does_not_keep_its_batch(fake):
     with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
-        with batcher._changed:  # so that all are in one batch
+        with held(fake, batcher):  # so that all are in one batch
             asked = [batcher.submit(request_for(text)) for text in ("xxx", "b", "a", "xx")]
         assert [asked[n].result(30) for n in (1, 2)] == [("B",), ("A",)]
-        assert fake.batches == [["stopped"], ["b"], ["a"]]
+        assert fake.batches == [["busy"], ["stopped"], ["b"], ["a"]]
         for n in (0, 3):  # each goes on by itself until nobody waits for it
             assert asked[n].cancel()
 
 
 def test_answers_stand_in_the_order_of_the_texts_whatever_came_first(fake):
     with stepping(fake, QueueLimits(patience=0.05)) as (_, batcher):
-        with batcher._changed:
+        with held(fake, batcher):
             slow, several = (
                 batcher.submit(request_for("xxxx")),
                 batcher.submit(request_for("ccc", "bb", "a")),
             )
         assert several.result(30) == ("CCC", "BB", "A")
         slow.cancel()
-    assert fake.texts[:4] == ["stopped", "a", "bb", "ccc"]
+    assert fake.texts[:5] == ["busy", "stopped", "a", "bb", "ccc"]
 
 
 def test_a_text_that_ends_the_model_fails_alone(fake, caplog):
     with stepping(fake) as (engine, batcher):
-        with batcher._changed:
+        with held(fake, batcher):
             asked = [batcher.submit(request_for(text)) for text in ("a", "k secret", "b")]
         assert [asked[n].result(30) for n in (0, 2)] == [("A",), ("B",)]
         with pytest.raises(AnnotationFailed):
@@ -282,7 +282,8 @@ def test_while_a_model_is_replaced_it_is_neither_ready_nor_live(fake):
 
 def test_a_model_that_goes_on_with_what_is_over_is_not_ready(fake):
     now = [0.0]
-    with Batcher(Stuck(fake), clock=lambda: now[0]) as batcher:
+    engine = Stuck(fake)
+    with Batcher(engine, clock=lambda: now[0]) as batcher:
         until(lambda: batcher.is_ready)
         stuck = batcher.submit(request_for("a"))
         until(lambda: fake.batches)
@@ -290,7 +291,7 @@ def test_a_model_that_goes_on_with_what_is_over_is_not_ready(fake):
             now[0] = 20.0
             assert batcher.is_ready  # somebody waits
             stuck.cancel()
-            until(lambda: batcher._over_at == 20.0)
+            until(lambda: engine.saw_the_end)
             assert batcher.is_ready  # for a moment
             now[0] = 22.0
             assert not batcher.is_ready
@@ -305,12 +306,12 @@ class Stuck(Direct):
     def __init__(self, fake):
         super().__init__(fake)
         fake.door.clear()
-        self.door, self.batches = fake.door, fake.batches
+        self.door, self.batches, self.saw_the_end = fake.door, fake.batches, False
 
     def annotate(self, request, documents, is_over):
         self.batches.append("stuck")
         while not self.door.wait(0.001):
-            is_over()
+            self.saw_the_end |= is_over()
         raise Cancelled
 
 

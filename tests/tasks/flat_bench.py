@@ -10,7 +10,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 

@@ -4,7 +4,7 @@ import torch
 from sample_batches import lay, predict
 
 from spanloom.nn.span_relation import SpanRelation
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec
 from spanloom.tensors import HeadInputs
 
 SURE = 9.0

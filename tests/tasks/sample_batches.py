@@ -13,8 +13,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import MAIN
-from spanloom.tasks import load, names
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load, names
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 

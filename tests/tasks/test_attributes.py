@@ -21,8 +21,7 @@ from spanloom.document import (
     comparable,
 )
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 
 GOLD = Document(
@@ -123,7 +122,9 @@ def test_one_batch_overfits_and_decodes_to_gold(given):
         optimiser.zero_grad()
         losses = task.loss(head, vectors, batch, targets)
         assert tuple(losses) == task.loss_names
-        sum(each.total for each in losses.values()).backward()
+        if all(loss.total < 0.02 * loss.count for loss in losses.values()):
+            break
+        sum(loss.total for loss in losses.values()).backward()
         optimiser.step()
     with torch.inference_mode():
         found = list(task.predict(head.eval(), vectors, batch, units, targets if given else None))

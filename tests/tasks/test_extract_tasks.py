@@ -24,8 +24,7 @@ from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.start_end import StartEndScorer
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 from spanloom.tasks.extractive_regression import NumberScale
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import new_model, train

@@ -16,8 +16,7 @@ from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
 

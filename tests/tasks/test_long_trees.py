@@ -10,9 +10,7 @@ from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.model.build import word_level_tokenizer
-from spanloom.tasks import constituency, load
-from spanloom.tasks._base import HeadInputSpec
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks import HeadInputSpec, constituency, load, number_spans
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 

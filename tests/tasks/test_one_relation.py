@@ -6,8 +6,7 @@ from sample_batches import head_of, lay, learn, make, predict, vectors_of
 from spanloom.document import Document, Layer, Relation, comparable
 from spanloom.errors import DataError
 from spanloom.nn import span_decoding
-from spanloom.tasks import load
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks import load, number_spans
 
 KIND = load("relations")
 

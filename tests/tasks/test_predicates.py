@@ -5,8 +5,7 @@ from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, ve
 
 from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
-from spanloom.tasks import load
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks import load, number_spans
 
 KINDS = ("srl", "openie", "opinions")
 SMALL = {"hidden_size": 16, "dropout": 0.0}

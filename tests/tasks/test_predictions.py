@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spanloom.annotation_ids import IdGenerator
 from spanloom.data.instances import Instance
 from spanloom.document import Document, Layer
-from spanloom.tasks._spans import (
+from spanloom.tasks import (
     RELATION_ROW,
     SPAN_ROW,
     InstancePrediction,

@@ -6,8 +6,7 @@ from oracle_head import answer
 from sample_batches import lay, make, predict
 
 from spanloom.document import Document, Layer, Relation, Span, comparable
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 
 ENTITIES, RELATIONS = load("entities"), load("relations")

@@ -17,8 +17,7 @@ from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
 

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.metrics.report import score_triples
-from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, load
 
 KIND = load("word_relations")
 WORDS_OF = KIND.example.text.split()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from spanloom.training.loop import _Stage
+from spanloom.training.loop import StageTrainer
 
 LEVELS = [
     {"name": "low", "rnn": "lstm", "hidden_size": 4},
@@ -40,15 +40,15 @@ UNTOUCHED = {"c": ("spans.",)}  # spans that are given are not scored
 def stage(bench, tmp_path_factory):
     stages = [{"tasks": list(TASKS), "epochs": 1, "precision": "fp32"}]
     run = bench.run(tmp_path_factory.mktemp("run"), tasks=TASKS, levels=LEVELS, stages=stages)
-    return _Stage(run, run.recipe.stages[0])
+    return StageTrainer(run, run.recipe.stages[0])
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_an_update_moves_its_head_its_level_and_all_below_and_nothing_else(stage, name):
     network = stage.model.network
     stage.optimizer.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,))
-    stage._backward(draw, 0, draw.num_sentences)
+    draw = next(draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,))
+    stage.backward(draw, 0, draw.num_sentences)
     mine = ("trunk.", f"heads.{name}.", *(f"levels.{level}." for level in BELOW[name]))
     without = tuple(f"heads.{name}.{part}" for part in UNTOUCHED.get(name, ()))
     expected = {
@@ -72,9 +72,9 @@ def test_levels_that_nobody_asks_for_are_not_run(stage):
     for name in TASKS:
         ran.clear()
         draw = next(
-            draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,)
+            draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,)
         )
-        stage._backward(draw, 0, draw.num_sentences)
+        stage.backward(draw, 0, draw.num_sentences)
         assert tuple(ran) == BELOW[name]
     for hook in hooks:
         hook.remove()
@@ -82,13 +82,13 @@ def test_levels_that_nobody_asks_for_are_not_run(stage):
 
 def test_one_pass_for_several_tasks_gives_the_gradients_of_each(stage):
     network = stage.model.network.eval()  # no dropout: both ways compute the same
-    every = next(draw for update in stage._draw_epoch() for draw in update)
+    every = next(draw for update in stage.draw_epoch() for draw in update)
     asked = ("ground", "a", "b")
 
     def gradients(*groups):
         stage.optimizer.zero_grad(set_to_none=True)
         for names in groups:
-            stage._backward(replace(every, tasks=names), 0, 3)
+            stage.backward(replace(every, tasks=names), 0, 3)
         return {key: p.grad.clone() for key, p in network.named_parameters() if p.grad is not None}
 
     apart, together = gradients(*((name,) for name in asked)), gradients(asked)

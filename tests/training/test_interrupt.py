@@ -14,7 +14,7 @@ from spanloom.document import Document
 from spanloom.model import serialization
 from spanloom.training import checkpoint, validation
 from spanloom.training.interrupt import Stopped, defer_interrupt, terminable
-from spanloom.training.loop import BEST, _Stage
+from spanloom.training.loop import BEST, StageTrainer
 from spanloom.training.train import home, unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -125,13 +125,15 @@ def annotates(model):
     return bool({"main", "names"} & {each.name for each in made.layers})
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_stopped_before_dev_was_scored_a_model_is_left(
     bench, undisturbed, tmp_path, monkeypatch, number
 ):
     out = tmp_path / "model"
     with monkeypatch.context() as patch:
-        at_call(patch, _Stage, "_backward", 1, number)
+        at_call(patch, StageTrainer, "backward", 1, number)
         said = stopped(bench, out, pace=0.0)
     assert said == f"the model as it stands after 1 updates, dev never scored: {out}"
     assert annotates(out)
@@ -156,7 +158,7 @@ def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_p
         home(out) / BEST / "model.safetensors"
     ).read_bytes()
     with monkeypatch.context() as patch:  # once more, right after that scoring
-        at_call(patch, _Stage, "_report", 1, signal.SIGINT)
+        at_call(patch, StageTrainer, "_report", 1, signal.SIGINT)
         stopped(bench, out, resume=True)
     bench.train(out, resume=True)
     same(out, undisturbed)
@@ -181,7 +183,7 @@ def test_a_model_that_stands_there_is_not_replaced(bench, undisturbed, tmp_path,
     bench.train(out, stages=one)
     before = (out / "manifest.json").read_bytes()
     with monkeypatch.context() as patch:
-        at_call(patch, _Stage, "_backward", 1, signal.SIGTERM)
+        at_call(patch, StageTrainer, "backward", 1, signal.SIGTERM)
         said = stopped(bench, out)
     assert said.endswith(f": {home(out) / BEST}")
     assert (out / "manifest.json").read_bytes() == before

@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 from spanloom.errors import RecipeError, TrainingError
 from spanloom.training import loop, validation
 from spanloom.training.batch_schedule import draw_epoch
-from spanloom.training.loop import BEST, LogIntervals, _Stage
+from spanloom.training.loop import BEST, LogIntervals, StageTrainer
 
 CONTEXTS = [
     {"name": "low", "rnn": "lstm", "hidden_size": 4},
@@ -23,14 +23,14 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
     tasks = {name: levelled(level) for name, level in (("a", "trunk"), ("b", "low"), ("c", "high"))}
     stages = [{"tasks": list(tasks), "epochs": 1, "precision": "fp32"}]
     run = bench.run(tmp_path, tasks=tasks, levels=CONTEXTS, stages=stages)
-    stage = _Stage(run, run.recipe.stages[0])
-    draws = sum(stage._draw_epoch(), ())
+    stage = StageTrainer(run, run.recipe.stages[0])
+    draws = sum(stage.draw_epoch(), ())
     below = {"a": ["trunk"], "b": ["trunk", "levels.low"], "c": ["trunk", "levels.low"]}
     below["c"].append("levels.high")
     for name in tasks:
         stage.optimizer.zero_grad(set_to_none=True)
         draw = next(draw for draw in draws if draw.tasks == (name,))
-        stage._backward(draw, 0, draw.num_sentences)
+        stage.backward(draw, 0, draw.num_sentences)
         network = run.model.network
         touched = {
             ".".join(each.split(".")[: 1 if each.startswith("trunk") else 2])
@@ -70,7 +70,7 @@ def test_patience_counts_epochs_without_a_better_score(
     bench, tmp_path, monkeypatch, values, patience, stopped, best
 ):
     scripted(monkeypatch, values)
-    monkeypatch.setattr(_Stage, "_update", lambda self, update, pace: None)
+    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace: None)
     run = bench.run(tmp_path, **one(patience=patience))
     progress = run.train(LogIntervals(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (stopped, best)

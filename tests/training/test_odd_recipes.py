@@ -60,10 +60,10 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     recipe = recipes.load(TINY / "spanbert.yaml", ["stages.0.word_dropout=0.9"])
     model, prepared = new_model(resolve(recipe, TINY), "cpu")
     journal = MetricsLog(tmp_path / "m", print, active=False)
-    stage = loop._Stage(
+    stage = loop.StageTrainer(
         loop.Run(model, prepared, tmp_path, ProcessGroup("cpu"), journal), recipe.stages[0]
     )
-    (draw,) = stage._draw_epoch()[0]
+    (draw,) = stage.draw_epoch()[0]
     guess = model.tasks[draw.tasks[0]]
     labels, loss = [], type(guess).loss
 
@@ -73,7 +73,7 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(guess), "loss", noted)
     torch.manual_seed(0)
-    stage._backward(draw, 0, 1)
+    stage.backward(draw, 0, 1)
     there = {piece for unit in draw.instances for word in unit.pieces for piece in word}
     assert labels
     assert model.subword_tokenizer.unknown not in there

@@ -13,8 +13,7 @@ from spanloom.errors import DataError, RecipeError
 from spanloom.long_sentences import LONGEST
 from spanloom.model import build
 from spanloom.model.plan import resolve
-from spanloom.tasks._coverage import cross_sentence_gold
-from spanloom.tasks._spans import SpanGold
+from spanloom.tasks import SpanGold, cross_sentence_gold
 from spanloom.training.prepare import prepare
 
 RECIPE = """

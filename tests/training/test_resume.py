@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,28 +59,60 @@ def test_two_runs_of_one_recipe_are_the_same_model(bench, undisturbed, tmp_path)
     same(tmp_path / "again", undisturbed)
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(
-    ("owner", "name", "call"),
-    [
-        (checkpoint, "save", 2),
-        (checkpoint, "save", 7),
-        (serialization, "save", 1),
-        (serialization, "save", 2),
-        (serialization, "load_weights", 1),
-        (Run, "_enter_stage", 2),
-        (serialization, "load_weights", 2),
-        (serialization, "copy", 1),
-    ],
-)
-def test_stopped_once(bench, undisturbed, tmp_path, monkeypatch, owner, name, call, after):
-    with monkeypatch.context() as patch:
-        stop_at(patch, owner, name, call, after=after)
-        with pytest.raises(Stopped):
-            bench.train(tmp_path / "model")
-    bench.train(tmp_path / "model", resume=True)
-    same(tmp_path / "model", undisturbed)
-    assert each_update_once(tmp_path / "model") == each_update_once(undisturbed)
+STOPS = [
+    (checkpoint, "save", 2),
+    (checkpoint, "save", 7),
+    (serialization, "save", 1),
+    (serialization, "save", 2),
+    (serialization, "load_weights", 1),
+    (Run, "_enter_stage", 2),
+    (serialization, "load_weights", 2),
+    (serialization, "copy", 1),
+]
+
+
+def copy_run(out, copy):
+    """Copy what a run has written so far: its folder, and its model where there is one yet."""
+    shutil.copytree(out.with_name(f"{out.name}.run"), copy.with_name(f"{copy.name}.run"))
+    if out.exists():
+        shutil.copytree(out, copy)
+
+
+def copy_at(monkeypatch, out, folder, owner, name):
+    """Copy what a run has written before and after each of the calls of a function."""
+    real, calls = getattr(owner, name), []
+
+    def copying(*args, **kwargs):
+        calls.append(1)
+        copy = f"{name}-{len(calls)}"
+        if (owner, name, len(calls)) in STOPS:
+            copy_run(out, folder / f"{owner.__name__}-{copy}-before")
+        result = real(*args, **kwargs)
+        if (owner, name, len(calls)) in STOPS:
+            copy_run(out, folder / f"{owner.__name__}-{copy}-after")
+        return result
+
+    monkeypatch.setattr(owner, name, copying)
+
+
+@pytest.fixture(scope="module")
+def killed(bench, tmp_path_factory):
+    """What runs have written that were killed at any of the stops: copies of one run's files."""
+    folder = tmp_path_factory.mktemp("killed")
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in dict.fromkeys(stop[:2] for stop in STOPS):
+            copy_at(patch, folder / "model", folder, owner, name)
+        bench.train(folder / "model")
+    return folder
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(("owner", "name", "call"), STOPS)
+def test_stopped_once(bench, undisturbed, killed, owner, name, call, moment):
+    out = killed / f"{owner.__name__}-{name}-{call}-{moment}"
+    bench.train(out, resume=True)
+    same(out, undisturbed)
+    assert each_update_once(out) == each_update_once(undisturbed)
 
 
 def test_stopped_in_the_second_stage_with_no_checkpoint_since(
@@ -120,7 +153,7 @@ def test_stopped_behind_the_last_update_nothing_is_learnt_again(
 def test_a_fresh_run_forgets_the_checkpoint_of_the_last_one(
     bench, undisturbed, tmp_path, monkeypatch
 ):
-    bench.train(tmp_path / "model")
+    copy_run(undisturbed, tmp_path / "model")
     with monkeypatch.context() as patch:
         stop_at(patch, serialization, "save", 1, after=True)
         with pytest.raises(Stopped):
@@ -130,7 +163,7 @@ def test_a_fresh_run_forgets_the_checkpoint_of_the_last_one(
 
 
 def test_resuming_what_is_done_changes_nothing(bench, undisturbed, tmp_path):
-    bench.train(tmp_path / "model")
+    copy_run(undisturbed, tmp_path / "model")
     bench.train(tmp_path / "model", resume=True)
     same(tmp_path / "model", undisturbed)
 

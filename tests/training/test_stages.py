@@ -10,7 +10,7 @@ from workbench import events
 
 from spanloom.model import serialization
 from spanloom.training import checkpoint, loop, warm_start
-from spanloom.training.loop import BEST, OWN, LogIntervals, _Stage
+from spanloom.training.loop import BEST, OWN, LogIntervals, StageTrainer
 from spanloom.training.validation import TrainingPredictor
 from spanloom.training.warm_start import remove_tasks, reset_head
 
@@ -80,7 +80,7 @@ def test_a_fresh_head_starts_anew_and_all_else_goes_on(bench, tmp_path, monkeypa
 
     monkeypatch.setattr(loop, "build_optimizer", making)
     with monkeypatch.context() as patch:
-        patch.setattr(loop._Stage, "_out_of_patience", lambda self: self.progress.stage == 1)
+        patch.setattr(loop.StageTrainer, "_out_of_patience", lambda self: self.progress.stage == 1)
         run.train(LogIntervals(1e9), resume=False)
     best = load_file(tmp_path / BEST / "model.safetensors")
     head = {name for name in best if name.startswith("heads.steps.")}
@@ -151,7 +151,7 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
     found = []
     for row, weighed in enumerate(({}, {"steps": weight})):
         run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
-        stage = _Stage(run, run.recipe.stages[0])
+        stage = StageTrainer(run, run.recipe.stages[0])
         found.append({name: _gradients(stage, name) for name in BOTH["tasks"]})
     plain, weighed = found
     for name, factor in (("steps", weight), ("names", 1.0)):
@@ -161,9 +161,9 @@ def test_a_weight_multiplies_the_gradients_of_its_task_alone(bench, tmp_path, we
 
 def _gradients(stage, name):
     stage.optimizer.zero_grad(set_to_none=True)
-    draw = next(draw for update in stage._draw_epoch() for draw in update if draw.tasks == (name,))
+    draw = next(draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
-    stage._backward(draw, 0, draw.num_sentences)
+    stage.backward(draw, 0, draw.num_sentences)
     every = stage.model.network.named_parameters()
     return {key: each.grad.clone() for key, each in every if each.grad is not None}
 
@@ -172,12 +172,12 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
     told = []
     for row, weighed in enumerate(({}, {"names": 9.0})):
         run = bench.run(tmp_path / str(row), stages=[BOTH | {"loss_weights": weighed}])
-        stage = _Stage(run, run.recipe.stages[0])
+        stage = StageTrainer(run, run.recipe.stages[0])
         draw = next(
-            draw for update in stage._draw_epoch() for draw in update if draw.tasks == ("names",)
+            draw for update in stage.draw_epoch() for draw in update if draw.tasks == ("names",)
         )
         torch.manual_seed(0)
-        told.append(stage._backward(draw, 0, draw.num_sentences)["names.span"].item())
+        told.append(stage.backward(draw, 0, draw.num_sentences)["names.span"].item())
     assert told[0] == pytest.approx(told[1])
 
 
@@ -194,9 +194,9 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
         stage["weight_decay"] = 0
         run = bench.run(tmp_path / str(row), stages=[stage])
         before = weights(run.model.network, "heads.names.")
-        steps = _Stage(run, run.recipe.stages[0])
-        for update in steps._draw_epoch():
-            steps._update(update, SimpleNamespace(log=10**9, checkpoint=1e9))
+        steps = StageTrainer(run, run.recipe.stages[0])
+        for update in steps.draw_epoch():
+            steps.update(update, SimpleNamespace(log=10**9, checkpoint=1e9))
         after = weights(run.model.network, "heads.names.")
         moved.append(max(float((after[k] - before[k]).abs().max()) for k in before))
     assert moved[1] < moved[0] / 10

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom import formats
 from spanloom.document import Argument, Document, Equivalence, Event, Layer, Relation, Span
-from spanloom.formats import _files
 from spanloom.viewer.shapes import nesting, shapes_of
 
 
@@ -42,7 +42,7 @@ def test_a_shape_is_told_from_spans_and_relations(document, shapes):
     ],
 )
 def test_the_layers_of_formats_have_their_shapes(name, layer, shape):
-    form = _files.load(name)
+    form = formats.load(name)
     found = shapes_of(form.loads(form.example, options=form.options()))
     assert found[layer] == shape
 

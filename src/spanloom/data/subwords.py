@@ -165,7 +165,7 @@ class SubwordTokenizer:
     unknown: int
     mask: int
     running: RunningText | None = None
-    _cache: dict[Any, Ids] = field(default_factory=dict, compare=False, repr=False)
+    cache: dict[Any, Ids] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, words: Sequence[str]) -> list[Ids]:
         """Return the piece ids of each word as a text of its own, never empty.
@@ -190,7 +190,7 @@ class SubwordTokenizer:
         length: Callable[[Word], int],
     ) -> list[Ids]:
         """Look words up, and tokenize new ones."""
-        pieces = {word: ids for word in set(words) if (ids := self._cache.get(word))}
+        pieces = {word: ids for word in set(words) if (ids := self.cache.get(word))}
         new = list(dict.fromkeys(word for word in words if word not in pieces))
         if new:
             tokenized = dict(zip(new, tokenize(new), strict=True))
@@ -199,9 +199,9 @@ class SubwordTokenizer:
         return [pieces[word] for word in words]
 
     def _add(self, pieces: dict[Any, Ids]) -> None:
-        if len(self._cache) + len(pieces) > _CACHED_WORDS:
-            self._cache.clear()
-        self._cache.update(islice(pieces.items(), _CACHED_WORDS))
+        if len(self.cache) + len(pieces) > _CACHED_WORDS:
+            self.cache.clear()
+        self.cache.update(islice(pieces.items(), _CACHED_WORDS))
 
     def _tokenize(self, words: list[str]) -> list[Ids]:
         texts = [[_encodable(word)] for word in words]

@@ -6,20 +6,32 @@ The names below are those that formats of other packages build on (docs/extendin
 from spanloom.config.options import Options
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses, counted, unsupported
-from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._document_builder import DocumentBuilder, Names
+from spanloom.formats._files import BRAT, chosen, guess, load, names, read, suffixes, write
+from spanloom.formats._json import line_at
 from spanloom.formats._text import Line, blocks, lines
 from spanloom.formats._word_view import WordView
 
 __all__ = [
+    "BRAT",
     "DocumentBuilder",
     "Format",
     "FormatError",
     "Line",
     "Losses",
+    "Names",
     "Options",
     "WordView",
     "blocks",
+    "chosen",
     "counted",
+    "guess",
+    "line_at",
     "lines",
+    "load",
+    "names",
+    "read",
+    "suffixes",
     "unsupported",
+    "write",
 ]

@@ -120,15 +120,15 @@ def _has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     if device.type == "cpu":
-        return "avx512_bf16" in _flags() or "amx_bf16" in _flags()
+        return "avx512_bf16" in cpu_flags() or "amx_bf16" in cpu_flags()
     return False
 
 
 def _has_int8(device: torch.device) -> bool:
-    return device.type == "cpu" and bool(_flags() & {"avx512_vnni", "avx_vnni"})
+    return device.type == "cpu" and bool(cpu_flags() & {"avx512_vnni", "avx_vnni"})
 
 
-def _flags() -> frozenset[str]:
+def cpu_flags() -> frozenset[str]:
     """Instruction sets of this processor, as Linux names them; none are known elsewhere."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:

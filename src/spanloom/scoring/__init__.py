@@ -4,6 +4,6 @@ Each module is named after its metric. The names below are those that scorers of
 build on (docs/extending.md).
 """
 
-from spanloom.scoring._base import Scorer, Scores
+from spanloom.scoring._base import Scorer, Scores, find, names
 
-__all__ = ["Scorer", "Scores"]
+__all__ = ["Scorer", "Scores", "find", "names"]

@@ -6,20 +6,40 @@ The names below are those that kinds of task of other packages build on (docs/ex
 from spanloom.config import registry
 from spanloom.config.options import Options
 from spanloom.tasks._base import HeadInputSpec, LayerTask, TaskType
-from spanloom.tasks._spans import number_spans
+from spanloom.tasks._coverage import cross_sentence_gold
+from spanloom.tasks._spans import (
+    RELATION_ROW,
+    SPAN_ROW,
+    InstancePrediction,
+    Labels,
+    SpanGold,
+    number_spans,
+    spans_and_relations,
+    split_by_instance,
+    to_characters,
+)
 from spanloom.tasks._word_task import ScoredWordSpan, WordSpan, WordTask
 
 __all__ = [
     "HeadInputSpec",
+    "InstancePrediction",
+    "Labels",
     "LayerTask",
     "Options",
+    "RELATION_ROW",
+    "SPAN_ROW",
     "ScoredWordSpan",
+    "SpanGold",
     "TaskType",
     "WordSpan",
     "WordTask",
+    "cross_sentence_gold",
     "load",
     "names",
     "number_spans",
+    "spans_and_relations",
+    "split_by_instance",
+    "to_characters",
 ]
 
 _REGISTRY = registry.files_of("tasks", "kind of task", TaskType, __name__, __path__)

@@ -88,7 +88,7 @@ class Run:
             for number in range(self.progress.stage, len(self.recipe.stages)):
                 if not resumed:
                     self._enter_stage(number)
-                stage = _Stage(self, self.recipe.stages[number])
+                stage = StageTrainer(self, self.recipe.stages[number])
                 if resumed:
                     checkpoint.restore(state, self.model.network, stage.optimizer, stage.average)
                 else:
@@ -140,7 +140,7 @@ class Run:
             serialization.save(self.model, best, figures=self.progress.metrics)
 
 
-class _Stage:
+class StageTrainer:
     """One stage of a run: its optimiser, its weight average, its updates."""
 
     def __init__(self, run: Run, spec: StageSpec) -> None:
@@ -157,13 +157,13 @@ class _Stage:
         """Train until the last epoch or early stopping."""
         length, progress = self.length, self.progress
         while not length.is_over(progress) and not self._out_of_patience():
-            updates = self._draw_epoch()
+            updates = self.draw_epoch()
             end = length.start_epoch(progress, updates)
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
             for update in updates[progress.step_in_epoch : end]:
                 start, cpu_start = time.monotonic(), time.process_time()
-                stop = self._update(update, pace)
+                stop = self.update(update, pace)
                 progress.step_in_epoch += 1
                 progress.seconds += time.monotonic() - start
                 progress.cpu_seconds += time.process_time() - cpu_start
@@ -195,10 +195,10 @@ class _Stage:
             else f"the model as it stands after {progress.global_step} updates, dev never scored"
         )
 
-    def _draw_epoch(self) -> list[batch_schedule.Update]:
+    def draw_epoch(self) -> list[batch_schedule.Update]:
         """Return the updates of the current epoch."""
         recipe, progress = self.run_.recipe, self.progress
-        return batch_schedule.draw_epoch(
+        updates = batch_schedule.draw_epoch(
             self.spec,
             self.run_.prepared.data,
             seed=f"{recipe.seed}/{progress.stage}",
@@ -206,8 +206,10 @@ class _Stage:
             window=recipe.window,
             tokenize_prompt=self.model.tokenize_prompt,
         )
+        progress.steps_per_epoch = len(updates)
+        return updates
 
-    def _update(self, update: batch_schedule.Update, pace: LogIntervals) -> bool:
+    def update(self, update: batch_schedule.Update, pace: LogIntervals) -> bool:
         """Sum the gradients of the update's batches and take one optimiser step.
 
         Return whether the run must stop; all processes agree on it.
@@ -219,7 +221,7 @@ class _Stage:
         losses: dict[str, Tensor] = {}
         for row, batch in enumerate(update):
             torch.manual_seed(self._seed(row, self.processes.rank))
-            for name, loss in self._backward(batch, row, num_sentences).items():
+            for name, loss in self.backward(batch, row, num_sentences).items():
                 losses[name] = losses.get(name, torch.zeros(())) + loss
         stop = self.processes.sum_gradients(network, stop=self.run_.interrupt.asked)
         norm = clip_grad_norm_(network.parameters(), self.spec.max_grad_norm or math.inf)
@@ -247,7 +249,7 @@ class _Stage:
         )
         return SCHEDULES[spec.lr_schedule](done, warmup, progress.lr_halvings) * progress.lr_scale
 
-    def _backward(
+    def backward(
         self, train_batch: batch_schedule.TrainBatch, row: int, num_sentences: int
     ) -> dict[str, Tensor]:
         """Add the gradients of this process's shard of a batch; return its losses.

@@ -15,8 +15,7 @@ class StageLength:
     spec: StageSpec
 
     def start_epoch(self, progress: Progress, updates: list[Update]) -> int:
-        """Note the size of an epoch; return the number of its updates that the stage takes."""
-        progress.steps_per_epoch = len(updates)
+        """Return the number of updates of an epoch that the stage takes, perhaps not all."""
         if self.spec.updates_per_task is not None:
             if progress.num_updates is None:
                 progress.num_updates = _num_updates(self.spec.updates_per_task, updates)
