@@ -119,7 +119,7 @@ def test_the_best_trees_are_the_same_however_many_are_looked_for_at_once(monkeyp
 def test_a_gate_never_leaves_out_the_root():
     task, head, whole = _task("constituency", coarse_spans_per_word=0.01)
     with torch.no_grad():
-        head.gate.linear.width.weight[-1] = -1e3  # wide spans look like nothing
+        head.coarse_scorer.linear.width_embedding.weight[-1] = -1e3  # wide spans look like nothing
     batch = collate(
         list(task.reader.instances(0, whole, InstanceLimits(64, 64), None)),
         word_level_tokenizer(),

@@ -69,16 +69,16 @@ class Static(nn.Module):
         super().__init__()
         self.dim = vectors.shape[1]
         self.rows = {word: row for row, word in enumerate(words)}
-        self.table = nn.Parameter(vectors, requires_grad=trainable)
-        self.unknown = nn.Parameter(vectors.mean(0))
+        self.vectors = nn.Parameter(vectors, requires_grad=trainable)
+        self.unknown_vector = nn.Parameter(vectors.mean(0))
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector per word."""
         index_of = {word: self._index(word) for word in set(batch.words)}
         indices = [index_of[word] for word in batch.words]
         index = torch.tensor(indices, dtype=torch.long, device=batch.input_ids.device)
-        vectors = gather_rows(self.table, index.clamp(min=0))
-        return torch.where(index[:, None] < 0, self.unknown, vectors)
+        vectors = gather_rows(self.vectors, index.clamp(min=0))
+        return torch.where(index[:, None] < 0, self.unknown_vector, vectors)
 
     def extra_files(self) -> dict[str, str]:
         """Return the vocabulary: a line with rows and columns, then one word per line."""

@@ -55,7 +55,7 @@ class Network(nn.Module):
         self.trunk = nn.ModuleList(trunk)
         self.levels = nn.ModuleDict(levels)
         self.heads = nn.ModuleDict(heads)
-        self.task_vectors = task_inputs.embeddings
+        self.task_embeddings = task_inputs.embeddings
         tokens = task_inputs.tokens
         self.task_tokens = None if tokens is None else nn.ModuleList(tokens)
         self.specs = {spec.name: spec for spec in level_specs}
@@ -128,9 +128,9 @@ class Network(nn.Module):
     def _with_task_embedding(self, task: str, inputs: HeadInputs) -> HeadInputs:
         """Concatenate the task embedding, if there is one, to each word and `[CLS]` vector."""
         row = self.routes[task].row
-        if self.task_vectors is None or row is None:
+        if self.task_embeddings is None or row is None:
             return inputs
-        embedding = self.task_vectors.weight[row]
+        embedding = self.task_embeddings.weight[row]
 
         def extend(vectors: Tensor) -> Tensor:
             return torch.cat([vectors, embedding.expand(len(vectors), -1)], dim=-1)

@@ -228,7 +228,7 @@ def _embedding_tables(network: Network) -> frozenset[str]:
         if isinstance(part, nn.Embedding):
             names.add(f"{name}.weight")
         elif isinstance(part, Static):
-            names.add(f"{name}.table")
+            names.add(f"{name}.vectors")
     return frozenset(names)
 
 

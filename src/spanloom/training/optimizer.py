@@ -29,7 +29,7 @@ def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> 
     learns below an encoder's first layer is frozen with it.
     """
     for name, each in network.named_parameters():
-        below = pretrained(name) or ".spelling." in name
+        below = pretrained(name) or ".casing_embedding." in name
         rate = rates.encoder if below else rates.task
         each.requires_grad_(name in names and rate > 0)
         each.grad = None

@@ -81,7 +81,7 @@ def _changed_heads(model: Model, earlier: Model) -> set[str]:
 
 def _copy_task_embeddings(model: Model, earlier: Model) -> Iterable[str]:
     """Copy each task's embedding; yield the tasks that had none of that size."""
-    table, source = model.network.task_vectors, earlier.network.task_vectors
+    table, source = model.network.task_embeddings, earlier.network.task_embeddings
     if table is None:
         return
     for task, route in model.network.routes.items():
