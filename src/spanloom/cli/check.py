@@ -42,10 +42,12 @@ def check(
     corpora = {split: folder.read(data, split) for split in folder.splits(data)}
     formats = {name for corpus in corpora.values() for name in corpus.formats}
     log(f"{data}: read as {', '.join(sorted(formats))}")
-    chosen = _recipe(recipe, model)
-    words = chosen.tokenization if chosen else _words(corpora)
-    width, nested = _limits(chosen, corpora)
-    given = any(each.has_layer(WORDS) for corpus in corpora.values() for each in corpus.documents)
+    model_recipe = _recipe(recipe, model)
+    words = model_recipe.tokenization if model_recipe else _words(corpora)
+    width, nested = _limits(model_recipe, corpora)
+    given = any(
+        document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
+    )
     kept = "those that documents give, else " if given else ""
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
     reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
@@ -72,9 +74,11 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     from spanloom.config.yaml import SourceLocation
     from spanloom.training.auto_recipe import sentences
 
-    every = [document for corpus in corpora.values() for document in corpus.documents]
+    documents = [document for corpus in corpora.values() for document in corpus.documents]
     return validate_options(
-        TokenizationSpec, {"sentence_splitter": sentences(every)}, SourceLocation("tokenization")
+        TokenizationSpec,
+        {"sentence_splitter": sentences(documents)},
+        SourceLocation("tokenization"),
     )
 
 
@@ -88,14 +92,16 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
             {**spec.options, **recipe.vocabulary.get(name, {})}
             for name, spec in recipe.tasks.items()
         ]
-    widths = [each.get("max_span_width") for each in tasks]
-    known = [width for width in widths if width is not None]
-    told = [each["nested"] for each in tasks if each.get("nested") is not None]
+    widths = [options.get("max_span_width") for options in tasks]
+    known_widths = [width for width in widths if width is not None]
+    nested_options = [options["nested"] for options in tasks if options.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
     bounds = (
         [(span.start, span.end) for span in layer.spans]
         for document in first.documents
         for layer in document.layers
     )
-    nested = any(told) if told else has_nesting(bounds)
-    return (max(known) if known and len(known) == len(widths) else None), nested
+    nested = any(nested_options) if nested_options else has_nesting(bounds)
+    return (
+        max(known_widths) if known_widths and len(known_widths) == len(widths) else None
+    ), nested

@@ -36,31 +36,31 @@ class Wanted:
     to: str
     out: Path
     title: str
-    said: Mapping[str, str]
+    writer_options: Mapping[str, str]
     work: Mapping[str, str]
     resume: bool
     again: str
 
 
 def annotate_into(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, wanted: Wanted
+    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: Wanted
 ) -> None:
     """Annotate documents into OUT; what was finished is kept if that does not end well.
 
     Raises what the model and ``progress`` raise, ``KeyboardInterrupt`` for SIGTERM too.
     """
-    part = _part(wanted)
-    work = {**wanted.work, "form": wanted.to}
+    part = _part(output)
+    work = {**output.work, "form": output.to}
     with (
         _terminable(),
-        open_work(part, work, resume=wanted.resume) as under_way,
-        ExitStack() as told,
+        open_work(part, work, resume=output.resume) as under_way,
+        ExitStack() as on_failure,
     ):
-        told.callback(_tell_kept, under_way, wanted)
-        _tell_begun(under_way, wanted)
-        _go_on(model, iter(stream), names, under_way, wanted)
-        _end(under_way, wanted)
-        told.pop_all()
+        on_failure.callback(_tell_kept, under_way, output)
+        _tell_begun(under_way, output)
+        _go_on(model, iter(stream), names, under_way, output)
+        _end(under_way, output)
+        on_failure.pop_all()
 
 
 def check(out: Path, to: str) -> None:
@@ -71,14 +71,14 @@ def check(out: Path, to: str) -> None:
         check_replaceable(out)
 
 
-def _part(wanted: Wanted) -> Path:
+def _part(output: Wanted) -> Path:
     """Where finished documents are kept."""
-    if wanted.to != BRAT:
-        return wanted.out.with_name(wanted.out.name + _PART)
+    if output.to != BRAT:
+        return output.out.with_name(output.out.name + _PART)
     from spanloom.formats.brat.save import make_folder
 
-    make_folder(wanted.out)
-    return wanted.out / _HIDDEN
+    make_folder(output.out)
+    return output.out / _HIDDEN
 
 
 def _go_on(
@@ -86,7 +86,7 @@ def _go_on(
     stream: Iterator[Document],
     names: Iterable[str] | None,
     under_way: Work,
-    wanted: Wanted,
+    output: Wanted,
 ) -> None:
     """Annotate what is left, and keep each stretch that is finished."""
     from spanloom.formats.brat.save import save
@@ -94,28 +94,34 @@ def _go_on(
     done = under_way.done
     under_way.repeat(_line(document) for document in islice(stream, done.inputs))
     inputs, to_annotate = tee(stream)
-    with_tokens = needs_cuts(wanted.to)
+    with_tokens = needs_cuts(output.to)
     for stretch in model.stretches(to_annotate, names, with_tokens=with_tokens, done=done.units):
         for predicted in stretch:
-            if wanted.to == BRAT:
-                save(predicted, wanted.out)
+            if output.to == BRAT:
+                save(predicted, output.out)
             under_way.add(_line(next(inputs)), _line(predicted))
         under_way.acknowledge()
 
 
-def _end(under_way: Work, wanted: Wanted) -> None:
+def _end(under_way: Work, output: Wanted) -> None:
     """Make OUT of all documents."""
     from spanloom.formats import jsonl
 
-    if wanted.to == JSON:
-        under_way.finish(wanted.out)
-        log(f"written to {wanted.out}")
+    if output.to == JSON:
+        under_way.finish(output.out)
+        log(f"written to {output.out}")
         return
     documents = jsonl.read(under_way.path)
-    if wanted.to == BRAT:
-        configure(documents, wanted.out)
+    if output.to == BRAT:
+        configure(documents, output.out)
     else:
-        write(documents, wanted.to, wanted.out, title=wanted.title, said=wanted.said)
+        write(
+            documents,
+            output.to,
+            output.out,
+            title=output.title,
+            writer_options=output.writer_options,
+        )
     under_way.finish()
 
 
@@ -126,22 +132,22 @@ def _line(document: Document) -> bytes:
     return jsonl.dumps([document]).encode()
 
 
-def _tell_begun(under_way: Work, wanted: Wanted) -> None:
+def _tell_begun(under_way: Work, output: Wanted) -> None:
     """Say what is there already."""
     if under_way.replaced:
         log(
             f"{under_way.path}: {under_way.replaced} documents of a run that was not finished are "
             "done anew (--resume would have kept them)"
         )
-    if wanted.resume:
+    if output.resume:
         log(f"{under_way.path}: {under_way.done.inputs} documents are done")
 
 
-def _tell_kept(under_way: Work, wanted: Wanted) -> None:
+def _tell_kept(under_way: Work, output: Wanted) -> None:
     """Say what is there still."""
     count = under_way.done.inputs
     if count:
-        log(f"{under_way.path}: {count} documents are kept; to go on: {wanted.again}")
+        log(f"{under_way.path}: {count} documents are kept; to go on: {output.again}")
 
 
 @contextmanager

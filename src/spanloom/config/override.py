@@ -40,10 +40,10 @@ def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) ->
     step = _key(node, keys, key, name)
     if isinstance(step, int) or step in node:
         return step
-    known = fields(model_at(frame, keys))
-    if step not in known:
+    known_keys = fields(model_at(frame, keys))
+    if step not in known_keys:
         raise SourceLocation(name, keys=(*keys, key)).error(
-            f"unknown key{did_you_mean(key, known | set(node))}"
+            f"unknown key{did_you_mean(key, known_keys | set(node))}"
         )
     node[step] = {}
     return step
@@ -51,20 +51,20 @@ def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) ->
 
 def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
     """The key as its mapping or list takes it; raises ``RecipeError`` where it cannot."""
-    where = SourceLocation(name, keys=keys)
+    location = SourceLocation(name, keys=keys)
     if isinstance(node, dict):
         return key
     if not isinstance(node, list):
-        raise where.error(f"expected a mapping or a list, got {node!r:.60}")
+        raise location.error(f"expected a mapping or a list, got {node!r:.60}")
     if not key.isascii() or not key.isdigit() or int(key) >= len(node):
-        raise where.error(f"expected an index from 0 to {len(node) - 1}, got {key!r}")
+        raise location.error(f"expected an index from 0 to {len(node) - 1}, got {key!r}")
     return int(key)
 
 
-def _moved(where: SourceLocation, keys: Keys, name: str) -> SourceLocation:
+def _moved(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
     """The places of the file, but for what the setting replaced."""
-    kept = {key: place for key, place in where.places.items() if key[: len(keys)] != keys}
-    return SourceLocation(where.file, kept | {keys: (name, None)})
+    kept = {key: line for key, line in location.places.items() if key[: len(keys)] != keys}
+    return SourceLocation(location.file, kept | {keys: (name, None)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,18 +251,20 @@ class Recipe(Options):
     def sources(self, task: str) -> tuple[str, ...]:
         """Return the corpora and folders that a task learns from."""
         data = self.tasks[task].data
-        return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
+        return tuple(part.data for part in self.corpora[data]) if data in self.corpora else (data,)
 
     @property
     def all_sources(self) -> tuple[str, ...]:
         """The corpora and folders that some task learns from."""
-        return tuple(dict.fromkeys(each for name in self.tasks for each in self.sources(name)))
+        return tuple(dict.fromkeys(source for name in self.tasks for source in self.sources(name)))
 
     def has_partial_labels(self, corpus: str) -> bool:
         """Whether a corpus made of others has parts in which not all labels were looked for."""
-        maps = [each.label_map for each in self.corpora[corpus]]
-        names = [None if each is None else frozenset(each.values()) for each in maps]
-        return len(set(names)) > 1 or any(each is not None and None in each for each in names)
+        maps = [label_map.label_map for label_map in self.corpora[corpus]]
+        names = [None if label_map is None else frozenset(label_map.values()) for label_map in maps]
+        return len(set(names)) > 1 or any(
+            label_map is not None and None in label_map for label_map in names
+        )
 
     def at(self, *keys: str | int) -> SourceLocation:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
@@ -306,11 +308,11 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
         raise loaded.location.error("expected a mapping with the keys trunk, tasks and stages")
     raw = dict(loaded.data)
     if isinstance(raw.get("trunk"), list):
-        raw["trunk"] = [_part(each) for each in raw["trunk"]]
+        raw["trunk"] = [_part(part) for part in raw["trunk"]]
     if isinstance(raw.get("levels"), list):
-        raw["levels"] = [_nested(LevelSpec, each) for each in raw["levels"]]
+        raw["levels"] = [_nested(LevelSpec, part) for part in raw["levels"]]
     if isinstance(raw.get("tasks"), dict):
-        raw["tasks"] = {name: _nested(TaskSpec, each) for name, each in raw["tasks"].items()}
+        raw["tasks"] = {name: _nested(TaskSpec, part) for name, part in raw["tasks"].items()}
     recipe = validate_options(Recipe, raw, loaded.location)
     recipe._where = loaded.location
     _check_names(recipe)
@@ -333,38 +335,38 @@ def _nested(model: type[Options], raw: Any) -> Any:
 
 def _check_names(recipe: Recipe) -> None:
     """Raise ``RecipeError`` where a name refers to nothing, or two levels have one."""
-    known = [TRUNK]
+    levels = [TRUNK]
     for index, level in enumerate(recipe.levels):
         for read in level.inputs:
-            _known(read, known, recipe.at("levels", index, "inputs"), "level below")
-        if level.name in (*known, PIECES):
+            _known(read, levels, recipe.at("levels", index, "inputs"), "level below")
+        if level.name in (*levels, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
-        known.append(level.name)
+        levels.append(level.name)
     for name, task in recipe.tasks.items():
-        _known(task.level, known, recipe.at("tasks", name, "level"), "level")
+        _known(task.level, levels, recipe.at("tasks", name, "level"), "level")
     if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
     for name, parts in recipe.corpora.items():
-        _check_corpus(recipe, name, [each.data for each in parts])
+        _check_corpus(recipe, name, [part.data for part in parts])
 
 
 def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:
     """Raise ``RecipeError`` for a corpus made of others that is one twice, or that nobody reads."""
-    where = recipe.at("corpora", name)
+    location = recipe.at("corpora", name)
     for source in sources:
         if sources.count(source) > 1:
-            raise where.error(f"names {source!r} twice")
+            raise location.error(f"names {source!r} twice")
     if all(task.data != name for task in recipe.tasks.values()):
-        raise where.error("no task has it as its data")
+        raise location.error("no task has it as its data")
 
 
 def _check_stage(recipe: Recipe, index: int) -> None:
     """Raise ``RecipeError`` where a stage names a task that is none of the recipe's, or its own."""
-    stage, mine = recipe.stages[index], recipe.at("stages", index)
-    later = {name for each in recipe.stages[index:] for name in each.tasks}
-    for key, names, known, kind in (
+    stage, location = recipe.stages[index], recipe.at("stages", index)
+    later = {name for later_stage in recipe.stages[index:] for name in later_stage.tasks}
+    for key, names, choices, kind in (
         ("tasks", stage.tasks, recipe.tasks, "task"),
         ("reset_heads", stage.reset_heads, stage.tasks, "task of this stage"),
         ("loss_weights", stage.loss_weights, stage.tasks, "task of this stage"),
@@ -376,17 +378,17 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         ),
     ):
         for name in names:
-            _known(name, known, mine.location_of(key), kind)
+            _known(name, choices, location.location_of(key), kind)
     if stage.validation_metric:
         _known(
             stage.validation_metric.split(".")[0],
             stage.tasks,
-            mine.location_of("validation_metric"),
+            location.location_of("validation_metric"),
             "task of this stage",
         )
 
 
-def _known(name: str, known: Iterable[str], where: SourceLocation, kind: str) -> None:
+def _known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
     """Raise ``RecipeError`` unless ``name`` is among ``known``."""
-    if name not in known:
-        raise where.error(f"no {kind} {name!r}{did_you_mean(name, known)}")
+    if name not in choices:
+        raise location.error(f"no {kind} {name!r}{did_you_mean(name, choices)}")

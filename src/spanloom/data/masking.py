@@ -234,8 +234,8 @@ def _single_pieces(text: _Text, how: Masking) -> list[Bounds]:
 
 def _draw(parts: Int[Tensor, "part 2"], budget: float) -> list[Bounds]:
     """Draw parts up to the budget, at least one."""
-    drawn = parts[torch.randperm(len(parts))].tolist()
-    return _take_budget(drawn, budget) or drawn[:1]
+    order = parts[torch.randperm(len(parts))].tolist()
+    return _take_budget(order, budget) or order[:1]
 
 
 def _take_budget(portions: Iterable[Bounds], budget: float) -> list[Bounds]:

@@ -65,7 +65,7 @@ def _character_type(character: str) -> str:
     return "x" if character.isalpha() else "o"
 
 
-def _build(options: Options, context: BuildContext, where: SourceLocation) -> Casing:
+def _build(options: Options, context: BuildContext, location: SourceLocation) -> Casing:
     return Casing(options.casing)
 
 

@@ -210,11 +210,11 @@ def character_inventory(words: Iterable[str]) -> list[str]:
     return sorted(character for _, character in ranked[:MAX_CHARACTERS])
 
 
-def build(options: Options, context: BuildContext, where: SourceLocation) -> Characters:
+def build(options: Options, context: BuildContext, location: SourceLocation) -> Characters:
     """Build from the characters of the training data; raises ``RecipeError`` for an unused key."""
     for key in _UNUSED[options.characters]:
         if getattr(options, key) is not None:
-            raise where.location_of(key).error(f"{options.characters} does not read this key")
+            raise location.location_of(key).error(f"{options.characters} does not read this key")
     return _build(options, character_inventory(context.train_vocab))
 
 

@@ -108,17 +108,17 @@ def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None 
         raise FormatError(name, None, f"cannot be read: {error.strerror}") from error
 
 
-def build(options: Options, context: BuildContext, where: SourceLocation) -> Static:
+def build(options: Options, context: BuildContext, location: SourceLocation) -> Static:
     """Read the file of a recipe; raises ``RecipeError`` if that fails."""
-    path, where = context.recipe_dir / options.static, where.location_of("static")
+    path, location = context.recipe_dir / options.static, location.location_of("static")
     lower = {word.lower() for word in context.train_vocab}
-    wanted = context.train_vocab | lower if options.train_words_only else None
+    vocabulary = context.train_vocab | lower if options.train_words_only else None
     try:
-        vectors = read_vectors(path, max_vectors=options.max_vectors, wanted=wanted)
+        vectors = read_vectors(path, max_vectors=options.max_vectors, wanted=vocabulary)
     except FormatError as error:
-        raise where.error(str(error)) from error
+        raise location.error(str(error)) from error
     if not vectors.words:
-        raise where.error(
+        raise location.error(
             f"{path}: no word of the training data among its first {options.max_vectors}"
         )
     return Static(vectors.words, torch.from_numpy(vectors.rows), trainable=options.trainable)

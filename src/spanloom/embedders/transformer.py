@@ -93,9 +93,9 @@ class Transformer(nn.Module):
     ) -> None:
         """``layers`` combines all layers; ``first`` takes a word's first piece instead of the mean.
 
-        ``casing_embedding`` adds a learnt vector, initially 0, to each piece for its word's casing class
-        (``casing.shape``), so that all layers see the casing of neighbouring words, too. Without
-        gradients, a ``runtime`` can replace ``encoder`` and ``layers``.
+        ``casing_embedding`` adds a learnt vector, initially 0, to each piece for its word's casing
+        class (``casing.shape``), so that all layers see the casing of neighbouring words, too.
+        Without gradients, a ``runtime`` can replace ``encoder`` and ``layers``.
         """
         super().__init__()
         self.encoder = encoder

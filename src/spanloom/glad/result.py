@@ -72,14 +72,14 @@ class Result:
     def made_by(self) -> str:
         """Its recipe and what was changed; of many settings the first, and how many follow."""
         first, *more = self.settings or ("",)
-        rest = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
-        return " ".join(filter(None, (self.recipe, first, rest)))
+        others = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
+        return " ".join(filter(None, (self.recipe, first, others)))
 
     @property
     def file(self) -> str:
         """A name for its file: the same run again replaces it."""
-        said = hashlib.sha256("\n".join(self.settings).encode()).hexdigest()
-        changed = f"-{said[:8]}" if self.settings else ""
+        digest = hashlib.sha256("\n".join(self.settings).encode()).hexdigest()
+        changed = f"-{digest[:8]}" if self.settings else ""
         return f"{self.dataset}-{self.task}-{self.recipe}{changed}-{self.seed}.json"
 
 
@@ -106,8 +106,8 @@ def _load(path: Path) -> Result:
         raise FormatError(str(path), None, f"no row of the board: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "row"
-        problem = f"{where}: {first['msg']}, got {first['input']!r:.60}"
+        key = ".".join(map(str, first["loc"])) or "row"
+        problem = f"{key}: {first['msg']}, got {first['input']!r:.60}"
         raise FormatError(str(path), None, f"no row of the board: {problem}") from error
     if not row.metrics:
         raise FormatError(str(path), None, "no row of the board: metrics: expected one, got none")

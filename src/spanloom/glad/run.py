@@ -121,8 +121,8 @@ def score(
         row = _row(model, name, test, log)
         if row is not None:
             metrics, seed = {name: row["metrics"]}, model.recipe.seed
-            look = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
-            evaluation.log_test_evaluation(evaluation.LOG, *look)
+            entry = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
+            evaluation.log_test_evaluation(evaluation.LOG, *entry)
             prepared = prepare.read_summary(data, test.dataset)
             has_card = test.dataset in cards.names()
             yield Result(
@@ -141,10 +141,10 @@ def score(
 
 def _check_same(wanted: Recipe, saved: Recipe, out: Path) -> None:
     """Raise ``DataError`` that names the first key in which a model's recipe is another one."""
-    for keys, asked, stored in differences(_plain(wanted), _plain(saved)):
+    for keys, expected, stored in differences(_plain(wanted), _plain(saved)):
         raise DataError(
             f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {stored!r:.40}, "
-            f"asked for is {asked!r:.40}; ask for the same (--set), or choose another -o"
+            f"asked for is {expected!r:.40}; ask for the same (--set), or choose another -o"
         )
 
 

@@ -60,27 +60,31 @@ def merge_predictions(
     unit = Unit(document.source.offsets if document.source else "points", document.text)
     sides = {"old": document.layers, "new": tuple(_as_read(predicted, unit))}
     twin = {plain: MAIN} if plain else {}
-    looks = _signatures({**sides, "old": tuple(_as_read(document, unit))}, twin)
-    known = {looks["old", id_]: id_ for id_ in reversed(document.annotations())}
-    fresh = document.id_generator(_outside(predicted))
-    ids = _united(sides, looks, twin)
-    homes = {plain: _home(document, plain)} if plain else {}
-    rooms = _Rooms(sides)
+    signatures = _signatures({**sides, "old": tuple(_as_read(document, unit))}, twin)
+    id_of_signature = {signatures["old", id_]: id_ for id_ in reversed(document.annotations())}
+    new_id = document.id_generator(_outside(predicted))
+    ids = _united(sides, signatures, twin)
+    main_layers = {plain: _home(document, plain)} if plain else {}
+    layer_choice = _Rooms(sides)
     added: dict[str, list[Annotation]] = {}
     for layer in sides["new"]:
-        home = homes.get(layer.name, layer.name)
-        added.setdefault(home, [])
-        for each in layer.annotations():
-            if each.id in ids:
+        layer_of_new = main_layers.get(layer.name, layer.name)
+        added.setdefault(layer_of_new, [])
+        for annotation in layer.annotations():
+            if annotation.id in ids:
                 continue
-            look = looks["new", each.id]
-            if look not in known:
-                known[look] = fresh(_LETTERS[type(each)])
-                room = rooms.enter(each, known[look], home, ids)
-                added.setdefault(room, []).append(each)
-            ids[each.id] = known[look]
+            signature = signatures["new", annotation.id]
+            if signature not in id_of_signature:
+                id_of_signature[signature] = new_id(_LETTERS[type(annotation)])
+                layer_name = layer_choice.enter(
+                    annotation, id_of_signature[signature], layer_of_new, ids
+                )
+                added.setdefault(layer_name, []).append(annotation)
+            ids[annotation.id] = id_of_signature[signature]
     for name, annotations in added.items():
-        document = _extended(document, name, [renamed(each, ids) for each in annotations])
+        document = _extended(
+            document, name, [renamed(annotation, ids) for annotation in annotations]
+        )
     return document
 
 
@@ -88,9 +92,9 @@ def _check(document: Document, predicted: Document) -> None:
     """Refuse a prediction for something else."""
     if document.text != predicted.text:
         raise DocumentError(f"{document.name}: expected a prediction for the same text")
-    asked = set(document.queries)
+    own_queries = set(document.queries)
     for query in predicted.queries:
-        if query not in asked:
+        if query not in own_queries:
             problem = f"expected answers to its own queries, got {query.id!r} {query.prompt!r:.60}"
             raise DocumentError(f"{document.name}: {problem}")
 
@@ -107,8 +111,10 @@ def _as_read(document: Document, unit: Unit) -> Iterator[Layer]:
 
 def _outside(predicted: Document) -> set[str]:
     """The ids that a prediction refers to and does not hold."""
-    held = predicted.annotations()
-    return {each for one in held.values() for each in references(one)} - held.keys()
+    annotations = predicted.annotations()
+    return {
+        reference for annotation in annotations.values() for reference in references(annotation)
+    } - annotations.keys()
 
 
 def _home(document: Document, plain: str) -> str:
@@ -126,44 +132,55 @@ class _Rooms:
 
     def __init__(self, sides: _Sides) -> None:
         self._old, self._new = (
-            {each.id: layer.name for layer in sides[side] for each in layer.annotations()}
+            {
+                annotation.id: layer.name
+                for layer in sides[side]
+                for annotation in layer.annotations()
+            }
             for side in ("old", "new")
         )
 
-    def enter(self, each: Annotation, id_: str, home: str, ids: Mapping[str, str]) -> str:
+    def enter(self, annotation: Annotation, id_: str, home: str, ids: Mapping[str, str]) -> str:
         """Return the layer for a predicted annotation, which is to have that id."""
-        room = home
-        if isinstance(each, Event | Attribute | Normalization | Note):
-            above = references(each)[0]
-            if self._new.get(above) == self._new[each.id]:
-                room = self._old.get(ids.get(above, ""), home)
-        self._old[id_] = room
-        return room
+        layer = home
+        if isinstance(annotation, Event | Attribute | Normalization | Note):
+            above = references(annotation)[0]
+            if self._new.get(above) == self._new[annotation.id]:
+                layer = self._old.get(ids.get(above, ""), home)
+        self._old[id_] = layer
+        return layer
 
 
-def _united(sides: _Sides, looks: _Signatures, twin: Mapping[str, str]) -> dict[str, str]:
+def _united(sides: _Sides, signatures: _Signatures, twin: Mapping[str, str]) -> dict[str, str]:
     """Say which predicted equivalences are part of one that is there: reading would unite them."""
     groups: dict[tuple[str, str, int], list[tuple[frozenset[int], str]]] = {}
     for layer in sides["old"]:
-        for each in layer.equivalences:
-            members = frozenset(_members("old", each, looks))
-            for look in members:
-                key = twin.get(layer.name, layer.name), each.label, look
-                groups.setdefault(key, []).append((members, each.id))
-    found: dict[str, str] = {}
+        for equivalence in layer.equivalences:
+            members = frozenset(_members("old", equivalence, signatures))
+            for signature in members:
+                key = twin.get(layer.name, layer.name), equivalence.label, signature
+                groups.setdefault(key, []).append((members, equivalence.id))
+    merged: dict[str, str] = {}
     for layer in sides["new"]:
-        for each in layer.equivalences:
-            wanted = _members("new", each, looks)
-            key = twin.get(layer.name, layer.name), each.label, min(wanted, default=-1)
-            around = [id_ for members, id_ in groups.get(key, ()) if members >= wanted]
-            if around:
-                found[each.id] = around[0]
-    return found
+        for equivalence in layer.equivalences:
+            members_wanted = _members("new", equivalence, signatures)
+            key = (
+                twin.get(layer.name, layer.name),
+                equivalence.label,
+                min(members_wanted, default=-1),
+            )
+            containing = [id_ for members, id_ in groups.get(key, ()) if members >= members_wanted]
+            if containing:
+                merged[equivalence.id] = containing[0]
+    return merged
 
 
-def _members(side: str, group: Equivalence, looks: _Signatures) -> set[int]:
+def _members(side: str, group: Equivalence, signatures: _Signatures) -> set[int]:
     """The looks of what is in an equivalence; of what is nowhere none that anything has."""
-    return {looks.get((side, each), looks.get(("old", each), -1)) for each in group.members}
+    return {
+        signatures.get((side, member), signatures.get(("old", member), -1))
+        for member in group.members
+    }
 
 
 def _extended(document: Document, name: str, more: list[Annotation]) -> Document:
@@ -172,8 +189,8 @@ def _extended(document: Document, name: str, more: list[Annotation]) -> Document
         return document.with_layer(layer_from(name, more))
     if not more:
         return document
-    whole = layer_from(name, (*document[name].annotations(), *more))
-    layers = (whole if layer.name == name else layer for layer in document.layers)
+    extended = layer_from(name, (*document[name].annotations(), *more))
+    layers = (extended if layer.name == name else layer for layer in document.layers)
     return replace(document, layers=tuple(layers))
 
 
@@ -183,33 +200,36 @@ def _signatures(sides: _Sides, twin: Mapping[str, str]) -> _Signatures:
     ``twin``: the layer that one of another name counts as.
     """
     placed = {
-        (side, each.id): (twin.get(layer.name, layer.name), each)
+        (side, annotation.id): (twin.get(layer.name, layer.name), annotation)
         for side, layers in sides.items()
         for layer in layers
-        for each in layer.annotations()
+        for annotation in layer.annotations()
     }
-    looks: _Signatures = dict.fromkeys(placed, 0)
+    signatures: _Signatures = dict.fromkeys(placed, 0)
     while True:
         numbers: dict[object, int] = {}
         finer = {
-            item: numbers.setdefault((layer, _says(item[0], each, looks)), len(numbers))
-            for item, (layer, each) in placed.items()
+            item: numbers.setdefault((layer, _says(item[0], annotation, signatures)), len(numbers))
+            for item, (layer, annotation) in placed.items()
         }
-        if len(numbers) == len(set(looks.values())):
+        if len(numbers) == len(set(signatures.values())):
             return finer
-        looks = finer
+        signatures = finer
 
 
-def _says(side: str, annotation: Annotation, looks: _Signatures) -> object:
+def _says(side: str, annotation: Annotation, signatures: _Signatures) -> object:
     """What an annotation says, with the looks of what it refers to in the place of ids."""
     ends = [
-        looks.get((side, each), looks.get(("old", each), each)) for each in references(annotation)
+        signatures.get((side, reference), signatures.get(("old", reference), reference))
+        for reference in references(annotation)
     ]
     match annotation:
         case Span(label=label, fragments=fragments):
             return "span", label, tuple(sorted(fragments))
         case Event(label=label, arguments=arguments):
-            filled = zip((each.role for each in arguments), map(repr, ends[1:]), strict=True)
+            filled = zip(
+                (reference.role for reference in arguments), map(repr, ends[1:]), strict=True
+            )
             return "event", label, ends[0], tuple(sorted(filled))
         case Equivalence(label=label):
             return "equivalence", label, frozenset(ends)

@@ -30,13 +30,13 @@ def stored(card: str, store: StorageDtypes) -> str:
 
 def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
     """Return the labels that a task writes, by what they are labels of."""
-    found = recipe.vocabulary.get(task.name, {})
+    vocabulary = recipe.vocabulary.get(task.name, {})
     kept = {
-        name: tuple(label for label in found[key] if label not in task.unwritten)
+        name: tuple(label for label in vocabulary[key] if label not in task.unwritten)
         for key, name in _LABELS.items()
-        if key in found
+        if key in vocabulary
     }
-    return {key: some for key, some in kept.items() if some}
+    return {key: names for key, names in kept.items() if names}
 
 
 def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
@@ -70,7 +70,7 @@ def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
     lines = []
     if recipe.card.intended_use is not None:
         lines += ["## Intended use", "", recipe.card.intended_use.strip(), ""]
-    limits = [each.strip() for each in recipe.card.limitations]
+    limits = [limitation.strip() for limitation in recipe.card.limitations]
     for name, task in tasks.items():
         if recipe.tasks[name].on_request:
             limits.append(f"`{name}` runs only where it is asked for (`--tasks {name}`).")
@@ -80,7 +80,7 @@ def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
                 f"scored."
             )
     if limits:
-        lines += ["## Limits", "", *(f"- {each}" for each in limits), ""]
+        lines += ["## Limits", "", *(f"- {limitation}" for limitation in limits), ""]
     return lines
 
 
@@ -90,10 +90,10 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     lines = [*front_matter(recipe), "# A Spanloom model", "", "Tasks:", ""]
     for name in recipe.kept_tasks:
         spec = recipe.tasks[name]
-        sources = ", ".join(f"`{each}`" for each in recipe.sources(name))
+        sources = ", ".join(f"`{source}`" for source in recipe.sources(name))
         lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
-        for key, some in labels(recipe, model.tasks[name]).items():
-            lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in some)}")
+        for key, label_names in labels(recipe, model.tasks[name]).items():
+            lines.append(f"  - {key}: {', '.join(f'`{source}`' for source in label_names)}")
     lines += [
         "",
         "Scores on the dev set (the model was chosen on it), in percent:",
@@ -109,9 +109,9 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def _place(said: str) -> str:
+def _place(source: str) -> str:
     """Where something came from: of a path on somebody's machine the last name alone."""
-    return Path(said).name if Path(said).is_absolute() else said
+    return Path(source).name if Path(source).is_absolute() else source
 
 
 def _pretrained(part: EmbedderSpec) -> str | None:
@@ -128,8 +128,8 @@ def _began(part: EmbedderSpec) -> list[str]:
     if name is None:
         return []
     if name not in SOURCES:
-        told = f"`{_place(name)}`, pre-trained; its licence is its own"
-        return [f"- The encoder below all layers: {told}"]
+        description = f"`{_place(name)}`, pre-trained; its licence is its own"
+        return [f"- The encoder below all layers: {description}"]
     source = SOURCES[name]
     return [
         f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "
@@ -140,15 +140,15 @@ def _began(part: EmbedderSpec) -> list[str]:
 def licence(card: str) -> str | None:
     """Return what the front matter of a card says of the weights' licence, None for nothing."""
     front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
-    found = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
-    return found[1].strip() if found else None
+    license_line = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
+    return license_line[1].strip() if license_line else None
 
 
 def tables(card: str) -> Iterator[dict[str, str]]:
     """Yield the rows of a card's tables, which hold its scores: cells by the head of the column."""
     head: list[str] = []
     for line in card.splitlines():
-        cells = [each.strip() for each in line.strip().strip("|").split("|")]
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|"):
             head = []
         elif not head:

@@ -81,12 +81,12 @@ class Network(nn.Module):
             for name in names
         }
 
-    def encode(self, batch: Batch, wanted: Iterable[str]) -> dict[str, HeadInputs]:
+    def encode(self, batch: Batch, levels: Iterable[str]) -> dict[str, HeadInputs]:
         """Return the vectors of the wanted levels, and of those below them."""
-        wanted = set(wanted)
-        if wanted == {PIECES}:
+        levels = set(levels)
+        if levels == {PIECES}:
             return {PIECES: self._encode_pieces(batch)}
-        needed = self._with_levels_below(wanted)
+        needed = self._with_levels_below(levels)
         layout = batch.prompt_layout
         runs = (batch.sentences, batch.windows) if layout is None else layout.level_runs
         words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
@@ -142,8 +142,8 @@ class Network(nn.Module):
             cls_vectors=None if cls is None else extend(cls),
         )
 
-    def _with_levels_below(self, wanted: Iterable[str]) -> set[str]:
-        needed = set(wanted)
+    def _with_levels_below(self, levels: Iterable[str]) -> set[str]:
+        needed = set(levels)
         for name in reversed(list(self.levels)):
             if name in needed:
                 needed.update(self.specs[name].inputs)

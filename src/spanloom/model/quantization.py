@@ -30,9 +30,9 @@ class StorageDtypes:
 
     def __post_init__(self) -> None:
         """Raise ``NameNotFound`` for what is none of ``FORMS``."""
-        for each in (self.tables, self.matrices):
-            if each not in FORMS:
-                raise NameNotFound("form", each, FORMS)
+        for form in (self.tables, self.matrices):
+            if form not in FORMS:
+                raise NameNotFound("form", form, FORMS)
 
     def __str__(self) -> str:
         """Say it in words, for a model card."""
@@ -44,17 +44,17 @@ def pack(
 ) -> dict[str, Tensor]:
     """Return weights as they are to be stored; ``tables`` names what is looked up."""
     packed: dict[str, Tensor] = {}
-    for name, each in weights.items():
+    for name, weight in weights.items():
         form = store.tables if name in tables else store.matrices
-        if each.ndim < 2 or not each.is_floating_point() or form == "fp32":
-            packed[name] = each.contiguous()
+        if weight.ndim < 2 or not weight.is_floating_point() or form == "fp32":
+            packed[name] = weight.contiguous()
         elif form == "fp16":
-            packed[name] = each.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
+            packed[name] = weight.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
         else:
-            rows = each.float().flatten(1)
+            rows = weight.float().flatten(1)
             scale = rows.abs().amax(1) / _LARGEST
             steps = (rows / scale.clamp(min=_TINY)[:, None]).round()
-            packed[name] = steps.to(torch.int8).view_as(each).contiguous()
+            packed[name] = steps.to(torch.int8).view_as(weight).contiguous()
             packed[name + _SCALE] = scale
     return packed
 
@@ -62,14 +62,14 @@ def pack(
 def unpack(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what ``pack`` was given, as near as what was stored allows; float tensors in fp32."""
     weights: dict[str, Tensor] = {}
-    for name, each in stored.items():
+    for name, weight in stored.items():
         if name.endswith(_SCALE):
             continue
-        if each.dtype == torch.int8:
-            scale = stored[name + _SCALE].view(-1, *(1 for _ in each.shape[1:]))
-            weights[name] = each.float() * scale
+        if weight.dtype == torch.int8:
+            scale = stored[name + _SCALE].view(-1, *(1 for _ in weight.shape[1:]))
+            weights[name] = weight.float() * scale
         else:
-            weights[name] = each.float() if each.is_floating_point() else each
+            weights[name] = weight.float() if weight.is_floating_point() else weight
     return weights
 
 
@@ -78,17 +78,17 @@ def shapes(header: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, tuple
 
     Raises ``ValueError`` that names a tensor which ``unpack`` could make nothing of.
     """
-    found = {}
+    shape_of = {}
     for name, (form, shape) in header.items():
         if name.endswith(_SCALE):
             if header.get(name.removesuffix(_SCALE), ("",))[0] != "I8":
                 raise ValueError(f"{name}: a scale of no int8 weight")
             continue
         if form == "I8":
-            beside = header.get(name + _SCALE)
-            if len(shape) < 2 or beside != ("F32", shape[:1]):
+            scale = header.get(name + _SCALE)
+            if len(shape) < 2 or scale != ("F32", shape[:1]):
                 raise ValueError(f"{name}: int8 needs a scale for each of {shape[:1]} rows")
         elif form not in _KNOWN:
             raise ValueError(f"{name}: expected {', '.join(_KNOWN)} or I8, got {form}")
-        found[name] = shape
-    return found
+        shape_of[name] = shape
+    return shape_of

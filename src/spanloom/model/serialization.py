@@ -130,21 +130,21 @@ def load(
     build.check_window(plan, tokenizer, empty)
     network = _network(plan, tasks, files, folder)
     load_weights(folder, network)
-    wanted = compute(precision, device)
-    network.to(wanted.device).eval()
-    chosen = prepare(network.transformer, wanted)
-    return Model(plan, plan.word_tokenizer, tokenizer, network, tasks, chosen)
+    requested = compute(precision, device)
+    network.to(requested.device).eval()
+    config = prepare(network.transformer, requested)
+    return Model(plan, plan.word_tokenizer, tokenizer, network, tasks, config)
 
 
-def load_recipe(place: str | Path) -> Recipe:
+def load_recipe(source: str | Path) -> Recipe:
     """Return the recipe of a model that ``load`` loads; raises ``ModelError`` as it does."""
-    _, files = _verified(place)
+    _, files = _verified(source)
     return plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
 
 
-def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
+def _verified(source: str | Path | None) -> tuple[Path, dict[str, Path]]:
     """Return a model's folder and its files by name, compared with the manifest."""
-    folder, blobs = _fetch(default() if place is None else place)
+    folder, blobs = _fetch(default() if source is None else source)
     files = verify_folder(folder, blobs=blobs)
     missing = [name for name in _NEEDED if name not in files]
     if missing:
@@ -153,7 +153,7 @@ def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
 
 
 def push_to_hub(
-    place: str | Path, repo: str, *, private: bool = False, token: str | None = None
+    folder_path: str | Path, repo: str, *, private: bool = False, token: str | None = None
 ) -> str:
     """Upload a model folder to ``repo`` ("me/protocols") and return its address.
 
@@ -165,7 +165,7 @@ def push_to_hub(
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    folder = Path(place)
+    folder = Path(folder_path)
     load(folder, device="cpu", precision="fp32")
     files = [*verify_folder(folder), MANIFEST]
     api = HfApi(token=token)
@@ -183,27 +183,27 @@ def push_to_hub(
     return str(address)
 
 
-def card_of(place: str | Path | None = None) -> str:
+def card_of(source: str | Path | None = None) -> str:
     """Return the card of a model that ``load`` loads, "" without one; raises ``ModelError``."""
-    folder, blobs = _fetch(default() if place is None else place)
+    folder, blobs = _fetch(default() if source is None else source)
     path = verify_folder(folder, blobs=blobs).get(CARD)
     return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
-def digest_of(place: str | Path | None = None) -> str:
+def digest_of(source: str | Path | None = None) -> str:
     """Return the SHA-256 of the manifest of a model that ``load`` loads."""
-    folder, _ = _fetch(default() if place is None else place)
+    folder, _ = _fetch(default() if source is None else source)
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
-def repack(place: str | Path, target: Path, dtypes: StorageDtypes) -> None:
+def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
     """Write the model at ``place`` to ``target`` with its weights stored in other types.
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
-    network = load(place, device="cpu", precision="fp32").network
+    network = load(source, device="cpu", precision="fp32").network
     weights = pack(network.state_dict(), _embedding_tables(network), dtypes)
-    folder, blobs = _fetch(place)
+    folder, blobs = _fetch(source)
     files = verify_folder(folder, blobs=blobs)
     with _copied(files, target) as staging:
         (staging / WEIGHTS).write_bytes(serialized(weights))
@@ -262,10 +262,10 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     network.load_state_dict(weights)
 
 
-def _fetch(place: str | Path) -> tuple[Path, Path | None]:
+def _fetch(source: str | Path) -> tuple[Path, Path | None]:
     """Return a model's folder, and the folder of the hub's cache to which its links lead."""
-    folder = Path(place)
-    if folder.exists() or isinstance(place, Path):
+    folder = Path(source)
+    if folder.exists() or isinstance(source, Path):
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")
         return folder, None
@@ -273,11 +273,11 @@ def _fetch(place: str | Path) -> tuple[Path, Path | None]:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(str(place), allow_patterns=list(_PARTS)))
+        folder = Path(snapshot_download(str(source), allow_patterns=list(_PARTS)))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).splitlines()[0]
         raise ModelError(
-            f"no model {str(place)!r}: no such folder, and the hub does not have it ({first})"
+            f"no model {str(source)!r}: no such folder, and the hub does not have it ({first})"
         ) from error
     return folder, folder.parents[1] / "blobs"
 

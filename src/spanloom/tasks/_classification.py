@@ -56,14 +56,18 @@ class SingleLabelMixin:
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels that train did not have."""
-        said = [classification_of(document, self.layer) for document in documents]
-        return {each.label for each in said if each is not None} - set(self.labels)
+        classifications = [classification_of(document, self.layer) for document in documents]
+        return {
+            classification.label for classification in classifications if classification is not None
+        } - set(self.labels)
 
 
 def text_labels(layer: str, train: TrainDocuments) -> set[str]:
     """Return the labels that a layer gives to texts."""
-    said = [classification_of(document, layer) for document, _ in train]
-    return {each.label for each in said if each is not None}
+    classifications = [classification_of(document, layer) for document, _ in train]
+    return {
+        classification.label for classification in classifications if classification is not None
+    }
 
 
 def has_text_pairs(train: TrainDocuments) -> bool:

@@ -68,7 +68,7 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
 
     parts: bool
 
-    def index_of(self, said: Classification) -> int | None:
+    def index_of(self, gold: Classification) -> int | None:
         """Return the choice that says this, None where none does."""
         raise NotImplementedError
 
@@ -78,8 +78,8 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
         """Find the choice that says what the layer does."""
-        said = classification_of(document, self.layer)
-        return LabelGold(None if said is None else self.index_of(said))
+        gold = classification_of(document, self.layer)
+        return LabelGold(None if gold is None else self.index_of(gold))
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
@@ -119,10 +119,12 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         """Say the choice that is likeliest over all stretches of the text; of no text nothing."""
         if not document.text.strip():
             return Layer(self.layer)
-        chances = np.mean([each for _, each in predictions], axis=0)
-        row = int(chances.argmax())
-        said = self.label_at(row)
-        return classify(document, self.layer, said.label, said.value, new_id, float(chances[row]))
+        mean_probs = np.mean([probs for _, probs in predictions], axis=0)
+        row = int(mean_probs.argmax())
+        label = self.label_at(row)
+        return classify(
+            document, self.layer, label.label, label.value, new_id, float(mean_probs[row])
+        )
 
 
 def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

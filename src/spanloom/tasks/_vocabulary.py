@@ -123,10 +123,10 @@ class Vocabulary:
             "role_relations": sorted(self.events.relations),
             "max_span_width": self.max_span_width,
             "nested": self.nested,
-            "attributes": {name: list(each) for name, each in self.attributes.spans.items()},
+            "attributes": {name: list(values) for name, values in self.attributes.spans.items()},
             "event_attributes": sorted(self.attributes.events),
             "relation_attributes": {
-                name: list(each) for name, each in self.attributes.relations.items()
+                name: list(values) for name, values in self.attributes.relations.items()
             },
         }
 
@@ -136,7 +136,7 @@ def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
     labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
     spans, relations = (
-        {name: tuple(each) for name, each in data[key].items()}
+        {name: tuple(values) for name, values in data[key].items()}
         for key in ("attributes", "relation_attributes")
     )
     attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
@@ -155,16 +155,20 @@ def infer_span_vocabulary(
     if relations:
         for layer, _ in train:
             pairs.update(relation.label for relation in project(layer, scheme)[1])
-    there = [word_bounds(layer, words) for layer, words in train]
-    width = options.max_span_width or _width([b - a for each in there for a, b in each.values()])
+    bounds_of_layers = [word_bounds(layer, words) for layer, words in train]
+    width = options.max_span_width or _width(
+        [b - a for layer_bounds in bounds_of_layers for a, b in layer_bounds.values()]
+    )
     nested = options.nested
     if nested is None:
-        nested = has_nesting(each.values() for each in there)
-    found = attributes.collect(layer for layer, _ in train if options.attributes)
+        nested = has_nesting(layer_bounds.values() for layer_bounds in bounds_of_layers)
+    attribute_scheme = attributes.collect(layer for layer, _ in train if options.attributes)
     if not relations:
-        found = replace(found, relations={})
+        attribute_scheme = replace(attribute_scheme, relations={})
     del spans[UNKNOWN_LABEL]
-    return Vocabulary(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
+    return Vocabulary(
+        tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, attribute_scheme
+    )
 
 
 def _width(widths: list[int]) -> int:

@@ -204,17 +204,17 @@ def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> lis
     """The nodes above the trees of the parts of some sentences, given in characters."""
     if not sentences:
         return []
-    wanted = {part for parts in sentences for part in parts}
+    splits = {part for parts in sentences for part in parts}
     top: dict[Fragment, str] = {}
     for span in spans:
-        if (span.start, span.end) in wanted:
+        if (span.start, span.end) in splits:
             top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
-    made = []
+    added = []
     for parts in sentences:
         names = Counter(top[part] for part in parts)
-        whole = parts[0][0], parts[-1][1]
-        made.append(Span("", names.most_common(1)[0][0], (whole,)))
-    return made
+        sentence = parts[0][0], parts[-1][1]
+        added.append(Span("", names.most_common(1)[0][0], (sentence,)))
+    return added
 
 
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:

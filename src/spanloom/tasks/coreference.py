@@ -253,15 +253,20 @@ class CoreferenceTask(SpanRelationTask):
 
 def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     vocabulary = infer_span_vocabulary(options, layer, train, relations=False)
-    clustered = sum(len(cluster) for each, _ in train for cluster in connected_spans(each[layer]))
-    mentions = sum(len(each[layer].spans) for each, _ in train)
-    names = Counter(each.label for document, _ in train for each in document[layer].relations)
+    clustered = sum(
+        len(cluster) for relation, _ in train for cluster in connected_spans(relation[layer])
+    )
+    mentions = sum(len(relation[layer].spans) for relation, _ in train)
+    names = Counter(
+        relation.label for document, _ in train for relation in document[layer].relations
+    )
     usual = names.most_common(1)[0][0] if names else _USUAL
     alone = mentions - clustered > _ALONE * mentions
     return {
         **replace(vocabulary, relations=(usual,)).to_dict(),
         "singletons": alone,
-        "speakers": options.speakers and any(any(speakers(*each)) for each in _words(train)),
+        "speakers": options.speakers
+        and any(any(speakers(*relation)) for relation in _words(train)),
         "genres": _genres(options.genre_field, train),
     }
 

@@ -43,9 +43,9 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
 
     labels: tuple[str, ...]
 
-    def index_of(self, said: Classification) -> int | None:
+    def index_of(self, gold: Classification) -> int | None:
         """Return the row of a label."""
-        return self.labels.index(said.label) if said.label in self.labels else None
+        return self.labels.index(gold.label) if gold.label in self.labels else None
 
     def label_at(self, row: int) -> Classification:
         """Return a label."""

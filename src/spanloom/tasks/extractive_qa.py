@@ -63,7 +63,7 @@ class AnswerGold:
 
     def __len__(self) -> int:
         """How many queries there are to learn from."""
-        return sum(each is not None for each in self.answers)
+        return sum(answer is not None for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class ExtractiveQATask(ExtractTask):
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
-        place = _Places(document, tokenized.words)
-        every = answers(document, self.layer).values()
-        return AnswerGold(tuple(place.known(spans) for spans in every))
+        index = _Places(document, tokenized.words)
+        spans_by_query = answers(document, self.layer).values()
+        return AnswerGold(tuple(index.known(spans) for spans in spans_by_query))
 
     def coverage_notes(
         self,
@@ -91,20 +91,23 @@ class ExtractiveQATask(ExtractTask):
         gold: Mapping[int, AnswerGold],
     ) -> list[str]:
         """Say how many queries there are, and how many of them teach that there is no answer."""
-        every = [each for document in gold.values() for each in document.answers]
-        none, lost = every.count(()), every.count(None)
-        missed = f", {lost} others have answers that words cannot express" if lost else ""
-        counts = f"{len(gold)} documents, {len(every) - lost} queries to learn from"
-        return [f"{self.name}: {counts} ({none} without an answer){missed}"]
+        query_answers = [answer for document in gold.values() for answer in document.answers]
+        num_unanswerable, num_lost = query_answers.count(()), query_answers.count(None)
+        missed = f", {num_lost} others have answers that words cannot express" if num_lost else ""
+        counts = f"{len(gold)} documents, {len(query_answers) - num_lost} queries to learn from"
+        return [f"{self.name}: {counts} ({num_unanswerable} without an answer){missed}"]
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, AnswerGold]
     ) -> AnswerTargets:
         """Mark the answers to each instance's query that lie within the instance."""
-        known = [gold[instance.document].answers[instance.query] for instance in instances]
+        gold_answers = [gold[instance.document].answers[instance.query] for instance in instances]
         return collate_answers(
             instances,
-            [_inside(each, instance) for each, instance in zip(known, instances, strict=True)],
+            [
+                _inside(answer, instance)
+                for answer, instance in zip(gold_answers, instances, strict=True)
+            ],
         )
 
     def predict(
@@ -123,8 +126,8 @@ class ExtractiveQATask(ExtractTask):
     def _answer(self, answer: Answer, none: float) -> Found | None:
         """Give an answer that scores enough above none."""
         start, end, score = answer
-        chance = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
-        return (start, end, chance) if score - none > self.no_answer_threshold else None
+        prob = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
+        return (start, end, prob) if score - none > self.no_answer_threshold else None
 
     def to_layer(
         self,
@@ -133,13 +136,13 @@ class ExtractiveQATask(ExtractTask):
         new_id: NewId,
     ) -> Layer:
         """Make a layer of the answers; a query without one has none."""
-        said = []
-        for instance, each in predictions:
-            if each is not None:
-                start, end, score = each
+        predicted = []
+        for instance, prediction in predictions:
+            if prediction is not None:
+                start, end, score = prediction
                 bounds = instance.words[start][0], instance.words[end - 1][1]
-                said.append((document.queries[instance.query].id, (bounds,), score))
-        return answer_layer(self.layer, said, new_id)
+                predicted.append((document.queries[instance.query].id, (bounds,), score))
+        return answer_layer(self.layer, predicted, new_id)
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the texts of the answers."""
@@ -160,7 +163,7 @@ class _Places:
 
     def known(self, spans: Sequence[Span]) -> Known:
         """Return the bounds of the spans that stand on word borders, in one piece."""
-        bounds = [each for span in spans if (each := self._bounds(span)) is not None]
+        bounds = [span_bounds for span in spans if (span_bounds := self._bounds(span)) is not None]
         return tuple(bounds) if bounds or not spans else None
 
     def _bounds(self, span: Span) -> Bounds | None:
@@ -168,15 +171,15 @@ class _Places:
         pieces = sorted(span.fragments)
         gaps = [self.text[a:b] for (_, a), (b, _) in zip(pieces, pieces[1:], strict=False)]
         first, last = self.starts.get(span.start), self.ends.get(span.end)
-        whole = not any(gap.strip() for gap in gaps)
-        return (first, last) if whole and first is not None and last is not None else None
+        is_contiguous = not any(gap.strip() for gap in gaps)
+        return (first, last) if is_contiguous and first is not None and last is not None else None
 
 
-def _inside(known: Known, instance: Instance) -> list[Bounds] | None:
+def _inside(answer: Known, instance: Instance) -> list[Bounds] | None:
     """Return bounds, in the instance's words, of the answers that lie within it."""
-    if known is None:
+    if answer is None:
         return None
-    shifted = [(start - instance.first_word, end - instance.first_word) for start, end in known]
+    shifted = [(start - instance.first_word, end - instance.first_word) for start, end in answer]
     return [(start, end) for start, end in shifted if start >= 0 and end <= len(instance.tokens)]
 
 

@@ -102,9 +102,9 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         """The names of ``figures``."""
         return ("pearson", "spearman")
 
-    def index_of(self, said: Classification) -> int | None:
+    def index_of(self, gold: Classification) -> int | None:
         """Return the row of the nearest number."""
-        return None if said.value is None else self.buckets.nearest(said.value)
+        return None if gold.value is None else self.buckets.nearest(gold.value)
 
     def label_at(self, row: int) -> Classification:
         """Return a number, under the name that train gives it."""
@@ -122,18 +122,25 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
 
 
 def _infer_vocabulary(options: NumberOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    said = [classification_of(document, layer) for document, _ in train]
-    known = [each for each in said if each is not None and each.value is not None]
+    classifications = [classification_of(document, layer) for document, _ in train]
+    gold = [
+        classification
+        for classification in classifications
+        if classification is not None and classification.value is not None
+    ]
     try:
-        made = _buckets(options, [each.value for each in known if each.value is not None])
+        scale = _buckets(
+            options,
+            [classification.value for classification in gold if classification.value is not None],
+        )
     except ValueError as error:
         raise DataError(f"numbers of layer {layer!r}: {error}") from error
-    names = Counter(each.label for each in known)
+    names = Counter(classification.label for classification in gold)
     return {
         "label": names.most_common(1)[0][0] if names else _USUAL,
-        "min": made.low,
-        "max": made.high,
-        "step": made.step,
+        "min": scale.low,
+        "max": scale.high,
+        "step": scale.step,
         "parts": has_text_pairs(train),
     }
 

@@ -113,8 +113,8 @@ class MaskedLMTask(LayerTask):
         masked = []
         with torch.random.fork_rng(devices=[]):
             for instance, part in zip(instances, split_instances(batch), strict=True):
-                chance = Random(f"{seed}/{instance.document}/{instance.first_word}")
-                torch.manual_seed(chance.getrandbits(63))
+                rng = Random(f"{seed}/{instance.document}/{instance.first_word}")
+                torch.manual_seed(rng.getrandbits(63))
                 masked.append(mask_pieces(part, self.masking, piece=pieces.mask, vocabulary=size))
         return merge_batches(batch, masked)
 

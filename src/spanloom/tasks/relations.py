@@ -140,7 +140,9 @@ class RelationMetrics(SpanMetrics):
             return document
         layer = document[name]
         negative, others = set[str](), set[str]()
-        removed = {each.id for each in layer.relations if each.label == self.negative_label}
+        removed = {
+            relation.id for relation in layer.relations if relation.label == self.negative_label
+        }
         for relation in layer.relations:
             ends = negative if relation.id in removed else others
             ends.update((relation.head, relation.tail))

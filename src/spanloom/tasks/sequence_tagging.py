@@ -240,8 +240,8 @@ def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) ->
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """All labels of each scheme; plain tags go with any scheme, two that spell spans do not mix."""
     by_scheme: dict[str, set[str]] = {}
-    for each in collected:
-        for scheme, labels in each.items():
+    for vocabulary in collected:
+        for scheme, labels in vocabulary.items():
             by_scheme.setdefault(scheme, set()).update(labels)
     spelt = sorted(scheme for scheme in by_scheme if not isinstance(SCHEMES[scheme], Plain))
     if len(spelt) > 1:
@@ -260,7 +260,7 @@ def _build(
     united: Mapping[str, Any],
 ) -> SequenceTaggingTask:
     ((scheme, labels),) = collected.items()
-    sets = tuple((each, tuple(united[each])) for each in united)
+    sets = tuple((scheme_name, tuple(united[scheme_name])) for scheme_name in united)
     reading = InstanceReader(SentenceReader())
     return SequenceTaggingTask(name, layer, reading, options, tuple(labels), SCHEMES[scheme], sets)
 

@@ -68,9 +68,9 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
         """Find the label among all that the head knows."""
-        said = classification_of(document, self.layer)
-        known = said is not None and said.label in self.labels
-        return LabelGold(self.every.index(said.label) if said is not None and known else None)
+        gold = classification_of(document, self.layer)
+        is_learnt = gold is not None and gold.label in self.labels
+        return LabelGold(self.every.index(gold.label) if gold is not None and is_learnt else None)
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
@@ -98,11 +98,11 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
         given: Any,
     ) -> Iterator[Found]:
         """Choose the likeliest of the task's own labels."""
-        own = [label in self.labels for label in self.every]
-        read = cls_vectors(vectors)
-        rows, chances = head.best(read, torch.tensor(own, device=read.device))
-        for row, chance in zip(rows.tolist(), chances.tolist(), strict=True):
-            yield self.every[row], chance
+        is_own = [label in self.labels for label in self.every]
+        inputs = cls_vectors(vectors)
+        rows, probs = head.best(inputs, torch.tensor(is_own, device=inputs.device))
+        for row, prob in zip(rows.tolist(), probs.tolist(), strict=True):
+            yield self.every[row], prob
 
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, Found]], new_id: NewId
@@ -110,8 +110,8 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
         """Say the label of the text; of no text nothing."""
         if not document.text.strip():
             return Layer(self.layer)
-        ((_, (label, chance)),) = predictions
-        return classify(document, self.layer, label, None, new_id, chance)
+        ((_, (label, prob)),) = predictions
+        return classify(document, self.layer, label, None, new_id, prob)
 
 
 def _infer_vocabulary(options: LabelOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _infer_vocabulary(options: LabelOptions, layer: str, train: TrainDocuments) 
 
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"labels": sorted({label for each in collected for label in each["labels"]})}
+    return {"labels": sorted({label for vocabulary in collected for label in vocabulary["labels"]})}
 
 
 def _build(
@@ -129,10 +129,10 @@ def _build(
     collected: Mapping[str, Any],
     united: Mapping[str, Any],
 ) -> TextClassificationTask:
-    labels, every = labels_of(name, collected["labels"]), tuple(united["labels"])
+    labels, all_labels = labels_of(name, collected["labels"]), tuple(united["labels"])
     both = bool(collected["parts"])
     return TextClassificationTask(
-        name, layer, InstanceReader(TextReader()), options.dropout, labels, every, both
+        name, layer, InstanceReader(TextReader()), options.dropout, labels, all_labels, both
     )
 
 

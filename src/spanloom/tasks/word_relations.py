@@ -179,30 +179,30 @@ class WordRelationsTask(LayerTask):
     ) -> PairTargets:
         """Collate the gold relations and candidate words of a batch of instances."""
         pairs: list[tuple[int, int, int]] = []
-        able: list[int] = []
+        candidates: list[int] = []
         bases = accumulate((len(instance.tokens) for instance in instances), initial=0)
         for base, instance in zip(bases, instances, strict=False):
-            mine, size, shift = (
+            document_gold, size, shift = (
                 gold[instance.document],
                 len(instance.tokens),
                 base - instance.first_word,
             )
             # an instance is whole sentences, so both ends of a relation are in it
             for head, tail, label in _within(
-                mine.pairs, (instance.first_word,), (instance.first_word + size,)
+                document_gold.pairs, (instance.first_word,), (instance.first_word + size,)
             ):
                 pairs.append((head + shift, tail + shift, label))
             if self.options.gold_spans:
-                able += [
+                candidates += [
                     end + shift
                     for end in _within(
-                        mine.relations, instance.first_word, instance.first_word + size
+                        document_gold.relations, instance.first_word, instance.first_word + size
                     )
                 ]
             else:
-                able += range(base, base + size)
+                candidates += range(base, base + size)
         rows = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
-        return PairTargets(rows, torch.tensor(able, dtype=torch.long))
+        return PairTargets(rows, torch.tensor(candidates, dtype=torch.long))
 
     def loss(
         self, head: WordPairs, vectors: HeadInputs, batch: Batch, targets: PairTargets
@@ -224,10 +224,10 @@ class WordRelationsTask(LayerTask):
     ) -> Iterator[list[Link]]:
         """Return labels above the threshold, between all words or those that given spans end in."""
         words = vectors.word_vectors
-        able = torch.arange(len(words), device=words.device) if given is None else given.able
+        candidates = torch.arange(len(words), device=words.device) if given is None else given.able
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         links: list[list[Link]] = [[] for _ in instances]
-        for part in head.best(words, batch.sentences, able, self.options.threshold):
+        for part in head.best(words, batch.sentences, candidates, self.options.threshold):
             columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
             for (head_word, tail_word), label, prob in zip(*columns, strict=True):
                 index = bisect_right(bases, head_word) - 1
@@ -240,26 +240,26 @@ class WordRelationsTask(LayerTask):
     ) -> Layer:
         """Make a layer of relations, and of the spans they stand between."""
         links = [
-            (instance.words[head], instance.words[tail], label, sure)
-            for instance, mine in predictions
-            for head, tail, label, sure in mine
+            (instance.words[head], instance.words[tail], label, prob)
+            for instance, instance_links in predictions
+            for head, tail, label, prob in instance_links
         ]
         if self.options.gold_spans:
             given = document[self.layer].spans
-            spans = [Span(new_id("T"), each.label, each.fragments, each.score) for each in given]
+            spans = [Span(new_id("T"), span.label, span.fragments, span.score) for span in given]
             scheme = self.events
         else:
             words = sorted({word for link in links for word in link[:2]})
             spans = [Span(new_id("T"), self.options.word_label, (word,)) for word in words]
             scheme = EventScheme()
-        at = _by_end(spans)
+        span_ending_at = _by_end(spans)
         relations = [
-            Relation("", label, at[head[1]], at[tail[1]], score=sure)
-            for head, tail, label, sure in sorted(links)
+            Relation("", label, span_ending_at[head[1]], span_ending_at[tail[1]], score=prob)
+            for head, tail, label, prob in sorted(links)
         ]
         layer = restore(spans, relations, scheme, self.layer, new_id)
         return replace(
-            layer, relations=tuple(replace(each, id=new_id("R")) for each in layer.relations)
+            layer, relations=tuple(replace(span, id=new_id("R")) for span in layer.relations)
         )
 
     def compute_metrics(
@@ -284,15 +284,15 @@ def _within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
 
 def _by_end(spans: Iterable[Span]) -> dict[int, str]:
     """The span that ends at each place; of several the widest, of those the first."""
-    at: dict[int, str] = {}
+    span_at: dict[int, str] = {}
     for span in sorted(spans, key=lambda span: span.start):
-        at.setdefault(span.end, span.id)
-    return at
+        span_at.setdefault(span.end, span.id)
+    return span_at
 
 
 def _labels(layers: Sequence[Layer]) -> set[str]:
     scheme = collect(layers)
-    return {each.label for layer in layers for each in project(layer, scheme)[1]}
+    return {relation.label for layer in layers for relation in project(layer, scheme)[1]}
 
 
 def _infer_vocabulary(

@@ -124,9 +124,9 @@ def _restore_optimiser(optimiser: torch.optim.Optimizer, saved: Mapping[str, Ten
     for key, value in saved.items():
         row, _, name = key.partition(".")
         state.setdefault(int(row), {})[name] = value
-    whole = optimiser.state_dict()
-    whole["state"] = state
-    optimiser.load_state_dict(whole)
+    state_dict = optimiser.state_dict()
+    state_dict["state"] = state
+    optimiser.load_state_dict(state_dict)
 
 
 def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

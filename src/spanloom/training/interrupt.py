@@ -49,7 +49,7 @@ def defer_interrupt(*, patient: bool = False) -> Iterator[Interrupt]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    before = {each: signal.getsignal(each) or signal.SIG_DFL for each in SIGNALS}
+    before = {signum: signal.getsignal(signum) or signal.SIG_DFL for signum in SIGNALS}
 
     def note(_number: int, _frame: FrameType | None) -> None:
         interrupt.asked = True

@@ -28,11 +28,11 @@ def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> 
     So frozen encoders cost no backward pass and have no part in the length of the gradient. What
     learns below an encoder's first layer is frozen with it.
     """
-    for name, each in network.named_parameters():
+    for name, parameter in network.named_parameters():
         below = pretrained(name) or ".casing_embedding." in name
         rate = rates.encoder if below else rates.task
-        each.requires_grad_(name in names and rate > 0)
-        each.grad = None
+        parameter.requires_grad_(name in names and rate > 0)
+        parameter.grad = None
 
 
 def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
@@ -44,16 +44,16 @@ def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depths = _depths(name for name, _ in network.named_parameters())
-    for name, each in _learnt(network):
+    for name, parameter in _learnt(network):
         below = stage.lr.layerwise_decay ** depths.get(name, 0)
         rate = stage.lr.encoder * below if pretrained(name) else stage.lr.task
-        decay = stage.weight_decay if each.ndim > 1 else 0.0
-        groups.setdefault((rate, decay), []).append(each)
-    chosen = [
+        decay = stage.weight_decay if parameter.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(parameter)
+    param_groups = [
         {"params": members, "lr": rate, "top": rate, "weight_decay": decay}
         for (rate, decay), members in groups.items()
     ]
-    return OPTIMIZERS[stage.optimizer](chosen, betas=(0.9, 0.999), eps=1e-8, fused=True)
+    return OPTIMIZERS[stage.optimizer](param_groups, betas=(0.9, 0.999), eps=1e-8, fused=True)
 
 
 def _depths(names: Iterable[str]) -> dict[str, int]:
@@ -68,11 +68,11 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
             number = _LAYER.search(inside)
             below = -1 if _BELOW.search(inside) else None
             layers.setdefault(encoder, {})[name] = int(number[1]) if number else below
-    found: dict[str, int] = {}
-    for mine in layers.values():
-        top = max((layer for layer in mine.values() if layer is not None), default=0)
-        found |= {name: 0 if layer is None else top - layer for name, layer in mine.items()}
-    return found
+    depths: dict[str, int] = {}
+    for layer_of in layers.values():
+        top = max((layer for layer in layer_of.values() if layer is not None), default=0)
+        depths |= {name: 0 if layer is None else top - layer for name, layer in layer_of.items()}
+    return depths
 
 
 def pretrained(name: str) -> bool:
@@ -80,9 +80,9 @@ def pretrained(name: str) -> bool:
     return name.startswith("trunk.") and ".encoder." in name
 
 
-def set_rates(chosen: torch.optim.Adam, factor: float) -> None:
+def set_rates(optimizer: torch.optim.Adam, factor: float) -> None:
     """Scale every group's highest rate."""
-    for group in chosen.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = group["top"] * factor
 
 
@@ -113,27 +113,31 @@ class EMA:
     def __init__(self, network: nn.Module, decay: float) -> None:
         """Start at the network's weights."""
         self.decay = decay
-        self.weights = {name: each.detach().clone() for name, each in _learnt(network)}
+        self.weights = {name: parameter.detach().clone() for name, parameter in _learnt(network)}
 
     def update(self, network: nn.Module, updates: int) -> None:
         """Move a step towards the network's weights; ``updates`` counts from 1."""
         decay = min(self.decay, (1 + updates) / (10 + updates))
-        names, now = zip(*_learnt(network), strict=True)
-        mine = [self.weights[name] for name in names]
-        torch._foreach_lerp_(mine, [each.detach() for each in now], 1 - decay)
+        names, parameters = zip(*_learnt(network), strict=True)
+        averages = [self.weights[name] for name in names]
+        torch._foreach_lerp_(averages, [parameter.detach() for parameter in parameters], 1 - decay)
 
     def swap(self, network: nn.Module) -> None:
         """Exchange the network's weights and the average; twice is as before."""
-        for name, each in _learnt(network):
-            kept = each.detach().clone()
-            each.data.copy_(self.weights[name])
+        for name, parameter in _learnt(network):
+            kept = parameter.detach().clone()
+            parameter.data.copy_(self.weights[name])
             self.weights[name].copy_(kept)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Take up a saved average."""
-        for name, each in self.weights.items():
-            each.copy_(weights[name])
+        for name, average in self.weights.items():
+            average.copy_(weights[name])
 
 
 def _learnt(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    return ((name, each) for name, each in network.named_parameters() if each.requires_grad)
+    return (
+        (name, parameter)
+        for name, parameter in network.named_parameters()
+        if parameter.requires_grad
+    )

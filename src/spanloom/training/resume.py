@@ -39,21 +39,21 @@ def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]
     spec = recipe.stages[progress.stage]
     epochs = float(before["stages"][progress.stage]["epochs"])
     if epochs != spec.epochs:
-        where = f"stages.{progress.stage}.epochs"
-        remarks.append(_lay_anew(where, progress, epochs, spec))
+        key_path = f"stages.{progress.stage}.epochs"
+        remarks.append(_lay_anew(key_path, progress, epochs, spec))
     progress.recipe = text
     return remarks
 
 
 def _plain(folder: Path, text: str) -> dict[str, Any]:
     """A recipe as plain values; ``TrainingError`` for a checkpoint that holds none."""
-    found = yaml.loads(text, "recipe").data
-    if not isinstance(found, dict):
+    recipe = yaml.loads(text, "recipe").data
+    if not isinstance(recipe, dict):
         raise TrainingError(
             f"{folder}: written by another version, and the recipe changed since; "
             f"undo the change, or train anew without --resume"
         )
-    return found
+    return recipe
 
 
 def _changes(
@@ -61,20 +61,20 @@ def _changes(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield what changed, by key; raises ``TrainingError`` for what must not."""
     stages, ours = before["stages"], now["stages"]
-    found = list(differences(before | {"stages": []}, now | {"stages": []}))
+    refused = list(differences(before | {"stages": []}, now | {"stages": []}))
     if len(ours) <= stage:
-        found.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
+        refused.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
     for row, (old, new) in enumerate(zip(stages[: stage + 1], ours, strict=False)):
         for keys, *values in differences(old, new):
             if row == stage and keys[0] in CHANGING:
                 yield _dotted(("stages", row, *keys)), *values
             else:
-                found.append((("stages", row, *keys), *values))
-    if found:
-        keys, mine, theirs = found[0]
+                refused.append((("stages", row, *keys), *values))
+    if refused:
+        keys, old, new = refused[0]
         raise TrainingError(
-            f"{folder}: {_dotted(keys)} was {mine!r:.60} when this checkpoint was written, now it "
-            f"is {theirs!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
+            f"{folder}: {_dotted(keys)} was {old!r:.60} when this checkpoint was written, now it "
+            f"is {new!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
             f"it is in (stages.{stage}) and all of later ones: undo that, or train anew without "
             f"--resume"
         )
@@ -88,35 +88,35 @@ def _dotted(keys: Sequence[str | int]) -> str:
     return ".".join(map(str, keys))
 
 
-def _lay_anew(where: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
+def _lay_anew(key: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
     """Lay the schedule anew over what is left, from the rate reached; returns what was done."""
-    at = progress.epoch + progress.step_in_epoch / max(1, progress.steps_per_epoch)
-    if at >= spec.epochs:
+    position = progress.epoch + progress.step_in_epoch / max(1, progress.steps_per_epoch)
+    if position >= spec.epochs:
         raise TrainingError(
-            f"{where}: this run stands at epoch {at:.2f}; expected more, got {spec.epochs:g}"
+            f"{key}: this run stands at epoch {position:.2f}; expected more, got {spec.epochs:g}"
         )
-    if at == 0:
-        return f"{where}: nothing was learnt by the old ones yet"
+    if position == 0:
+        return f"{key}: nothing was learnt by the old ones yet"
     schedule = SCHEDULES[spec.lr_schedule]
     warmup = spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
-    reached = schedule(at / epochs, warmup, progress.lr_halvings) * progress.lr_scale
+    reached = schedule(position / epochs, warmup, progress.lr_halvings) * progress.lr_scale
     if reached < _NO_RATE:
         raise TrainingError(
-            f"{where}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
+            f"{key}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
             f"more can be learnt with them; name its model as start: in a recipe instead"
         )
     ahead = warmup * epochs / spec.epochs  # the same place, told in the new epochs
-    progress.warmup_steps_left = ahead if ahead < 1 else at / spec.epochs
+    progress.warmup_steps_left = ahead if ahead < 1 else position / spec.epochs
     progress.lr_scale = 1.0
     progress.lr_scale = reached / schedule(
-        at / spec.epochs, progress.warmup_steps_left, progress.lr_halvings
+        position / spec.epochs, progress.warmup_steps_left, progress.lr_halvings
     )
     if spec.lr_schedule == "plateau":
-        return f"{where}: rates go on from {100 * reached:.0f} % of their highest"
-    if at / spec.epochs < progress.warmup_steps_left:
+        return f"{key}: rates go on from {100 * reached:.0f} % of their highest"
+    if position / spec.epochs < progress.warmup_steps_left:
         over = spec.epochs * (1 - progress.warmup_steps_left)
-        return f"{where}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
+        return f"{key}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
     return (
-        f"{where}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
-        f"over the {spec.epochs - at:.2f} epochs left"
+        f"{key}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
+        f"over the {spec.epochs - position:.2f} epochs left"
     )

@@ -70,13 +70,13 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
     for part in network.trunk:
         cast(Embedder, part).extra_files()  # what cannot be saved is better refused now
     build.check_window(plan, subwords, network)
-    chosen = compute(plan.recipe.stages[0].precision, device)
-    model = Model(plan, words, subwords, network, prepared.tasks, chosen)
+    config = compute(plan.recipe.stages[0].precision, device)
+    model = Model(plan, words, subwords, network, prepared.tasks, config)
     if earlier is not None:
         new = ", ".join(inherit(model, earlier)) or "nothing"
         note = f"starting from {start}; anew: {new}"
         prepared = replace(prepared, notes=(*prepared.notes, note))
-    network.to(chosen.device)
+    network.to(config.device)
     return model, prepared
 
 
@@ -132,16 +132,16 @@ def _leave(out: Path, what: str, *, first: bool) -> str:
 
     A model left by an earlier stop is replaced.
     """
-    best = home(out) / BEST
+    model_dir = home(out) / BEST
     taken = os.path.lexists(out) and any(out.iterdir()) and not unfinished(out)
     if taken:
-        return f"{what}: {best}"
+        return f"{what}: {model_dir}"
     if first:
         try:
-            write_file(home(out) / _LEFT, _identity(best).encode())
-            serialization.copy(best, out)
+            write_file(home(out) / _LEFT, _identity(model_dir).encode())
+            serialization.copy(model_dir, out)
         except StorageError as error:  # what matters is kept: the checkpoint
-            return f"{what}: {best} ({error})"
+            return f"{what}: {model_dir} ({error})"
     return f"{what}: {out}"
 
 

@@ -27,10 +27,10 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
     Raises ``RecipeError`` where the recipe has other embedders, or of other sizes.
     """
     recipe = plan.recipe
-    wanted, available = ([e.name for e in side.embedders] for side in (plan, earlier.plan))
-    if wanted != available:
+    expected_names, available = ([e.name for e in side.embedders] for side in (plan, earlier.plan))
+    if expected_names != available:
         raise recipe.at("trunk").error(
-            f"expected the embedders of {recipe.init_from}, {available}, got {wanted}"
+            f"expected the embedders of {recipe.init_from}, {available}, got {expected_names}"
         )
     trunk = []
     for embedder, source in zip(plan.embedders, earlier.network.trunk, strict=True):
