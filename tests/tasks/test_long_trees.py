@@ -11,7 +11,7 @@ from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.model.build import word_level_tokenizer
 from spanloom.tasks import constituency, load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks._base import HeadInputSpec, TaskSetup
 from spanloom.tasks._spans import number_spans
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
@@ -29,7 +29,7 @@ def _task(name, labels=None, **options):
     gold = [(kind.example, tokenize(kind.example, split, pieces))]
     chosen = kind.options(hidden_size=8, **options)
     found = kind.infer_vocabulary(chosen, "main", gold) | (labels or {})
-    task = kind.build("trees", "main", chosen, found, found)
+    task = kind.build(TaskSetup("trees", "main", chosen, found, found))
     torch.manual_seed(0)
     return task, task.build_head(HeadInputSpec(8)).eval(), tokenize(LONG, split, pieces)
 
@@ -146,7 +146,7 @@ def test_functions_of_labels_are_learnt_only_where_asked(functions, labels):
     whole = tokenize(gold, word_tokenizer("char-class", "newline"), word_level_tokenizer())
     options = kind.options(hidden_size=8, function_tags=functions)
     found = kind.infer_vocabulary(options, "main", [(gold, whole)])
-    task = kind.build("trees", "main", options, found, found)
+    task = kind.build(TaskSetup("trees", "main", options, found, found))
     assert task.vocabulary.spans == labels
     assert [label for _, _, label in task.encode_gold(gold, whole).spans] == [1, 2, 3]
     assert task.unseen_labels([gold]) == set()

@@ -6,6 +6,7 @@ from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, ve
 from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
 from spanloom.tasks import load
+from spanloom.tasks._base import TaskSetup
 from spanloom.tasks._spans import number_spans
 
 KINDS = ("srl", "openie", "opinions")
@@ -141,7 +142,7 @@ def test_labels_that_nothing_can_be_made_of_are_refused(broken):
     kind = load("srl")
     collected = kind.infer_vocabulary(kind.options(), "main", train_of([BOTH])) | broken
     with pytest.raises(DataError, match="task"):
-        kind.build("task", "main", kind.options(), collected, collected)
+        kind.build(TaskSetup("task", "main", kind.options(), collected, collected))
 
 
 def _opinions(first, second):

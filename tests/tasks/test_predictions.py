@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from spanloom.annotation_ids import IdGenerator
 from spanloom.data.instances import Instance
 from spanloom.document import Document, Layer
+from spanloom.tasks._document_prediction import spans_and_relations, to_characters
 from spanloom.tasks._spans import (
     RELATION_ROW,
     SPAN_ROW,
     InstancePrediction,
     Labels,
-    spans_and_relations,
     split_by_instance,
-    to_characters,
 )
 from spanloom.tensors import PredictedRelations, PredictedSpans
 from spanloom.tokenization import WordBounds

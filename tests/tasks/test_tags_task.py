@@ -18,7 +18,7 @@ from spanloom.errors import DataError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.tasks import load
-from spanloom.tasks._base import HeadInputSpec
+from spanloom.tasks._base import HeadInputSpec, TaskSetup
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
 
@@ -168,8 +168,8 @@ def test_what_was_collected_is_plain_data(scheme):
     own = collect(KIND, [WORDS], scheme=scheme)
     back = json.loads(json.dumps(own))
     options = KIND.options(scheme=scheme)
-    assert KIND.build("t", "main", options, back, back) == KIND.build(
-        "t", "main", options, own, own
+    assert KIND.build(TaskSetup("t", "main", options, back, back)) == KIND.build(
+        TaskSetup("t", "main", options, own, own)
     )
 
 

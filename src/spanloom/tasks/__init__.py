@@ -1,19 +1,21 @@
-"""What labels mean: one file a kind of task; the file's name is the kind's name. No parameters.
+"""Kinds of task: one file per kind, named as the kind. Tasks have no parameters.
 
-The names below are those that kinds of task of other packages build on (docs/extending.md).
+The names below are those that kinds of task of other packages use (docs/extending.md).
 """
 
 from spanloom.config import registry
 from spanloom.config.options import Options
-from spanloom.tasks._base import HeadInputSpec, LayerTask, TaskType
+from spanloom.tasks._base import HeadInputSpec, LayerTask, Metrics, TaskSetup, TaskType
 from spanloom.tasks._spans import number_spans
 from spanloom.tasks._word_task import ScoredWordSpan, WordSpan, WordTask
 
 __all__ = [
     "HeadInputSpec",
     "LayerTask",
+    "Metrics",
     "Options",
     "ScoredWordSpan",
+    "TaskSetup",
     "TaskType",
     "WordSpan",
     "WordTask",

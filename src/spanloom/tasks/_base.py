@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 from torch import nn
@@ -19,9 +19,9 @@ from spanloom.tokenization import Bounds
 
 NewId = IdGenerator  # ``new_id("T")`` is the next free id of spans
 MetricValues = dict[str, float]
-TrainDocuments = Sequence[
-    tuple[Document, TokenizedDocument]
-]  # documents that have the task's layer, cut into words
+# documents that have the task's layer, cut into words
+TrainDocuments = Sequence[tuple[Document, TokenizedDocument]]
+OptionsT = TypeVar("OptionsT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,29 @@ class Targets(Protocol):
 
     def to(self, device: Any) -> "Targets":
         """Return the same targets on another device."""
+
+
+class Measure(Protocol):
+    """What is measured of a task: a report, and the metrics of a report."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics; the first is the one to choose a model by."""
+
+    def compute(self, gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Any:
+        """Score a layer; return a ``Report``."""
+
+    def values(self, report: Any) -> MetricValues:
+        """Return the metrics of a report; they may be more than those named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """A measure made of two functions: documents to report, report to metrics."""
+
+    names: tuple[str, ...]
+    compute: Callable[[Sequence[Document], Sequence[Document], str], Any]
+    values: Callable[[Any], MetricValues]
 
 
 MaskedBatch = tuple[Batch, Targets | None]  # a batch, and what is hidden in it
@@ -183,14 +206,24 @@ class Task(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LayerTask:
-    """What tasks that learn one layer of labelled things have in common.
+    """Base of tasks that learn one layer; it has what is the same for most of them.
 
-    A plain base: what it says holds unless a task says otherwise.
+    A subclass has a ``measure``, as a field or an attribute of the class.
     """
 
     name: str
     layer: str
     reader: InstanceReader
+
+    @property
+    def measure(self) -> Measure:
+        """What is measured of its layer."""
+        raise NotImplementedError
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of ``metrics``."""
+        return self.measure.names
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -258,11 +291,12 @@ class LayerTask:
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score the task's layer."""
-        raise NotImplementedError
+        return self.measure.compute(gold, predicted, self.layer)
 
     def metrics(self, report: Any) -> MetricValues:
-        """Return the numbers a training run may watch."""
-        raise NotImplementedError
+        """Return the named metrics."""
+        values = self.measure.values(report)
+        return {name: values[name] for name in self.metric_names}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """No label is told to be unknown."""
@@ -278,21 +312,40 @@ def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskType:
-    """A kind of task: its options, how labels are collected from train, how a task is made.
+class TaskSetup(Generic[OptionsT]):
+    """All that a task is built from.
 
-    ``collect`` takes options, layer and documents. ``make`` takes the task's name, layer, options,
-    what was collected, and the collected of all tasks that share its head, united (its own where
-    none does). Tasks of one ``family`` can share a head; ``unite`` joins what was collected for
-    each, and is None where they cannot. ``level`` is where its heads read, if that is not the
-    recipe's to say. A ``layerless`` kind learns from any text. A ``partial`` kind learns from
-    corpora in which not all labels were looked for (``forms.looked_for``). ``sample`` is a small
-    gold document: the page in the docs, and the input of the contract test.
+    ``vocabulary`` is what was inferred from train; ``shared_vocabulary`` is that of all tasks that
+    share its head, merged (its own if none does).
+    """
+
+    name: str
+    layer: str
+    options: OptionsT
+    vocabulary: Mapping[str, Any]
+    shared_vocabulary: Mapping[str, Any]
+
+
+def no_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    """Return an empty vocabulary, for tasks that learn no labels."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskType:
+    """A kind of task: its options, how labels are inferred from train, how a task is built.
+
+    ``infer_vocabulary`` takes options, layer and documents. Tasks of one ``family`` can share a
+    head if ``merge_vocabularies`` merges what was inferred for each. ``level`` is the level that
+    its heads read, if the recipe does not choose it. A kind that ``needs_no_layer`` learns from any
+    text. One that ``supports_partial_labels`` learns from corpora in which not all labels were
+    annotated (``annotation.partial_labels``). ``example`` is a small gold document: the page in the
+    docs, and the input of the contract test.
     """
 
     options: type[BaseModel]
     infer_vocabulary: Callable[[Any, str, TrainDocuments], dict[str, Any]]
-    build: Callable[[str, str, Any, Mapping[str, Any], Mapping[str, Any]], Task]
+    build: Callable[[TaskSetup[Any]], Task]
     example: Document
     family: str = ""
     merge_vocabularies: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation.text_pairs import Classification, classification_of, classify
-from spanloom.config.options import Options
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.nn.start_end import StartEndScorer
@@ -30,12 +28,6 @@ TokenBounds = Float[np.ndarray, "row 2"]  # scores as first and as last word
 AnswerLogProbs = tuple[float, ...]  # of each choice, adding up to 1
 
 
-class ExtractOptions(Options):
-    """Options of every task that extracts."""
-
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
-
-
 # gold starts and ends as rows of ``nn.start_end``: all words, then "no answer" per instance
 AnswerTargets = Bool[Tensor, "row 2"]
 
@@ -46,10 +38,7 @@ class ExtractTask(LayerTask):
 
     dropout: float
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The first word and the last."""
-        return ("start", "end")
+    loss_names = ("start", "end")
 
     def build_head(self, spec: HeadInputSpec) -> StartEndScorer:
         """Make the head; it knows nothing of the task."""
@@ -66,7 +55,7 @@ class ExtractTask(LayerTask):
 class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
     """One of several choices, said of a text or of two."""
 
-    parts: bool
+    text_pairs: bool
 
     def index_of(self, gold: Classification) -> int | None:
         """Return the choice that says this, None where none does."""

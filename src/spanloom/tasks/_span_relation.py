@@ -13,29 +13,26 @@ from spanloom.annotation.events import EventScheme, restore
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
-from spanloom.metrics.report import Report
 from spanloom.nn.span_decoding import Decoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    MetricValues,
+    Measure,
     NewId,
     TrainDocuments,
     labels_of,
 )
 from spanloom.tasks._coverage import span_coverage_notes
+from spanloom.tasks._document_prediction import DocumentPrediction, number_relations, to_characters
 from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics
 from spanloom.tasks._spans import (
-    DocumentPrediction,
     InstancePrediction,
     Labels,
     SpanGold,
     collate_gold,
-    number_relations,
     split_by_instance,
-    to_characters,
 )
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary
 from spanloom.tensors import Batch, HeadInputs, Loss, SpanTargets
@@ -55,7 +52,7 @@ class SpanRelationTask(LayerTask):
     parts: HeadParts
     decoder: Decoder
     gold: GoldSpans = GoldSpans()
-    measure: SpanMetrics = SpanMetrics(("span_f1",))
+    measure: Measure = SpanMetrics(("span_f1",))
     label_names: Labels | None = None
     is_given: bool = False
     gold_spans: bool = False
@@ -75,11 +72,6 @@ class SpanRelationTask(LayerTask):
     def inputs(self) -> tuple[str, ...]:
         """Its own layer if some of it is given."""
         return (self.layer,) if self.is_given else ()
-
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``metrics``."""
-        return self.measure.names
 
     @property
     def has_coarse_scorer(self) -> bool:
@@ -199,15 +191,6 @@ class SpanRelationTask(LayerTask):
             if target is not None:
                 decoded.append(attributes.attribute(name, value, target, prob, new_id))
         return tuple(decoded)
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the task's layer."""
-        return self.measure.compute(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return the named metrics."""
-        values = self.measure.values(report)
-        return {name: values[name] for name in self.metric_names}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return the labels in the documents' layers that train did not have."""

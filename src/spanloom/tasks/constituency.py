@@ -4,7 +4,7 @@ Of several labels on the same words the first is the outermost: a unary chain.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -27,16 +27,15 @@ from spanloom.nn.candidates import ScoredSpans, neighbors, text_order
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
-from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
-from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepare_layers
-from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import (
-    InstancePrediction,
+from spanloom.tasks._base import MetricValues, NewId, TaskSetup, TaskType, TrainDocuments
+from spanloom.tasks._document_prediction import (
     expand_labels,
     fragments_of_long_sentences,
-    number_spans,
     spans_and_relations,
 )
+from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepare_layers
+from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._spans import InstancePrediction, number_spans
 from spanloom.tasks._vocabulary import (
     SpanOptions,
     Vocabulary,
@@ -238,14 +237,9 @@ def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments
     return infer_span_vocabulary(limits, layer, trees, relations=False).to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: BracketOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ConstituencyTask:
-    vocabulary = read_vocabulary(collected)
+def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
+    options = setup.options
+    vocabulary = read_vocabulary(setup.vocabulary)
     labels = tuple(map(unary_chains.drop_empty_labels, vocabulary.spans))
     parts = HeadParts(
         hidden_size=options.hidden_size,
@@ -255,8 +249,8 @@ def _build(
         keep_sentences=True,
     )
     return ConstituencyTask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         InstanceReader(SentenceReader()),
         replace(vocabulary, spans=labels),
         parts,

@@ -4,7 +4,6 @@ All classes are written in natural language, behind the first of two texts or in
 (section 3, table 1).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,12 +12,15 @@ from pydantic import Field
 from spanloom.annotation.text_pairs import Classification
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.tasks._base import TaskType, TrainDocuments, labels_of
-from spanloom.tasks._classification import SingleLabelMixin, has_text_pairs, text_labels
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._classification import (
+    SingleLabelMixin,
+    TextOptions,
+    text_vocabulary,
+)
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ExtractiveChoiceTask,
-    ExtractOptions,
     merge_vocabularies,
 )
 
@@ -29,7 +31,7 @@ _SAMPLE = Document(
 )
 
 
-class ChoiceOptions(ExtractOptions):
+class ChoiceOptions(TextOptions):
     """Options of choices."""
 
     verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] | None = Field(
@@ -58,24 +60,24 @@ def written(label: str) -> str:
 
 
 def _infer_vocabulary(options: ChoiceOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    labels = text_labels(layer, train) | {*(options.verbalizer or ())}
-    return {"labels": sorted(labels), "parts": has_text_pairs(train)}
+    vocabulary = text_vocabulary(options, layer, train)
+    return {**vocabulary, "labels": sorted({*vocabulary["labels"], *(options.verbalizer or ())})}
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: ChoiceOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ExtractiveClassificationTask:
-    labels = labels_of(name, collected["labels"])
+def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
+    options = setup.options
+    labels = labels_of(setup.name, setup.vocabulary["labels"])
     texts = options.verbalizer or {}
     reading = InstanceReader(
         ChoiceReader(tuple(texts.get(label) or written(label) for label in labels))
     )
     return ExtractiveClassificationTask(
-        name, layer, reading, options.dropout, bool(collected["parts"]), labels
+        setup.name,
+        setup.layer,
+        reading,
+        options.dropout,
+        bool(setup.vocabulary["text_pairs"]),
+        labels,
     )
 
 

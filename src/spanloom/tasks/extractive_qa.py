@@ -12,13 +12,13 @@ from spanloom.data.instance_readers import InstanceReader, QuestionReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import Answer, best_answer_span
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
-from spanloom.metrics.qa import Report, score
+from spanloom.metrics.qa import score
 from spanloom.nn.start_end import StartEndScorer
-from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
+from spanloom.tasks._base import Metrics, NewId, TaskSetup, TaskType, TrainDocuments, no_vocabulary
+from spanloom.tasks._classification import TextOptions
 from spanloom.tasks._span_extraction import (
     FAMILY,
     AnswerTargets,
-    ExtractOptions,
     ExtractTask,
     classification_report,
     collate_answers,
@@ -46,7 +46,7 @@ _SAMPLE = Document(
 )
 
 
-class QuestionOptions(ExtractOptions):
+class QuestionOptions(TextOptions):
     """Options of questions."""
 
     max_answer_length: int = Field(30, ge=1, le=1000, description="widest answer, in words")
@@ -73,10 +73,9 @@ class ExtractiveQATask(ExtractTask):
     max_answer_length: int
     no_answer_threshold: float
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("f1", "exact_match")
+    measure = Metrics(
+        ("f1", "exact_match"), score, lambda report: {"f1": report.f1, "exact_match": report.exact}
+    )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
@@ -144,14 +143,6 @@ class ExtractiveQATask(ExtractTask):
                 predicted.append((document.queries[instance.query].id, (bounds,), score))
         return answer_layer(self.layer, predicted, new_id)
 
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the texts of the answers."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return the mean F1 of words, and the share of exact answers."""
-        return {"f1": report.f1, "exact_match": report.exact}
-
 
 class _Places:
     """Where spans stand in a document's words."""
@@ -183,23 +174,12 @@ def _inside(answer: Known, instance: Instance) -> list[Bounds] | None:
     return [(start, end) for start, end in shifted if start >= 0 and end <= len(instance.tokens)]
 
 
-def _infer_vocabulary(
-    options: QuestionOptions, layer: str, train: TrainDocuments
-) -> dict[str, Any]:
-    return {}
-
-
-def _build(
-    name: str,
-    layer: str,
-    options: QuestionOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ExtractiveQATask:
+def _build(setup: TaskSetup[QuestionOptions]) -> ExtractiveQATask:
+    options = setup.options
     reading = InstanceReader(QuestionReader())
     return ExtractiveQATask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         reading,
         options.dropout,
         options.max_answer_length,
@@ -207,4 +187,4 @@ def _build(
     )
 
 
-KIND = TaskType(QuestionOptions, _infer_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)
+KIND = TaskType(QuestionOptions, no_vocabulary, _build, _SAMPLE, FAMILY, merge_vocabularies)

@@ -29,8 +29,9 @@ from spanloom.tasks._base import (
     MetricValues,
     NewId,
     Predictor,
+    TaskSetup,
     TaskType,
-    TrainDocuments,
+    no_vocabulary,
 )
 from spanloom.tensors import Batch, HeadInputs, Loss
 
@@ -65,7 +66,7 @@ class MaskedLMTask(LayerTask):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """How likely the right pieces are, by the geometric mean."""
+        """The geometric mean of the probabilities of the right pieces."""
         return ("inverse_perplexity",)
 
     @property
@@ -148,17 +149,8 @@ class MaskedLMTask(LayerTask):
         return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
 
 
-def _infer_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    return {}
-
-
-def _build(
-    name: str,
-    layer: str,
-    options: MaskingOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> MaskedLMTask:
+def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
+    options = setup.options
     masking = Masking(
         options.mlm_probability,
         options.geometric_p,
@@ -166,10 +158,12 @@ def _build(
         scheme=options.masking,
     )
     return MaskedLMTask(
-        name, layer, InstanceReader(SentenceReader()), masking, options.span_boundary_objective
+        setup.name,
+        setup.layer,
+        InstanceReader(SentenceReader()),
+        masking,
+        options.span_boundary_objective,
     )
 
 
-KIND = TaskType(
-    MaskingOptions, _infer_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True
-)
+KIND = TaskType(MaskingOptions, no_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True)

@@ -24,7 +24,7 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.nn.tags import Tagger
-from spanloom.tasks._base import HeadInputSpec, TaskType, TrainDocuments
+from spanloom.tasks._base import HeadInputSpec, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tasks._word_task import WordTask
@@ -92,10 +92,7 @@ class SequenceTaggingTask(WordTask):
     scheme: Scheme
     sets: tuple[tuple[str, tuple[str, ...]], ...]
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The tags of whole sentences."""
-        return ("tags",)
+    loss_names = ("tags",)
 
     @property
     def tags(self) -> list[str]:
@@ -252,17 +249,16 @@ def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any
     return {scheme: sorted(by_scheme[scheme]) for scheme in sorted(by_scheme)}
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: TagOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SequenceTaggingTask:
-    ((scheme, labels),) = collected.items()
-    sets = tuple((scheme_name, tuple(united[scheme_name])) for scheme_name in united)
+def _build(setup: TaskSetup[TagOptions]) -> SequenceTaggingTask:
+    ((scheme, labels),) = setup.vocabulary.items()
+    sets = tuple(
+        (scheme_name, tuple(setup.shared_vocabulary[scheme_name]))
+        for scheme_name in setup.shared_vocabulary
+    )
     reading = InstanceReader(SentenceReader())
-    return SequenceTaggingTask(name, layer, reading, options, tuple(labels), SCHEMES[scheme], sets)
+    return SequenceTaggingTask(
+        setup.name, setup.layer, reading, setup.options, tuple(labels), SCHEMES[scheme], sets
+    )
 
 
 KIND = TaskType(

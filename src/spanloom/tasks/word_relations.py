@@ -23,13 +23,14 @@ from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
-from spanloom.metrics.report import TripleReport, score_triples
+from spanloom.metrics.report import score_triples
 from spanloom.nn.word_relations import WordPairs
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    MetricValues,
+    Metrics,
     NewId,
+    TaskSetup,
     TaskType,
     TrainDocuments,
 )
@@ -118,20 +119,18 @@ class WordRelationsTask(LayerTask):
     labels: tuple[str, ...]
     events: EventScheme
 
+    measure = Metrics(
+        ("relation_f1",),
+        score_triples,
+        lambda report: {"relation_f1": report.relations.micro.f1},
+    )
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Its own layer, where spans are given."""
         return (self.layer,) if self.options.gold_spans else ()
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("relation_f1",)
-
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """All labels of all pairs."""
-        return ("relation",)
+    loss_names = ("relation",)
 
     def build_head(self, spec: HeadInputSpec) -> WordPairs:
         """Make the head; there is no label for "none"."""
@@ -262,16 +261,6 @@ class WordRelationsTask(LayerTask):
             layer, relations=tuple(replace(span, id=new_id("R")) for span in layer.relations)
         )
 
-    def compute_metrics(
-        self, gold: Sequence[Document], predicted: Sequence[Document]
-    ) -> TripleReport:
-        """Score the relations of the task's layer by the last words of their ends."""
-        return score_triples(gold, predicted, self.layer)
-
-    def metrics(self, report: TripleReport) -> MetricValues:
-        """Return F1 of relations."""
-        return {"relation_f1": report.relations.micro.f1}
-
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of relations that train did not have."""
         return _labels([document[self.layer] for document in documents]) - set(self.labels)
@@ -308,17 +297,18 @@ def _infer_vocabulary(
     }
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: WordPairOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> WordRelationsTask:
-    named = (frozenset(collected[key]) for key in ("trigger_labels", "roles", "role_relations"))
-    labels = tuple(collected["labels"])
+def _build(setup: TaskSetup[WordPairOptions]) -> WordRelationsTask:
+    named = (
+        frozenset(setup.vocabulary[key]) for key in ("trigger_labels", "roles", "role_relations")
+    )
+    labels = tuple(setup.vocabulary["labels"])
     return WordRelationsTask(
-        name, layer, InstanceReader(SentenceReader()), options, labels, EventScheme(*named)
+        setup.name,
+        setup.layer,
+        InstanceReader(SentenceReader()),
+        setup.options,
+        labels,
+        EventScheme(*named),
     )
 
 
