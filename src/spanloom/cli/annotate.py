@@ -64,7 +64,7 @@ def annotate(options: Asked) -> None:
     source = parse_source(options.source)
     is_folder = isinstance(source, Path) and source.is_dir()
     out = options.out
-    output_form = _chosen(options, folder=is_folder)
+    output_form = _output_form(options, folder=is_folder)
     if output_form == BRAT and out is None and not options.in_place and isinstance(source, Path):
         if is_folder or source.suffix == ".jsonl":
             raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
@@ -74,11 +74,11 @@ def annotate(options: Asked) -> None:
     if options.in_place and isinstance(source, Path):
         collection = adding.collected(source)
         adding.add(
-            _loaded(options.model, options.device, options.precision, names), collection, names
+            _load_model(options.model, options.device, options.precision, names), collection, names
         )
         return
     stream = iter([source]) if isinstance(source, Document) else _readable(source)
-    model = _loaded(options.model, options.device, options.precision, names)
+    model = _load_model(options.model, options.device, options.precision, names)
     title, writer_options = source.name or "spanloom", _WHOLE.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
@@ -104,7 +104,7 @@ def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -
     }
 
 
-def _chosen(options: Asked, *, folder: bool) -> str:
+def _output_form(options: Asked, *, folder: bool) -> str:
     """The form of the output; raises ``WrongUse`` for what cannot go together."""
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
@@ -123,15 +123,15 @@ def _readable(path: Path) -> Iterator[Document]:
         raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
     stream = documents(path)
     first = next(stream, None)
-    return iter(()) if first is None else _chained(first, stream)
+    return iter(()) if first is None else _chain(first, stream)
 
 
-def _chained(first: Document, others: Iterable[Document]) -> Iterator[Document]:
+def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:
     yield first
     yield from others
 
 
-def _loaded(
+def _load_model(
     model_path: str | None, device: str | None, precision: str, names: Iterable[str] | None
 ) -> "Model":
     """Load a model and say what will be used."""

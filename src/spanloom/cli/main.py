@@ -42,7 +42,7 @@ class _ErrorReporter(TyperGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read our results has seen enough
                 raise
-            _end(_told(error), code=1)
+            _end(_system_error(error), code=1)
         except MemoryError:
             _end("out of memory", code=1)
         except KeyboardInterrupt:
@@ -85,7 +85,7 @@ def _end(text: str, *, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-def _told(error: OSError) -> str:
+def _system_error(error: OSError) -> str:
     """An error of the system in one line."""
     if error.strerror is None:
         return next(iter(str(error).splitlines()), type(error).__name__)

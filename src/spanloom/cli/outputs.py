@@ -139,7 +139,7 @@ def save_file(
     """Write one file of a format; say and return what that has no place for."""
     from spanloom.formats import _files
 
-    form, options = _asked(name, raw_options)
+    form, options = _format_and_options(name, raw_options)
     if not raw_options:
         stream = list(stream)
         inferred = form.holding(stream)
@@ -180,7 +180,7 @@ def valued(option: str, options: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _asked(name: str, raw_options: Mapping[str, str]) -> "tuple[Format, Options]":
+def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[Format, Options]":
     """A format and its options."""
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files
@@ -221,7 +221,7 @@ def _pieces(
     from spanloom.viewer.table import table
 
     if is_format(to):
-        yield from _spelled(documents, to, options)
+        yield from _format_text(documents, to, options)
         return
     width = shutil.get_terminal_size().columns if out is None and is_terminal() else None
     for number, document in enumerate(documents):
@@ -234,11 +234,11 @@ def _pieces(
             yield head + (table(document, width=width) or "nothing found\n")
 
 
-def _spelled(
+def _format_text(
     documents: Iterable[Document], name: str, raw_options: Mapping[str, str]
 ) -> Iterator[str]:
     """All documents as one text of a format; what it has no place for is told behind it."""
-    form, options = _asked(name, raw_options)
+    form, options = _format_and_options(name, raw_options)
     if form.binary or form.sidecars:
         what = "several files" if form.sidecars else "no text"
         raise WrongUse(f"--to {name} makes {what}; say -o OUT")

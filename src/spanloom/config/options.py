@@ -1,4 +1,4 @@
-"""From a mapping of a recipe to a typed value; what is wrong with it is told with its line."""
+"""Typed options from a mapping of a recipe; errors name line, key and the expected value."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -24,10 +24,10 @@ def validate_options(
 ) -> M:
     """Check ``raw`` against ``model`` and return the typed value.
 
-    ``where`` is the place of the mapping in its recipe; ``beside`` are keys of the same mapping
-    that someone else reads (known when a key is misspelt). Raises ``RecipeError``: path, line, key,
-    what was expected, what came, the nearest known key; the first of several problems and how many
-    more there are.
+    ``location`` is that of the mapping in its recipe; ``extra_keys`` are keys of the same mapping
+    that other code reads (offered as corrections of misspelt keys). Raises ``RecipeError`` with
+    path, line, key, the expected value, the actual one and the most similar key, for the first of
+    several problems, and with the number of the others.
     """
     try:
         return model.model_validate(dict(raw))
@@ -36,11 +36,11 @@ def validate_options(
         problems = error.errors(include_url=False)
         problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
         others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise _told(model, problems[0], location, extra_keys, others) from error
+        raise _error_of(model, problems[0], location, extra_keys, others) from error
 
 
 def model_at(kind: Any, keys: Iterable[str | int]) -> type[BaseModel] | None:
-    """Return the model that ``keys`` lead to from a model or an annotation, if there is one."""
+    """Return the model at the path ``keys`` below a model or annotation, None for none."""
     path = tuple(keys)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         if not path:
@@ -58,21 +58,21 @@ def fields(model: type[BaseModel] | None) -> set[str]:
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """Return the end of an error: which of ``known`` is nearest to ``key``, and all of them."""
+    """Return the end of an error message: the most similar of ``known``, and all of them."""
     choices = sorted(known)
     nearest = difflib.get_close_matches(key, choices, n=1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     return f"{hint} (known: {', '.join(choices) or 'none'})"
 
 
-def _told(
+def _error_of(
     model: type[BaseModel],
     problem: ErrorDetails,
     location: SourceLocation,
     extra_keys: Iterable[str],
     others: str,
 ) -> RecipeError:
-    """One pydantic problem as this package tells it."""
+    """Return a pydantic problem as this package's error."""
     *above, last = keys = problem["loc"] or ("",)
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
@@ -89,7 +89,7 @@ def _told(
 
 
 def _expected(problem: ErrorDetails) -> str:
-    """What pydantic would have taken, in this package's words."""
+    """Return the value that pydantic expected, in words."""
     if problem["type"] in ("model_type", "dict_type"):
         return "expected a mapping (key: value)"
     if problem["type"] in ("tuple_type", "list_type"):

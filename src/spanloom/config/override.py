@@ -14,7 +14,7 @@ from spanloom.errors import RecipeError
 
 
 def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> ParsedYaml:
-    """Return the loaded file with one value changed, as ``stages.0.epochs=3`` says.
+    """Return the loaded file with one value changed by a setting such as ``stages.0.epochs=3``.
 
     The value is YAML. A mapping on the way that is absent is added where ``frame`` has a field of
     that name; any other unknown key raises ``RecipeError`` with the nearest known one.
@@ -32,11 +32,11 @@ def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> Parsed
         node, keys = node[step], (*keys, step)
     step = _key(node, keys, last, name)
     node[step] = yaml.loads(text, name).data
-    return ParsedYaml(data, _moved(loaded.location, (*keys, step), name))
+    return ParsedYaml(data, _without_replaced(loaded.location, (*keys, step), name))
 
 
 def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) -> str | int:
-    """The key that leads one mapping or list further down, which is added if it may be."""
+    """Return the key of the next mapping or list on the path; it is added if the frame has it."""
     step = _key(node, keys, key, name)
     if isinstance(step, int) or step in node:
         return step
@@ -50,7 +50,7 @@ def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) ->
 
 
 def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
-    """The key as its mapping or list takes it; raises ``RecipeError`` where it cannot."""
+    """Return the key as a mapping's key or a list's index; raises ``RecipeError`` for neither."""
     location = SourceLocation(name, keys=keys)
     if isinstance(node, dict):
         return key
@@ -61,8 +61,8 @@ def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
     return int(key)
 
 
-def _moved(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
-    """The places of the file, but for what the setting replaced."""
+def _without_replaced(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
+    """Return the location without the lines of what the setting replaced."""
     kept = {key: line for key, line in location.places.items() if key[: len(keys)] != keys}
     return SourceLocation(location.file, kept | {keys: (name, None)})
 

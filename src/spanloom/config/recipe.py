@@ -1,4 +1,4 @@
-"""A recipe: which parts, levels, tasks and stages make a model. Typed here is the frame alone.
+"""The frame of a recipe: trunk, levels, tasks and stages; options of kinds are not parsed here.
 
 What belongs to one kind of embedder, level or task stays a plain mapping (``options``), which the
 file that owns the kind checks with its own model: ``options(Model, spec.options, recipe.at(...))``.
@@ -26,7 +26,7 @@ Raw = dict[str, Any]
 
 
 class EmbedderSpec(Options):
-    """One embedder: ``name`` is its file in ``encoders/``.
+    """One embedder; ``name`` is its module in ``embedders/``.
 
     ``options`` holds every key of the mapping as it stands, the one that names the embedder too
     (``{transformer: minilm, dropout: 0.1}``): its value is the embedder's main option.
@@ -52,7 +52,7 @@ class LevelSpec(Options):
 
 
 class CorpusPartSpec(Options):
-    """A corpus that is part of a larger one, and what the labels of a layer are called there."""
+    """A corpus that is part of a joined one, and the map of its labels."""
 
     data: str = Field(min_length=1, description="a corpus name or a folder")
     layer: str = Field(default="main", min_length=1, description="the layer it adds")
@@ -65,7 +65,7 @@ class CorpusPartSpec(Options):
 
 
 class TaskSpec(Options):
-    """What is learnt from one layer of one corpus."""
+    """A task, learnt from one layer of one corpus."""
 
     data: str = Field(
         min_length=1, description="a corpus name, a folder, or one of the recipe's corpora"
@@ -94,7 +94,7 @@ def _one_of(group: str, *builtin: str) -> AfterValidator:
 
 
 class TokenizationSpec(Options):
-    """How text that gives no words becomes words and sentences."""
+    """How a text without given words is split into words and sentences."""
 
     tokenizer: Annotated[
         str, _one_of("tokenizers", "spacy", "treebank", "char-class", "whitespace")
@@ -118,7 +118,7 @@ class LearningRates(Options):
 
 
 class StageSpec(Options):
-    """One stretch of training; the optimiser is fresh in each."""
+    """One stage of training, with an optimiser of its own."""
 
     tasks: tuple[Name, ...] = Field(min_length=1, description="the tasks it trains")
     reset_heads: tuple[Name, ...] = Field(
@@ -187,7 +187,7 @@ class StageSpec(Options):
 
 
 class CardSpec(Options):
-    """What only its makers can say of a model, for its card."""
+    """The parts of a model card that only its authors know."""
 
     language: str | None = Field(
         default=None, pattern=r"^[a-z]{2,3}$", description="of its texts, as en (ISO 639)"
@@ -199,7 +199,7 @@ class CardSpec(Options):
 
 
 class Recipe(Options):
-    """All that makes a model, but the data."""
+    """A whole recipe: all that a model is made of except the data."""
 
     trunk: tuple[EmbedderSpec, ...] = Field(
         min_length=1, description="what turns words into vectors: one embedder, or several joined"
@@ -259,7 +259,7 @@ class Recipe(Options):
         return tuple(dict.fromkeys(source for name in self.tasks for source in self.sources(name)))
 
     def has_partial_labels(self, corpus: str) -> bool:
-        """Whether a corpus made of others has parts in which not all labels were looked for."""
+        """Return whether a joined corpus has parts in which not all labels were annotated."""
         maps = [label_map.label_map for label_map in self.corpora[corpus]]
         names = [None if label_map is None else frozenset(label_map.values()) for label_map in maps]
         return len(set(names)) > 1 or any(
@@ -320,12 +320,12 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
 
 
 def _part(raw: Any) -> Any:
-    """An embedder's mapping as ``PartSpec`` holds it: the first key names the embedder."""
+    """Return an embedder's mapping for ``EmbedderSpec``: the first key names the embedder."""
     return {"name": next(iter(raw), ""), "options": raw} if isinstance(raw, dict) else raw
 
 
 def _nested(model: type[Options], raw: Any) -> Any:
-    """A mapping whose keys beyond the frame are moved into ``options``."""
+    """Return a mapping with the keys beyond the frame moved into ``options``."""
     if not isinstance(raw, dict):
         return raw  # the check that follows tells what was expected
     frame = model.model_fields.keys() - {"options"}
@@ -334,7 +334,7 @@ def _nested(model: type[Options], raw: Any) -> Any:
 
 
 def _check_names(recipe: Recipe) -> None:
-    """Raise ``RecipeError`` where a name refers to nothing, or two levels have one."""
+    """Raise ``RecipeError`` for a name that refers to nothing, or two levels of one name."""
     levels = [TRUNK]
     for index, level in enumerate(recipe.levels):
         for read in level.inputs:
@@ -353,7 +353,7 @@ def _check_names(recipe: Recipe) -> None:
 
 
 def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:
-    """Raise ``RecipeError`` for a corpus made of others that is one twice, or that nobody reads."""
+    """Raise ``RecipeError`` for a joined corpus with a part twice, or that no task reads."""
     location = recipe.at("corpora", name)
     for source in sources:
         if sources.count(source) > 1:
@@ -363,7 +363,7 @@ def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:
 
 
 def _check_stage(recipe: Recipe, index: int) -> None:
-    """Raise ``RecipeError`` where a stage names a task that is none of the recipe's, or its own."""
+    """Raise ``RecipeError`` for a stage that names a task which the recipe or stage lacks."""
     stage, location = recipe.stages[index], recipe.at("stages", index)
     later = {name for later_stage in recipe.stages[index:] for name in later_stage.tasks}
     for key, names, choices, kind in (

@@ -1,4 +1,4 @@
-"""YAML as recipes use it: plain data only, every key with its line, errors that say where.
+"""YAML of recipes: plain data only, with the line of every key, errors with locations.
 
 The scalars are those of YAML 1.2 (``3e-4`` is a number, ``no`` is a text). Tags, anchors, aliases,
 keys that stand twice and keys that are not text are refused, and so is what is too large or deep.
@@ -63,14 +63,14 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True)
 class ParsedYaml:
-    """What a YAML file says, and where it says it."""
+    """The data of a YAML file, and the location of each value."""
 
     data: Any
     location: SourceLocation
 
 
 def load(path: Path) -> ParsedYaml:
-    """Read a YAML file; raises ``RecipeError`` where it is missing or breaks the rules above."""
+    """Read a YAML file; raises ``RecipeError`` if it is missing or invalid."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -128,7 +128,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what YAML 1.1 or 1.2 would take for something other than text."""
+    """Quotes strings that YAML 1.1 or 1.2 would read as another type."""
 
 
 for _class in (_Loader, _Dumper):
@@ -137,19 +137,19 @@ for _class in (_Loader, _Dumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    """A string on one line, whatever it holds, so that a comment can follow it."""
+    """Represent a string on one line, so that a comment can follow it."""
     style = '"' if re.search("[\n\r\x85\u2028\u2029]", value) else None
     return dumper.represent_scalar(_TAG + "str", value, style=style)
 
 
 def _list(dumper: yaml.SafeDumper, value: list[Any] | tuple[Any, ...]) -> yaml.Node:
-    """A list of scalars in brackets, any other as a block."""
+    """Represent a list of scalars in brackets, any other as a block."""
     flat = not any(isinstance(item, dict | list | tuple) for item in value)
     return dumper.represent_sequence(_TAG + "seq", value, flow_style=flat)
 
 
 def _dict(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
-    """A mapping as a block, an empty one as ``{}``."""
+    """Represent a mapping as a block, an empty one as ``{}``."""
     return dumper.represent_mapping(_TAG + "map", value.items(), flow_style=not value)
 
 
@@ -160,7 +160,7 @@ _Dumper.add_representer(dict, _dict)
 
 
 def _build(loader: _Loader, node: yaml.Node, location: SourceLocation) -> Any:
-    """The value of a node; notes the line of everything inside it."""
+    """Return the value of a node; record the line of everything inside it."""
     line = node.start_mark.line + 1
     location.places.setdefault(location.keys, (location.file, line))
     if node.tag == _TAG + "map" and isinstance(node, yaml.MappingNode):

@@ -46,15 +46,16 @@ _LETTERS: dict[type[Annotation], str] = {
 def merge_predictions(
     document: Document, predicted: Document, *, plain: str | None = None
 ) -> Document:
-    """Return the document with what was predicted added, under fresh ids, layer by layer.
+    """Return the document with the predicted annotations added, under new ids.
 
-    A predicted annotation that is there already is not added; what refers to it then refers to the
-    one that is there. An id that the prediction refers to and does not hold is the document's.
-    Doing so twice adds nothing, also where the document was written and read in between.
+    A predicted annotation that the document already has is not added; references to it then refer
+    to the existing one. An id that the prediction refers to but does not contain is the document's.
+    Merging twice adds nothing, also if the document was written and read in between.
 
-    ``plain`` is the layer of a model that has no other. It counts as the main layer: what is said
-    there is not said again, and what is new is put there, but in documents that have that layer and
-    nothing in the main one. Raises ``DocumentError`` for another text or other queries.
+    ``plain`` is the layer of a model that has no other. It counts as the main layer: annotations of
+    the main layer are not repeated, and new ones are added there, except in documents that have
+    that layer and nothing in the main one. Raises ``DocumentError`` for another text or other
+    queries.
     """
     _check(document, predicted)
     unit = Unit(document.source.offsets if document.source else "points", document.text)
@@ -62,10 +63,10 @@ def merge_predictions(
     twin = {plain: MAIN} if plain else {}
     signatures = _signatures({**sides, "old": tuple(_as_read(document, unit))}, twin)
     id_of_signature = {signatures["old", id_]: id_ for id_ in reversed(document.annotations())}
-    new_id = document.id_generator(_outside(predicted))
-    ids = _united(sides, signatures, twin)
-    main_layers = {plain: _home(document, plain)} if plain else {}
-    layer_choice = _Rooms(sides)
+    new_id = document.id_generator(_foreign_ids(predicted))
+    ids = _merged_equivalences(sides, signatures, twin)
+    main_layers = {plain: _layer_for_new(document, plain)} if plain else {}
+    layer_choice = _LayerChoice(sides)
     added: dict[str, list[Annotation]] = {}
     for layer in sides["new"]:
         layer_of_new = main_layers.get(layer.name, layer.name)
@@ -82,7 +83,7 @@ def merge_predictions(
                 added.setdefault(layer_name, []).append(annotation)
             ids[annotation.id] = id_of_signature[signature]
     for name, annotations in added.items():
-        document = _extended(
+        document = _with_annotations(
             document, name, [renamed(annotation, ids) for annotation in annotations]
         )
     return document
@@ -100,7 +101,7 @@ def _check(document: Document, predicted: Document) -> None:
 
 
 def _as_read(document: Document, unit: Unit) -> Iterator[Layer]:
-    """The layers with the fragments that spans have when they were written and read."""
+    """Yield the layers with the span fragments that they have after writing and reading."""
     for layer in document.layers:
         spans = (
             replace(span, fragments=unit.read_again(document.text, span.fragments))
@@ -109,21 +110,21 @@ def _as_read(document: Document, unit: Unit) -> Iterator[Layer]:
         yield replace(layer, spans=tuple(spans))
 
 
-def _outside(predicted: Document) -> set[str]:
-    """The ids that a prediction refers to and does not hold."""
+def _foreign_ids(predicted: Document) -> set[str]:
+    """Return the ids that a prediction refers to but does not contain."""
     annotations = predicted.annotations()
     return {
         reference for annotation in annotations.values() for reference in references(annotation)
     } - annotations.keys()
 
 
-def _home(document: Document, plain: str) -> str:
-    """The layer for what a model of one layer adds."""
+def _layer_for_new(document: Document, plain: str) -> str:
+    """Return the layer to which the annotations of a one-layer model are added."""
     filled = {layer.name for layer in document.layers if any(layer.annotations())}
     return plain if document.has_layer(plain) and MAIN not in filled else MAIN
 
 
-class _Rooms:
+class _LayerChoice:
     """Which layer every annotation is in: an event in its trigger's, an attribute in its target's.
 
     That is so in brat where a prediction has them in one layer, and what it refers to may be
@@ -151,8 +152,10 @@ class _Rooms:
         return layer
 
 
-def _united(sides: _Sides, signatures: _Signatures, twin: Mapping[str, str]) -> dict[str, str]:
-    """Say which predicted equivalences are part of one that is there: reading would unite them."""
+def _merged_equivalences(
+    sides: _Sides, signatures: _Signatures, twin: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the predicted equivalences that are part of existing ones, with the ids of those."""
     groups: dict[tuple[str, str, int], list[tuple[frozenset[int], str]]] = {}
     for layer in sides["old"]:
         for equivalence in layer.equivalences:
@@ -176,15 +179,15 @@ def _united(sides: _Sides, signatures: _Signatures, twin: Mapping[str, str]) -> 
 
 
 def _members(side: str, group: Equivalence, signatures: _Signatures) -> set[int]:
-    """The looks of what is in an equivalence; of what is nowhere none that anything has."""
+    """Return the signatures of an equivalence's members; -1 for a missing one."""
     return {
         signatures.get((side, member), signatures.get(("old", member), -1))
         for member in group.members
     }
 
 
-def _extended(document: Document, name: str, more: list[Annotation]) -> Document:
-    """The document with annotations put at the end of a layer, which is made if need be."""
+def _with_annotations(document: Document, name: str, more: list[Annotation]) -> Document:
+    """Return the document with annotations appended to a layer, which is created if missing."""
     if not document.has_layer(name):
         return document.with_layer(layer_from(name, more))
     if not more:
@@ -195,9 +198,9 @@ def _extended(document: Document, name: str, more: list[Annotation]) -> Document
 
 
 def _signatures(sides: _Sides, twin: Mapping[str, str]) -> _Signatures:
-    """Number the annotations of both sides so that those that say the same have one number.
+    """Number the annotations of both sides so that equal content has equal numbers.
 
-    ``twin``: the layer that one of another name counts as.
+    ``twin`` maps a layer's name to the layer that it counts as.
     """
     placed = {
         (side, annotation.id): (twin.get(layer.name, layer.name), annotation)
@@ -209,7 +212,9 @@ def _signatures(sides: _Sides, twin: Mapping[str, str]) -> _Signatures:
     while True:
         numbers: dict[object, int] = {}
         finer = {
-            item: numbers.setdefault((layer, _says(item[0], annotation, signatures)), len(numbers))
+            item: numbers.setdefault(
+                (layer, _content(item[0], annotation, signatures)), len(numbers)
+            )
             for item, (layer, annotation) in placed.items()
         }
         if len(numbers) == len(set(signatures.values())):
@@ -217,8 +222,8 @@ def _signatures(sides: _Sides, twin: Mapping[str, str]) -> _Signatures:
         signatures = finer
 
 
-def _says(side: str, annotation: Annotation, signatures: _Signatures) -> object:
-    """What an annotation says, with the looks of what it refers to in the place of ids."""
+def _content(side: str, annotation: Annotation, signatures: _Signatures) -> object:
+    """Return the content of an annotation, with signatures in the place of ids."""
     ends = [
         signatures.get((side, reference), signatures.get(("old", reference), reference))
         for reference in references(annotation)

@@ -21,7 +21,7 @@ _LABELS = {  # keys of a task's vocabulary, and what a card calls them
 
 
 def stored(card: str, store: StorageDtypes) -> str:
-    """Return a card that says how weights are stored, and no more what it said of that before."""
+    """Return a card with a line on how weights are stored, replacing an earlier such line."""
     lines = [line for line in card.splitlines() if not line.startswith(_STORED)]
     if store != StorageDtypes():
         lines.append(f"{_STORED}{store}.")
@@ -29,7 +29,7 @@ def stored(card: str, store: StorageDtypes) -> str:
 
 
 def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
-    """Return the labels that a task writes, by what they are labels of."""
+    """Return the labels that a task writes, by kind of annotation."""
     vocabulary = recipe.vocabulary.get(task.name, {})
     kept = {
         name: tuple(label for label in vocabulary[key] if label not in task.unwritten)
@@ -54,14 +54,16 @@ def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
 
 
 def initial_models(recipe: Recipe) -> list[str]:
-    """Return a section on what the model was made of before it learnt its tasks."""
+    """Return a section on the pre-trained models that training started from."""
     lines = ["## What it began with", ""]
     for part in recipe.trunk:
-        lines += _began(part)
+        lines += _initial_weights(part)
     if recipe.init_from is not None:
         earlier = ", ".join(recipe.pretraining_data)
         learnt = f", learnt from {earlier}" if earlier else ""
-        lines.append(f"- All weights that fit: the model `{_place(recipe.init_from)}`{learnt}")
+        lines.append(
+            f"- All weights that fit: the model `{_source_name(recipe.init_from)}`{learnt}"
+        )
     return [*lines, ""] if len(lines) > 2 else []
 
 
@@ -109,26 +111,26 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def _place(source: str) -> str:
-    """Where something came from: of a path on somebody's machine the last name alone."""
+def _source_name(source: str) -> str:
+    """Return a source; of a local path only the last name."""
     return Path(source).name if Path(source).is_absolute() else source
 
 
 def _pretrained(part: EmbedderSpec) -> str | None:
-    """The name of a part's pre-trained encoder, None where it has none."""
+    """Return the name of a part's pre-trained encoder, None if it has none."""
     name = part.options.get("transformer")
     return None if name is None or part.options.get("init") == "random" else str(name)
 
 
-def _began(part: EmbedderSpec) -> list[str]:
-    """What a part of the trunk was before training: a line, or none where it was nothing."""
+def _initial_weights(part: EmbedderSpec) -> list[str]:
+    """Return a line on what a part of the trunk was initialised from, if it was."""
     if "static" in part.options:
-        return [f"- Word vectors: `{_place(str(part.options['static']))}`"]
+        return [f"- Word vectors: `{_source_name(str(part.options['static']))}`"]
     name = _pretrained(part)
     if name is None:
         return []
     if name not in SOURCES:
-        description = f"`{_place(name)}`, pre-trained; its licence is its own"
+        description = f"`{_source_name(name)}`, pre-trained; its licence is its own"
         return [f"- The encoder below all layers: {description}"]
     source = SOURCES[name]
     return [
@@ -138,7 +140,7 @@ def _began(part: EmbedderSpec) -> list[str]:
 
 
 def licence(card: str) -> str | None:
-    """Return what the front matter of a card says of the weights' licence, None for nothing."""
+    """Return the licence of the weights from a card's front matter, None if it has none."""
     front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
     license_line = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
     return license_line[1].strip() if license_line else None

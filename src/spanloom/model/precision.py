@@ -1,4 +1,4 @@
-"""Which device and which arithmetic: found out once, said aloud."""
+"""Device and precision of computation: chosen once, and logged."""
 
 import os
 import warnings
@@ -26,7 +26,7 @@ _READY, _PRODUCTS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:
-    """Where tensors live and what matrix products are computed in; weights stay fp32.
+    """The device, and the precision of matrix products; weights stay fp32.
 
     With ``int8`` some products of the encoder are of whole numbers (``eight_bits``); with ``onnx``
     they are, too, and onnxruntime computes them and all else of it.
@@ -44,7 +44,7 @@ class ComputeConfig:
         return torch.autocast(self.device.type, torch.bfloat16)
 
     def __str__(self) -> str:
-        """Say it in words for the first line a command prints."""
+        """Return the configuration in words, for the first line that a command logs."""
         kinds = {"bf16": self.bf16, "int8": self.int8, "onnx": self.onnx, "fp32": True}
         parts = [str(self.device), next(name for name, is_used in kinds.items() if is_used)]
         if self.device.type == "cpu":
@@ -73,7 +73,7 @@ def compute(precision: str = "auto", device: str | None = None) -> ComputeConfig
 
 
 def prepare(encoder: Transformer | None, config: ComputeConfig) -> ComputeConfig:
-    """Have an encoder in use compute as was chosen; return what came of it, fp32 without one.
+    """Prepare an encoder for a configuration; return the one in effect, fp32 without an encoder.
 
     On a CPU the process keeps fewer products ready, unless its environment says how many. Raises
     ``PackageMissing`` and ``ModelError`` for what onnxruntime cannot run.
@@ -87,7 +87,7 @@ def prepare(encoder: Transformer | None, config: ComputeConfig) -> ComputeConfig
 
 
 def eight_bits(encoder: nn.Module) -> bool:
-    """Have an encoder compute its widening products in whole numbers; whether it has any.
+    """Quantise an encoder's widening products to int8; return whether it has any.
 
     Weights have 8 bits and a scale a row, what they multiply 7 bits and the scale of its largest
     value in the batch: so vectors depend a little on what else is read. It cannot be saved.

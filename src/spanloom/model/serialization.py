@@ -92,7 +92,7 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
 
 
 def default() -> Path:
-    """Return the folder of the bundled model; raises ``ModelError`` where there is none."""
+    """Return the folder of the bundled model; raises ``ModelError`` if there is none."""
     path = Path(str(inside("spanloom"))) / "models" / DEFAULT
     if not path.is_dir():
         raise ModelError(
@@ -318,14 +318,14 @@ def _plan(recipe: Recipe, path: Path) -> tuple[Plan, dict[str, Task]]:
 
 
 def is_valid_vocabulary(value: object) -> bool:
-    """Whether training can have inferred it: a text, a number, texts, or texts by name."""
+    """Return whether a value is a valid vocabulary entry: text, number, texts, texts by name."""
     if isinstance(value, dict):
         return all(_is_label_list(labels) for labels in value.values())
     return _is_label_list(value) or isinstance(value, str | int | float)
 
 
 def _is_label_list(value: object) -> bool:
-    """Whether it is a list of different texts."""
+    """Return whether a value is a list of distinct strings."""
     return (
         isinstance(value, list)
         and all(isinstance(label, str) for label in value)
@@ -336,7 +336,7 @@ def _is_label_list(value: object) -> bool:
 def _network(
     plan: Plan, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
 ) -> Network:
-    """Build it, its weights not filled yet; raises ``ModelError`` where recipe and files clash."""
+    """Build the network without filling its weights; raises ``ModelError`` if files do not fit."""
 
     def extra_files(row: int) -> dict[str, str]:
         return {
@@ -359,7 +359,7 @@ def _network(
 
 
 def _subword_tokenizer(path: Path, recipe: Recipe, vocab_size: int | None) -> SubwordTokenizer:
-    """Load the tokenizer; raises ``ModelError`` where it is broken or yields unknown pieces.
+    """Load the tokenizer; raises ``ModelError`` if it is broken or yields unknown pieces.
 
     ``vocab_size`` is the number of pieces of the encoder, None without one.
     """

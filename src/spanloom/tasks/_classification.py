@@ -1,4 +1,4 @@
-"""Parts of tasks that classify a text or a pair of texts, whatever their head."""
+"""Parts shared by tasks that classify a text or a pair of texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TextOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class LabelGold:
-    """The index of a document's gold label; None if it has none that is learnt."""
+    """The index of a document's gold label; None if it has no learnt label."""
 
     row: int | None
 

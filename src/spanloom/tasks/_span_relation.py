@@ -70,12 +70,12 @@ class SpanRelationTask(LayerTask):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Its own layer if some of it is given."""
+        """Its own layer, if a part of it is input."""
         return (self.layer,) if self.is_given else ()
 
     @property
     def has_coarse_scorer(self) -> bool:
-        """Whether coarse scores prune spans: not in a task that is given some of them."""
+        """Whether coarse scores prune spans; they do not if some spans are input."""
         return self.parts.coarse_spans_per_word is not None and not self.is_given
 
     @property
@@ -93,12 +93,12 @@ class SpanRelationTask(LayerTask):
         return self.parts.build(spec.word_dim, self.vocabulary, coarse=self.has_coarse_scorer)
 
     def without_gold(self, document: Document) -> Document:
-        """Return the unannotated document, with what is given of its layer."""
+        """Return the unannotated document, with the input part of its layer."""
         bare = document.unannotated(self.inputs)
         return bare.with_layer(self.gold.given(bare[self.layer])) if self.is_given else bare
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> SpanGold | None:
-        """Express what is given over words; None if nothing is."""
+        """Express the input part of the layer over words; None if nothing is input."""
         if not self.is_given:
             return None
         bare = self.without_gold(document)
@@ -115,7 +115,7 @@ class SpanRelationTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, SpanGold],
     ) -> list[str]:
-        """Report what is learnt, and what sentences take away."""
+        """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(
             self.name, self.layer, train, full_sentences, gold, self.gold.prepare
         )
@@ -136,7 +136,7 @@ class SpanRelationTask(LayerTask):
     def span_inputs(
         self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets | None
     ) -> SpanInputs:
-        """Return the inputs of the head; ``targets`` are those to learn, or what is given."""
+        """Return the inputs of the head; ``targets`` are gold or given annotations."""
         groups = batch.instances if self.across_sentences else batch.sentences
         features = None if targets is None else targets.features
         return head.span_inputs(vectors.word_vectors, batch.sentences, groups, features)

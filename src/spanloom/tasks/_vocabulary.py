@@ -1,4 +1,4 @@
-"""What span tasks ask for and what they collect from train: options, labels, limits."""
+"""Options of span tasks, and the labels and limits that are inferred from train."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ LIMIT = 1000  # words that a recipe may ask a span to be wide
 
 
 class SpanOptions(Options):
-    """Options of every span task; what is null is collected from train.
+    """Options of every span task; those that are null are inferred from train.
 
     With ``limits: spanrel`` the defaults are those of SpanRel's table 8 for the kind.
     """
@@ -109,7 +109,7 @@ class Vocabulary:
 
     @property
     def labels(self) -> Labels:
-        """What rows of scores mean."""
+        """The names of the indices that the head predicts."""
         attributes = self.attributes.spans, self.attributes.relations
         return Labels(self.spans, self.relations, *attributes)
 
@@ -132,7 +132,7 @@ class Vocabulary:
 
 
 def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
-    """Read back what ``to_dict`` wrote."""
+    """Return the vocabulary that ``to_dict`` wrote."""
     named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
     labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
     spans, relations = (

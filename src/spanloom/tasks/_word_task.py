@@ -113,7 +113,7 @@ class WordTask(LayerTask):
         predictions: Sequence[tuple[Instance, InstancePrediction]],
         new_id: NewId,
     ) -> Layer:
-        """Make a layer of the spans, in text order."""
+        """Return a layer of the spans, in text order."""
         spans, _ = spans_and_relations(predictions, new_id)
         return Layer(self.layer, spans)
 

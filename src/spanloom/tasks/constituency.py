@@ -179,7 +179,7 @@ class ConstituencyTask(SpanRelationTask):
         their roots have.
         """
         spans, _ = spans_and_relations(predictions, IdGenerator())
-        roots = _over(spans, fragments_of_long_sentences(predictions))
+        roots = _part_parents(spans, fragments_of_long_sentences(predictions))
         expanded = expand_labels(spans, roots, unary_chains.expand_unary, new_id)
         return Layer(self.layer, expanded)
 
@@ -199,8 +199,8 @@ def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
         yield first, SpanInputs(words, weights, runs, runs, neighbors(runs))
 
 
-def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
-    """The nodes above the trees of the parts of some sentences, given in characters."""
+def _part_parents(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
+    """Return the nodes above the trees of the parts of some sentences, given in characters."""
     if not sentences:
         return []
     splits = {part for parts in sentences for part in parts}

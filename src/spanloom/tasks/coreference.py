@@ -110,7 +110,7 @@ class MentionGold:
 
 @dataclass(frozen=True, slots=True)
 class GoldClusters(GoldSpans):
-    """Mentions, and pairs of those that mean the same."""
+    """Mentions, and pairs of coreferent mentions."""
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary

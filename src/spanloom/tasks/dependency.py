@@ -129,7 +129,7 @@ class DependencyTask(LayerTask):
         return ("relation",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
     def build_head(self, spec: HeadInputSpec) -> Scorer:
-        """Make the scorers of arcs and labels."""
+        """Build the scorers of arcs and labels."""
         size, dropout = self.options.hidden_size, self.options.dropout
         if self.options.loss == "pairwise":
             return ArcPairs(
@@ -162,7 +162,7 @@ class DependencyTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, SpanGold],
     ) -> list[str]:
-        """Say what is learnt, and what sentences take away."""
+        """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(self.name, self.layer, train, full_sentences, gold)
 
     def collate_targets(
@@ -235,7 +235,7 @@ class DependencyTask(LayerTask):
         The root of a long sentence's first part becomes the head of the other parts' roots.
         """
         spans, relations = spans_and_relations(predictions, new_id)
-        heads = _above(spans, relations, fragments_of_long_sentences(predictions))
+        heads = _heads_of_parts(spans, relations, fragments_of_long_sentences(predictions))
         if not heads:
             return Layer(self.layer, spans, relations)
         tree = (
@@ -257,7 +257,7 @@ class DependencyTask(LayerTask):
         return {arc.label for arc in arcs} - set(self.labels)
 
 
-def _above(
+def _heads_of_parts(
     spans: Sequence[Span], relations: Sequence[Relation], sentences: Sequence[Sequence[Fragment]]
 ) -> dict[str, str]:
     """Return the new head of the root of each later part of a long sentence, by word ids."""

@@ -1,4 +1,4 @@
-"""Texts, or pairs of texts, of one class each: what the class is called is extracted (SpEx-BERT).
+"""Texts, or pairs of texts, of one class each: the name of the class is extracted (SpEx-BERT).
 
 All classes are written in natural language, behind the first of two texts or in the place of one
 (section 3, table 1).
@@ -41,21 +41,21 @@ class ChoiceOptions(TextOptions):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
-    """One of the labels that train has."""
+    """Select one of the labels of train."""
 
     labels: tuple[str, ...]
 
     def index_of(self, gold: Classification) -> int | None:
-        """Return the row of a label."""
+        """Return the index of a label, None for an unknown one."""
         return self.labels.index(gold.label) if gold.label in self.labels else None
 
     def label_at(self, row: int) -> Classification:
-        """Return a label."""
+        """Return the label at an index."""
         return Classification(self.labels[row])
 
 
-def written(label: str) -> str:
-    """Return a label as it is read: signs between words as blanks."""
+def default_text(label: str) -> str:
+    """Return a label as it is read: hyphens and underscores as spaces."""
     return label.translate({ord("-"): " ", ord("_"): " "}).strip() or label
 
 
@@ -69,7 +69,7 @@ def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
     labels = labels_of(setup.name, setup.vocabulary["labels"])
     texts = options.verbalizer or {}
     reading = InstanceReader(
-        ChoiceReader(tuple(texts.get(label) or written(label) for label in labels))
+        ChoiceReader(tuple(texts.get(label) or default_text(label) for label in labels))
     )
     return ExtractiveClassificationTask(
         setup.name,

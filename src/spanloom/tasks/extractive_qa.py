@@ -1,4 +1,4 @@
-"""Queries that a span of the text answers, or none (SQuAD; SpEx-BERT, section 3)."""
+"""Answer queries with a span of the text, or with none (SQuAD; SpEx-BERT, section 3)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,17 +20,17 @@ from spanloom.tasks._span_extraction import (
     FAMILY,
     AnswerTargets,
     ExtractTask,
-    classification_report,
     collate_answers,
+    iter_scores,
     merge_vocabularies,
 )
 from spanloom.tensors import Batch, HeadInputs
 from spanloom.tokenization import Bounds
 
-Found = tuple[
+AnswerSpan = tuple[
     int, int, float
 ]  # bounds in the instance's words; how likely, if it is that or no answer
-Known = tuple[Bounds, ...] | None  # right answers, () for "no answer"; None: words cannot say
+GoldBounds = tuple[Bounds, ...] | None  # right answers, () for "no answer"; None: words cannot say
 
 _SAMPLE = Document(
     "Ada met Bob in old London .\nShe wrote .",
@@ -57,18 +57,18 @@ class QuestionOptions(TextOptions):
 
 @dataclass(frozen=True, slots=True)
 class AnswerGold:
-    """What is right for each query of a document, in words of the document."""
+    """The gold answers of each query of a document, in words of the document."""
 
-    answers: tuple[Known, ...]
+    answers: tuple[GoldBounds, ...]
 
     def __len__(self) -> int:
-        """How many queries there are to learn from."""
+        """Return the number of queries to learn from."""
         return sum(answer is not None for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveQATask(ExtractTask):
-    """Queries in, an answer or none to each out."""
+    """Answer each query with a span of the text, or with none."""
 
     max_answer_length: int
     no_answer_threshold: float
@@ -79,9 +79,9 @@ class ExtractiveQATask(ExtractTask):
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
-        index = _Places(document, tokenized.words)
+        index = _WordLookup(document, tokenized.words)
         spans_by_query = answers(document, self.layer).values()
-        return AnswerGold(tuple(index.known(spans) for spans in spans_by_query))
+        return AnswerGold(tuple(index.bounds_of(spans) for spans in spans_by_query))
 
     def coverage_notes(
         self,
@@ -89,7 +89,7 @@ class ExtractiveQATask(ExtractTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, AnswerGold],
     ) -> list[str]:
-        """Say how many queries there are, and how many of them teach that there is no answer."""
+        """Report the number of queries, and of those that have no answer."""
         query_answers = [answer for document in gold.values() for answer in document.answers]
         num_unanswerable, num_lost = query_answers.count(()), query_answers.count(None)
         missed = f", {num_lost} others have answers that words cannot express" if num_lost else ""
@@ -116,14 +116,14 @@ class ExtractiveQATask(ExtractTask):
         batch: Batch,
         instances: Sequence[Instance],
         given: Any,
-    ) -> Iterator[Found | None]:
-        """Choose the best span of each instance, where it beats "no answer" by the threshold."""
-        for words, none in classification_report(head, vectors, instances):
+    ) -> Iterator[AnswerSpan | None]:
+        """Yield the best span of each instance if it beats "no answer" by the threshold."""
+        for words, none in iter_scores(head, vectors, instances):
             answer = best_answer_span(words[:, 0], words[:, 1], self.max_answer_length)
             yield self._answer(answer, float(none.sum())) if answer else None
 
-    def _answer(self, answer: Answer, none: float) -> Found | None:
-        """Give an answer that scores enough above none."""
+    def _answer(self, answer: Answer, none: float) -> AnswerSpan | None:
+        """Return an answer whose score is far enough above that of "no answer"."""
         start, end, score = answer
         prob = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
         return (start, end, prob) if score - none > self.no_answer_threshold else None
@@ -131,10 +131,10 @@ class ExtractiveQATask(ExtractTask):
     def to_layer(
         self,
         document: Document,
-        predictions: Sequence[tuple[Instance, Found | None]],
+        predictions: Sequence[tuple[Instance, AnswerSpan | None]],
         new_id: NewId,
     ) -> Layer:
-        """Make a layer of the answers; a query without one has none."""
+        """Return a layer of the answers."""
         predicted = []
         for instance, prediction in predictions:
             if prediction is not None:
@@ -144,21 +144,21 @@ class ExtractiveQATask(ExtractTask):
         return answer_layer(self.layer, predicted, new_id)
 
 
-class _Places:
-    """Where spans stand in a document's words."""
+class _WordLookup:
+    """Look up spans in a document's words."""
 
     def __init__(self, document: Document, words: Sequence[Bounds]) -> None:
         self.text = document.text
         self.starts = {start: row for row, (start, _) in enumerate(words)}
         self.ends = {end: row for row, (_, end) in enumerate(words, 1)}
 
-    def known(self, spans: Sequence[Span]) -> Known:
-        """Return the bounds of the spans that stand on word borders, in one piece."""
+    def bounds_of(self, spans: Sequence[Span]) -> GoldBounds:
+        """Return the word bounds of the contiguous spans whose ends are word ends."""
         bounds = [span_bounds for span in spans if (span_bounds := self._bounds(span)) is not None]
         return tuple(bounds) if bounds or not spans else None
 
     def _bounds(self, span: Span) -> Bounds | None:
-        """Word bounds; a span over several lines comes from brat in several fragments."""
+        """Return word bounds; brat has a span over several lines in several fragments."""
         pieces = sorted(span.fragments)
         gaps = [self.text[a:b] for (_, a), (b, _) in zip(pieces, pieces[1:], strict=False)]
         first, last = self.starts.get(span.start), self.ends.get(span.end)
@@ -166,7 +166,7 @@ class _Places:
         return (first, last) if is_contiguous and first is not None and last is not None else None
 
 
-def _inside(answer: Known, instance: Instance) -> list[Bounds] | None:
+def _inside(answer: GoldBounds, instance: Instance) -> list[Bounds] | None:
     """Return bounds, in the instance's words, of the answers that lie within it."""
     if answer is None:
         return None

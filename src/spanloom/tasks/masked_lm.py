@@ -1,4 +1,4 @@
-"""Pre-training: guess masked spans from themselves and from their boundaries (SpanBERT, section 3).
+"""Pre-training: predict masked spans from their positions and from their boundaries (SpanBERT).
 
 It learns from any text and annotates nothing. It reads the pieces of the trunk's transformer.
 """
@@ -54,14 +54,14 @@ class MaskingOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class MaskedLMTask(LayerTask):
-    """Text in, masked pieces out."""
+    """Predict masked pieces."""
 
     masking: Masking
     boundary: bool
 
     @property
     def predicts(self) -> bool:
-        """It makes no annotation."""
+        """It predicts no annotations."""
         return False
 
     @property
@@ -75,11 +75,11 @@ class MaskedLMTask(LayerTask):
         return ("masked", "boundary") if self.boundary else ("masked",)
 
     def has_gold(self, document: Document) -> bool:
-        """Whether there is any text."""
+        """Return whether there is any text."""
         return bool(document.text.strip())
 
     def build_head(self, spec: HeadInputSpec) -> MaskedLMHead:
-        """Make the head, whose output is tied to the encoder's pieces."""
+        """Build the head, whose output is tied to the encoder's piece embeddings."""
         return MaskedLMHead(
             spec.word_dim,
             piece_dim=spec.piece_dim,
@@ -88,13 +88,13 @@ class MaskedLMTask(LayerTask):
         )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> range:
-        """All words are there to learn from."""
+        """Return the indices of all words."""
         return range(len(tokenized.words))
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, Any]
     ) -> MaskTargets:
-        """Nothing, before something is concealed."""
+        """Return no targets: nothing is masked yet."""
         none = torch.zeros(0, dtype=torch.long)
         return MaskTargets(none, none, none, none, none)
 
@@ -135,17 +135,17 @@ class MaskedLMTask(LayerTask):
         instances: Sequence[Instance],
         given: None,
     ) -> Iterator[None]:
-        """Find nothing."""
+        """Yield None for each instance."""
         yield from [None] * len(instances)
 
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, None]], new_id: NewId
     ) -> Layer:
-        """Make an empty layer."""
+        """Return an empty layer."""
         return Layer(self.layer)
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
-        """Return the likelihood of masked pieces."""
+        """Return the inverse perplexity of masked pieces."""
         return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
 
 

@@ -1,4 +1,4 @@
-"""Entities and the relations between them, end to end, or relations of given entities.
+"""Entities and the relations between them, end to end, or relations of gold entities.
 
 Events are trigger spans with relations to their arguments, in training and in scoring; what is
 written has one event per trigger. With ``single_relation`` a sentence has one relation, as in

@@ -82,9 +82,9 @@ class WordPairOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class WordPairGold:
-    """A document's gold: ``(head, tail, label)`` in its words, sorted; the words spans end in.
+    """A document's gold: sorted ``(head, tail, label)`` in words, and the last words of spans.
 
-    ``left`` counts the relations that are left out, by reason.
+    ``skipped`` counts the relations that are left out, by reason.
     """
 
     pairs: tuple[tuple[int, int, int], ...]
@@ -92,13 +92,13 @@ class WordPairGold:
     skipped: Counter[str]
 
     def __len__(self) -> int:
-        """How many relations there are to learn from."""
+        """Return the number of relations to learn from."""
         return len(self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class PairTargets:
-    """Gold relations, rows ``(head, tail, label)`` of a batch's words; the words that make pairs.
+    """Gold relations ``(head, tail, label)`` in a batch's words, and the candidate words.
 
     Both ascend.
     """
@@ -113,7 +113,7 @@ class PairTargets:
 
 @dataclass(frozen=True, slots=True)
 class WordRelationsTask(LayerTask):
-    """Relations of ``labels``; ``events`` says which of them are arguments of events."""
+    """Relations of ``labels``; ``events`` has those that are arguments of events."""
 
     options: WordPairOptions
     labels: tuple[str, ...]
@@ -127,13 +127,13 @@ class WordRelationsTask(LayerTask):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Its own layer, where spans are given."""
+        """Its own layer, if gold spans are input."""
         return (self.layer,) if self.options.gold_spans else ()
 
     loss_names = ("relation",)
 
     def build_head(self, spec: HeadInputSpec) -> WordPairs:
-        """Make the head; there is no label for "none"."""
+        """Build the head; "none" is no label."""
         return WordPairs(
             spec.word_dim,
             num_labels=len(self.labels),
@@ -142,7 +142,7 @@ class WordRelationsTask(LayerTask):
         )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> WordPairGold:
-        """Express a layer over words: a span is the word that it ends with."""
+        """Express a layer over words: a span is represented by its last word."""
         layer = document[self.layer]
         word_ending_at = {end: word for word, (_, end) in enumerate(tokenized.words)}
         word_of = {
@@ -170,7 +170,7 @@ class WordRelationsTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, WordPairGold],
     ) -> list[str]:
-        """Say how much there is to learn from, and what words cannot express."""
+        """Report the number of relations to learn from, and of those left out."""
         return partial_coverage_notes(self.name, "relations", train, full_sentences, gold)
 
     def collate_targets(
@@ -221,7 +221,7 @@ class WordRelationsTask(LayerTask):
         instances: Sequence[Instance],
         given: PairTargets | None,
     ) -> Iterator[list[Link]]:
-        """Return labels above the threshold, between all words or those that given spans end in."""
+        """Yield labels above the threshold, between all words or the last words of given spans."""
         words = vectors.word_vectors
         candidates = torch.arange(len(words), device=words.device) if given is None else given.able
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
@@ -237,7 +237,7 @@ class WordRelationsTask(LayerTask):
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, list[Link]]], new_id: NewId
     ) -> Layer:
-        """Make a layer of relations, and of the spans they stand between."""
+        """Return a layer of relations and of the spans that they connect."""
         links = [
             (instance.words[head], instance.words[tail], label, prob)
             for instance, instance_links in predictions
@@ -267,12 +267,12 @@ class WordRelationsTask(LayerTask):
 
 
 def _within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
-    """Rows from one that is not below ``start`` to the last below ``stop``; they ascend."""
+    """Return the rows from ``start`` to ``stop``; rows ascend."""
     return rows[bisect_left(rows, start) : bisect_left(rows, stop)]
 
 
 def _by_end(spans: Iterable[Span]) -> dict[int, str]:
-    """The span that ends at each place; of several the widest, of those the first."""
+    """Return the id of the span that ends at each offset: the widest, of those the first."""
     span_at: dict[int, str] = {}
     for span in sorted(spans, key=lambda span: span.start):
         span_at.setdefault(span.end, span.id)

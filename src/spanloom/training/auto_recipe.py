@@ -1,4 +1,4 @@
-"""A recipe from what data shows: one task a layer, with settings that did well elsewhere."""
+"""Propose a recipe for a corpus: one task per layer, with settings that did well elsewhere."""
 
 import re
 from collections import Counter
@@ -29,16 +29,16 @@ _NAME = re.compile(r"[^\w-]+")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A recipe, and what was seen in the data, by the recipe's keys."""
+    """A recipe, and notes on the data by the recipe's keys."""
 
     recipe: Recipe
     notes: dict[Keys, str]
 
 
 def propose_recipe(path: Path, data: str) -> Proposal:
-    """Read what there is to learn from at ``path`` and propose a recipe whose ``data`` is ``data``.
+    """Read the corpus at ``path`` and propose a recipe whose ``data`` is ``data``.
 
-    Raises ``DataError`` where nothing there has spans, and what ``corpora.folder.read`` raises.
+    Raises ``DataError`` if no layer has spans, and what ``corpora.folder.read`` raises.
     """
     splits = folder.splits(path)
     documents = folder.read(path, "train" if "train" in splits else next(iter(splits))).documents
@@ -67,7 +67,7 @@ def propose_recipe(path: Path, data: str) -> Proposal:
 
 
 def words(documents: Sequence[Document]) -> str:
-    """Return the splitter whose words are most often (F1) those that documents give, else fine."""
+    """Return the tokenizer with the highest F1 on words that documents give, else "char-class"."""
     given = [
         (document.text, set(tokenization.words))
         for document in documents
@@ -85,7 +85,7 @@ def words(documents: Sequence[Document]) -> str:
 
 
 def sentences(documents: Iterable[Document]) -> str:
-    """Return ``line`` where lines are short enough to be sentences, else ``rule``."""
+    """Return "newline" if lines are short enough to be sentences, else "punctuation"."""
     counts = [len(line.split()) for document in documents for line in document.text.splitlines()]
     filled = [count for count in counts if count]
     short = sum(count <= LONG for count in filled)
@@ -93,13 +93,13 @@ def sentences(documents: Iterable[Document]) -> str:
 
 
 def epochs(words: int) -> int:
-    """Return how often to go through so many words."""
+    """Return a number of epochs for a corpus of so many words."""
     times, usual = _EPOCHS
     return min(max(round(times * sqrt(usual / max(words, 1))), _FEWEST), _MOST)
 
 
 def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
-    """The layers that have spans anywhere, by name, those of words and sentences left out."""
+    """Return the layers that have spans in any document, by name, except words and sentences."""
     layers_of: dict[str, list[Layer]] = {}
     for document in documents:
         for layer in document.layers:
@@ -113,7 +113,7 @@ def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
 def _tasks(
     layers: dict[str, list[Layer]], path: Path, data: str
 ) -> tuple[dict[str, Any], dict[Keys, str]]:
-    """One task a layer, and what was seen of each."""
+    """Return one task per layer, and notes on each."""
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
     for layer, layers_of_name in layers.items():
@@ -126,12 +126,12 @@ def _tasks(
             notes["tasks", name, "spans_per_word"] = (
                 "spans kept for pairs, times the sentence's words"
             )
-        notes["tasks", name] = _seen(layers_of_name)
+        notes["tasks", name] = _summary(layers_of_name)
     return tasks, notes
 
 
 def _name(stem: str, taken: Iterable[str]) -> str:
-    """A valid name of a task that no other has."""
+    """Return a valid task name that is not taken."""
     name = base = _NAME.sub("-", stem).strip("-") or "task"
     number = 2
     while name in taken:
@@ -139,8 +139,8 @@ def _name(stem: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _seen(layers: Sequence[Layer]) -> str:
-    """What a layer holds, in words."""
+def _summary(layers: Sequence[Layer]) -> str:
+    """Return a summary of the annotations of a layer."""
     spans = Counter(span.label for layer in layers for span in layer.spans)
     relations = Counter(annotation.label for layer in layers for annotation in layer.relations)
     events = Counter(annotation.label for layer in layers for annotation in layer.events)

@@ -1,6 +1,6 @@
-"""Where a run stands, on disk: whole or not at all, with hashes, without pickle.
+"""Checkpoints of a run: written completely or not at all, with hashes, without pickle.
 
-The random state is not in it: every batch and every dropout mask follows from the recipe, the data,
+The random state is not saved: every batch and every dropout mask follows from the recipe, the data,
 the seed and the number of the update.
 """
 
@@ -17,19 +17,21 @@ from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from spanloom.atomic_io import recover, verify_folder, write_folder
+from spanloom.config.recipe import StageSpec
 from spanloom.errors import TrainingError
-from spanloom.training.optimizer import EMA
+from spanloom.training.optimizer import EMA, SCHEDULES
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands. ``batch`` counts updates within the epoch, ``updates`` all of the run.
+    """Progress of a run.
 
-    ``length`` is how many updates the epoch has, ``due`` whether dev is to be scored before the
-    next. ``entered`` is ``updates`` when the stage began, ``best_epoch`` when dev scored best in
-    it, ``own`` what each task scored at its own best in any stage, ``halvings`` how often a plateau
-    halved the rates, ``warmup`` (if not the recipe's) and ``scale`` what a change of epochs made of
-    the schedule, ``seconds`` the training time so far on the clock. ``recipe`` is its text.
+    ``recipe`` is its text, ``data`` the fingerprint of the training data. ``step_in_epoch`` counts
+    updates in the epoch, ``global_step`` in the run, ``stage_start_step`` those before the stage.
+    ``best`` is the best score on dev in the stage, ``best_epoch`` when it was reached,
+    ``best_per_task`` each task's best in any stage. ``lr_halvings`` counts how often a plateau
+    halved the rates. ``warmup_ratio`` (if not the recipe's) and ``lr_scale`` are the schedule after
+    a change of epochs. ``seconds`` is the training time so far.
     """
 
     recipe: str
@@ -45,12 +47,26 @@ class Progress:
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
     lr_halvings: int = 0
-    warmup_steps_left: float | None = None
+    warmup_ratio: float | None = None
     lr_scale: float = 1.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def epochs_done(self) -> float:
+        """The number of epochs of the stage that are done, with a fraction."""
+        return self.epoch + self.step_in_epoch / max(1, self.steps_per_epoch)
+
+    def warmup_of(self, spec: StageSpec) -> float:
+        """Return the share of the stage in which rates rise."""
+        return spec.warmup_ratio if self.warmup_ratio is None else self.warmup_ratio
+
+    def rate_factor(self, spec: StageSpec, share: float) -> float:
+        """Return the rates, as a fraction of their maxima, after this share of the stage."""
+        schedule = SCHEDULES[spec.lr_schedule]
+        return schedule(share, self.warmup_of(spec), self.lr_halvings) * self.lr_scale
 
 
 def save(
@@ -60,7 +76,7 @@ def save(
     optimiser: torch.optim.Optimizer,
     average: EMA | None,
 ) -> None:
-    """Write a checkpoint in the place of the one before."""
+    """Write a checkpoint, replacing the one before."""
     with write_folder(folder, replace=True) as staging:
         (staging / "network.safetensors").write_bytes(serialized(_contiguous(network.state_dict())))
         (staging / "optimiser.safetensors").write_bytes(serialized(_optimiser_state(optimiser)))
@@ -71,13 +87,13 @@ def save(
 
 
 def exists(folder: Path) -> bool:
-    """Whether a checkpoint is there, one that a crash had moved aside included."""
+    """Return whether there is a checkpoint, including one that a crash had moved aside."""
     recover(folder)
     return (folder / "progress.json").is_file()
 
 
 def read_progress(folder: Path, data: str) -> Progress:
-    """Check a checkpoint and say where it stands.
+    """Check a checkpoint and return its progress.
 
     Raises ``ModelError`` where it was altered, ``TrainingError`` where it is of other data.
     """
@@ -100,7 +116,7 @@ def read_progress(folder: Path, data: str) -> Progress:
 def restore(
     folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: EMA | None
 ) -> None:
-    """Load what ``save`` wrote into freshly made objects; raises ``TrainingError``."""
+    """Load what ``save`` wrote into new objects; raises ``TrainingError``."""
     try:
         network.load_state_dict(load_file(folder / "network.safetensors"))
         _restore_optimiser(optimiser, load_file(folder / "optimiser.safetensors"))

@@ -1,4 +1,4 @@
-"""The processes of a run: one by itself, or several under ``torchrun``, through accelerate."""
+"""The processes of a run: a single one, or several under ``torchrun``, through accelerate."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from spanloom.errors import TrainingError
 
 
 class ProcessGroup:
-    """Who am I, where do tensors live, and sums over all of us."""
+    """This process's rank and device, and sums over all processes."""
 
     def __init__(self, device: str | None = None) -> None:
         """``device`` "cpu" keeps a run off a GPU that is there."""
@@ -25,7 +25,7 @@ class ProcessGroup:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes files and talks."""
+        """Whether this process writes files and logs."""
         return self.rank == 0
 
     def sum(self, tensor: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class ProcessGroup:
             self._accelerator.wait_for_everyone()
 
     def end(self) -> None:
-        """Leave the group, if there is one."""
+        """Leave the process group, if there is one."""
         self._accelerator.end_training()
 
 

@@ -27,7 +27,6 @@ from spanloom.training.interrupt import Interrupt, Stopped, defer_interrupt
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.optimizer import (
     EMA,
-    SCHEDULES,
     build_optimizer,
     freeze,
     set_rates,
@@ -41,7 +40,7 @@ STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class LogIntervals:
-    """How often a run writes: seconds between checkpoints (0: after every update) and log lines."""
+    """Intervals between checkpoints (seconds; 0: every update) and log lines (updates)."""
 
     checkpoint: float = 120.0
     log: int = 20
@@ -101,7 +100,7 @@ class Run:
 
     @property
     def has_best(self) -> bool:
-        """Whether ``home/best`` holds a model that dev chose in this run."""
+        """Whether ``home/best`` holds a model that was selected on dev in this run."""
         return self.progress.best is not None or self.progress.stage > 0
 
     def _resume(self, state: Path) -> None:
@@ -117,7 +116,7 @@ class Run:
         """Reset the progress to the start of a stage; steps count on through all stages."""
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
-        p.stage_start_step, p.warmup_steps_left, p.lr_scale = p.global_step, None, 1.0
+        p.stage_start_step, p.warmup_ratio, p.lr_scale = p.global_step, None, 1.0
         p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
         stage = self.recipe.stages[number]
         self.model = warm_start.remove_tasks(self.model, stage.remove_tasks)
@@ -241,12 +240,8 @@ class _Stage:
 
     def _rate(self) -> float:
         """Return the current learning rates as a fraction of their maxima."""
-        progress, spec = self.progress, self.spec
-        done = (progress.epoch + progress.step_in_epoch / progress.steps_per_epoch) / spec.epochs
-        warmup = (
-            spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
-        )
-        return SCHEDULES[spec.lr_schedule](done, warmup, progress.lr_halvings) * progress.lr_scale
+        share = self.progress.epochs_done / self.spec.epochs
+        return self.progress.rate_factor(self.spec, share)
 
     def _backward(
         self, train_batch: batch_schedule.TrainBatch, row: int, num_sentences: int
@@ -309,9 +304,9 @@ class _Stage:
         )
 
     def _is_evaluation_time(self) -> bool:
-        """Whether dev is evaluated after the last update."""
+        """Return whether dev is evaluated after the last update."""
         progress, interval = self.progress, self.spec.eval_every_epochs
-        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+        now = progress.epochs_done
         before = progress.epoch + (progress.step_in_epoch - 1) / progress.steps_per_epoch
         return math.floor(now / interval) != math.floor(before / interval)
 
@@ -343,7 +338,7 @@ class _Stage:
         better = progress.best is None or score > progress.best
         if better:
             progress.best, progress.metrics = score, metrics
-            progress.best_epoch = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+            progress.best_epoch = progress.epochs_done
             if self.processes.first:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
@@ -374,7 +369,7 @@ class _Stage:
 
     def _report(self, metrics: Mapping[str, float], *, better: bool) -> None:
         progress = self.progress
-        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+        now = progress.epochs_done
         self.run_.metrics_log.write(
             {"step": progress.global_step, "epoch": round(now, 3), "dev": dict(metrics)}
         )

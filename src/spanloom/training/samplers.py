@@ -1,4 +1,4 @@
-"""Whose batch comes next: an epoch as a list of turns, each naming the tasks of one step.
+"""Samplers: the order of tasks in an epoch, as a list of turns; a turn has the tasks of a step.
 
 An epoch always has as many batches as all tasks have together.
 """
@@ -16,7 +16,7 @@ Turns = list[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of a task there is: batches, and examples (sentences, documents, queries)."""
+    """The size of a task: batches, and examples (sentences, documents, queries)."""
 
     batches: int
     examples: int
@@ -35,17 +35,17 @@ def proportional(sizes: Sizes, rng: Random, temperature: float) -> Turns:
 
 def examples(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw tasks in proportion to their numbers of examples."""
-    return _drawn(sizes, rng, [size.examples for size in sizes.values()])
+    return _sample(sizes, rng, [size.examples for size in sizes.values()])
 
 
 def tempered(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw tasks in proportion to the ``temperature``-th root of their numbers of examples."""
-    return _drawn(sizes, rng, [size.examples ** (1 / temperature) for size in sizes.values()])
+    return _sample(sizes, rng, [size.examples ** (1 / temperature) for size in sizes.values()])
 
 
 def uniform(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw every task equally often."""
-    return _drawn(sizes, rng, [1.0] * len(sizes))
+    return _sample(sizes, rng, [1.0] * len(sizes))
 
 
 def balanced(sizes: Sizes, rng: Random, temperature: float) -> Turns:
@@ -80,7 +80,7 @@ def load(name: str) -> Sampler:
 
 
 def check(recipe: Recipe) -> None:
-    """Raise ``RecipeError`` for a stage whose sampler no one has."""
+    """Raise ``RecipeError`` for a stage with an unknown sampler."""
     for row, stage in enumerate(recipe.stages):
         try:
             load(stage.sampler)
@@ -88,7 +88,7 @@ def check(recipe: Recipe) -> None:
             raise recipe.at("stages", row, "sampler").error(str(error)) from error
 
 
-def _drawn(sizes: Sizes, rng: Random, weights: Sequence[float]) -> Turns:
+def _sample(sizes: Sizes, rng: Random, weights: Sequence[float]) -> Turns:
     return [(name,) for name in rng.choices(list(sizes), weights, k=_total(sizes))]
 
 

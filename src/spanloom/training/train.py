@@ -120,7 +120,7 @@ def train(
 
 
 def unfinished(out: Path) -> bool:
-    """Whether the model at ``out`` was left there by a run that was stopped before its end."""
+    """Return whether the model at ``out`` is of a run that was stopped before its end."""
     try:
         return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
     except OSError:
@@ -128,7 +128,7 @@ def unfinished(out: Path) -> bool:
 
 
 def _leave(out: Path, what: str, *, first: bool) -> str:
-    """Copy the model of a stopped run to ``out`` unless there is one; return where it is.
+    """Copy the model of a stopped run to ``out`` unless there is one; return its path.
 
     A model left by an earlier stop is replaced.
     """
@@ -150,7 +150,7 @@ def _identity(model: Path) -> str:
 
 
 def verify(model: Model, saved: Path) -> None:
-    """Raise ``ModelError`` where a saved model, loaded again, reads a text in another way.
+    """Raise ``ModelError`` if a saved model, loaded again, gives other outputs for a text.
 
     The model is left on the CPU with the saved weights.
     """

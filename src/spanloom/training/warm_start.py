@@ -1,4 +1,4 @@
-"""Where weights start: from an earlier model, or, for heads that a stage resets, at random."""
+"""Initial weights: of an earlier model, or random for heads that a stage resets."""
 
 import hashlib
 from collections.abc import Collection, Iterable
