@@ -24,7 +24,7 @@ _WHOLE = {"conllu": {"complete": "true"}}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What ``annotate`` is asked for."""
+    """The options of ``annotate``."""
 
     source: Annotated[
         str | None,
@@ -91,7 +91,7 @@ def annotate(options: Asked) -> None:
 
 
 def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:
-    """All that predictions depend on beside the documents."""
+    """Return what predictions depend on besides the documents."""
     import torch
 
     from spanloom.model.serialization import digest_of
@@ -105,7 +105,7 @@ def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -
 
 
 def _output_form(options: Asked, *, folder: bool) -> str:
-    """The form of the output; raises ``WrongUse`` for what cannot go together."""
+    """Return the form of the output; raises ``WrongUse`` for options that exclude each other."""
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
     if not options.in_place:
@@ -118,7 +118,7 @@ def _output_form(options: Asked, *, folder: bool) -> str:
 
 
 def _readable(path: Path) -> Iterator[Document]:
-    """The documents of a path; the first is read now, so that mistakes show before all else."""
+    """Yield the documents of a path; the first is read now, so that mistakes show early."""
     if path.suffix == ".ann" and not path.is_dir():
         raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
     stream = documents(path)
@@ -134,7 +134,7 @@ def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:
 def _load_model(
     model_path: str | None, device: str | None, precision: str, names: Iterable[str] | None
 ) -> "Model":
-    """Load a model and say what will be used."""
+    """Load a model and log what will be used."""
     from spanloom.model.serialization import DEFAULT, load
 
     model = load(model_path, device=device, precision=precision)

@@ -1,4 +1,4 @@
-"""``spanloom check``: what is in a corpus, and what a model cannot reach in it."""
+"""``spanloom check``: what a corpus contains, and what a model cannot reach in it."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
 ) -> None:
-    """Count labels, widths and shapes; tell mistakes in files, and what no model can find.
+    """Count labels, widths and shapes; report mistakes in files, and what no model can find.
 
     Without a recipe or model, spans may be of any width, and nest where those of the data do.
 
@@ -56,7 +56,7 @@ def check(
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
-    """The recipe named, or the model's; a model folder is checked before it is read."""
+    """Return the recipe, or the model's; a model folder is verified before it is read."""
     from spanloom.atomic_io import verify_folder
     from spanloom.config.recipe import load
     from spanloom.model.plugin_parts import FILE, load_recipe
@@ -68,7 +68,7 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
 
 
 def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
-    """How a recipe made from this data would split its texts."""
+    """Return how a recipe made from this data would split its texts."""
     from spanloom.config.options import validate_options
     from spanloom.config.recipe import TokenizationSpec
     from spanloom.config.yaml import SourceLocation
@@ -83,7 +83,7 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
 
 
 def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
-    """The widest span of any of the tasks, and whether spans of one of them may nest."""
+    """Return the widest span of any task, and whether spans of a task may nest."""
     from spanloom.annotation.nesting import has_nesting
 
     tasks: list[dict[str, Any]] = []

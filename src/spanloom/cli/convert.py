@@ -63,13 +63,13 @@ def convert(
 
 
 def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document]:
-    """The documents of IN."""
+    """Read the documents of IN."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
     class Brat(Options):
-        """How brat's files are read."""
+        """Options of reading brat files."""
 
         encoding: str = "utf-8"
 
@@ -81,7 +81,7 @@ def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document
 
 
 def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Counter[str]:
-    """Write brat files, which know no options; returns what they have no place for."""
+    """Write brat files, which have no options; return what they cannot hold."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
@@ -96,7 +96,7 @@ def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Cou
 def _file(
     stream: Iterable[Document], out: Path, name: str, options: dict[str, str]
 ) -> Counter[str]:
-    """Write a file, of words if it asks for them; returns what it has no place for."""
+    """Write a file, tokenized if the format needs words; return what it cannot hold."""
     from spanloom.formats import _files
     from spanloom.formats._document_builder import with_words
     from spanloom.tokenization import word_tokenizer
@@ -108,7 +108,7 @@ def _file(
 
 
 def _of(path: Path) -> str:
-    """The format of what is there; texts that look like nothing else are brat's."""
+    """Return the format of a path; texts of no other format are brat's."""
     from spanloom.formats import _files
 
     if path.is_dir() or path.suffix == ".ann" or path.with_suffix(".ann").exists():
@@ -135,7 +135,7 @@ def _to(path: Path) -> str:
 
 
 def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
-    """Yield the documents, and count what brat drops: scores, and breaks, where it parts spans."""
+    """Yield the documents, and count what brat drops: scores, and line breaks that split spans."""
     from spanloom.formats._base import count_queries_and_scores
 
     for document in stream:
@@ -183,7 +183,7 @@ def view(
 
 
 def _are_same(a: list[Document], b: list[Document]) -> bool:
-    """Whether two sides have the same documents: by name, or one document each by its text."""
+    """Return whether two sides have the same documents: by name, or one document each by text."""
     if {document.name for document in a} == {document.name for document in b}:
         return True
     return len(a) == len(b) == 1 and a[0].text == b[0].text

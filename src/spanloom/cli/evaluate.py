@@ -76,12 +76,12 @@ def evaluate(
 
 
 def _usual(splits: Iterable[str]) -> str:
-    """The split for who names none: dev, or all documents where there are no splits."""
+    """Return the default split: dev, or all documents if there are no splits."""
     return "all" if list(splits) == ["all"] else "dev"
 
 
 def _is_test(data: Path, split: str) -> bool:
-    """Whether this is a test set, by its own name too where it was given by itself."""
+    """Return whether this is a test set, also by the name of a file or folder given directly."""
     from spanloom.corpora.folder import ALL
     from spanloom.corpora.splits import SPLITS, named
 

@@ -73,7 +73,7 @@ def prepare(
 
 
 def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
-    """One dataset, downloaded where it can be."""
+    """Prepare one dataset, downloaded if possible."""
     from spanloom.corpora import card as cards
     from spanloom.corpora import prepare as making
     from spanloom.corpora.fetch import fetch
@@ -90,7 +90,7 @@ def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
 
 
 def _tell(prepared: "dict[str, Prepared]") -> None:
-    """Print the counts, those of the cards beside them; raises ``DataError`` where they differ."""
+    """Print the counts with those of the cards; raises ``DataError`` if they differ."""
     from spanloom.corpora import card as cards
     from spanloom.glad.statistics import differences
 

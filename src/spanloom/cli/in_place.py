@@ -1,4 +1,4 @@
-"""``spanloom annotate DIR --in-place``: predictions added to brat files where they are."""
+"""``spanloom annotate DIR --in-place``: add predictions to brat files."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def collected(root: Path) -> "Collection":
-    """Return the documents of a folder; raises ``DataError`` for an empty one."""
+    """Return the documents of a folder; raises ``DataError`` if there are none."""
     from spanloom.formats.brat import folder
 
     collection = folder.collect(root)
@@ -27,9 +27,9 @@ def collected(root: Path) -> "Collection":
 
 
 def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -> None:
-    """Add what is predicted to the files of a folder; what cannot be done for one is left out.
+    """Add predictions to the files of a folder; documents with problems are skipped.
 
-    Raises ``DataError`` at the end where documents were left out.
+    Raises ``DataError`` at the end if documents were skipped.
     """
     from spanloom.formats.brat.append import append
     from spanloom.model.merge_predictions import merge_predictions
@@ -57,19 +57,19 @@ def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -
 
 
 class _Left:
-    """Tells and counts the documents that are left out."""
+    """Logs and counts the skipped documents."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def out(self, error: SpanloomError) -> None:
-        """Say which document is left out, and why, on one line."""
+        """Log which document is skipped, and why, on one line."""
         self.count += 1
         log("left out: " + " ".join(str(error).split("\n")))
 
 
 def _readable(collection: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
-    """Yield the documents that can be read and have what the tasks are given."""
+    """Yield the documents that can be read and have the tasks' input layers."""
     from spanloom.formats.brat.read import load
 
     needed = [layer for task in tasks for layer in task.inputs]

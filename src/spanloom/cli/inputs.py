@@ -1,4 +1,4 @@
-"""What a command was given to read: documents of any format, lazily."""
+"""Inputs of commands: documents of any format, lazily."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ SUFFIXES = (".txt", ".ann", ".jsonl")
 
 
 def parse_source(source: str | None) -> Path | Document:
-    """Return what an argument names: a path that exists, stdin for ``-``, else a text.
+    """Return the source that an argument names: a path that exists, stdin for ``-``, else a text.
 
     Raises ``DataError`` for what looks like a path and is none, ``WrongUse`` where nothing is
     given and nothing is piped in.
@@ -31,7 +31,7 @@ def parse_source(source: str | None) -> Path | Document:
 
 
 def exists(source: str) -> bool:
-    """Whether a string names a file or folder; one too long for a path is none."""
+    """Return whether a string names a file or folder; one too long for a path does not."""
     try:
         return bool(source) and Path(source).exists()
     except OSError:
@@ -39,7 +39,7 @@ def exists(source: str) -> bool:
 
 
 def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
-    """Yield the documents of a brat folder or .txt, or of a file of any format; says problems.
+    """Yield the documents of a brat folder or .txt, or of a file of any format; logs problems.
 
     ``encoding`` is that of brat's files.
 
@@ -57,7 +57,7 @@ def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
 
 
 def guessed(path: Path) -> str:
-    """Return the format that a file looks like, and say so; raises ``DataError`` for none."""
+    """Return the format that a file looks like, and log it; raises ``DataError`` for none."""
     from spanloom.formats import _files
 
     name = _files.guess(path)

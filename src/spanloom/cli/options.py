@@ -15,7 +15,7 @@ A = TypeVar("A")
 
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
-    """Make a command of a function of one value: its options are the fields of ``kind``."""
+    """Turn a function of one value into a command; its options are the fields of ``kind``."""
 
     def made(run: Callable[[A], None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
@@ -30,7 +30,7 @@ def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., N
 
 
 def line_of(command: str, options: Any) -> str:
-    """Return the line that asks for the same once more; ``asked`` is a dataclass of options."""
+    """Return the command line with the same options; ``options`` is a dataclass of options."""
     hints = get_type_hints(type(options), include_extras=True)
     words: list[str] = []
     for field in fields(options):

@@ -1,4 +1,4 @@
-"""How annotated documents leave: tables, JSON lines, brat files, an HTML page, or any format."""
+"""Output of annotated documents: tables, JSON lines, brat files, an HTML page, or any format."""
 
 import shutil
 from collections import Counter
@@ -21,10 +21,10 @@ _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, ".txt": TEXT}
 
 
 def form(name: str | None, out: Path | None, *, folder: bool) -> str:
-    """Return the form asked for, else the one that OUT's suffix names, else text.
+    """Return the requested form, else the one of OUT's suffix, else text.
 
-    ``folder``: the input is one, and OUT without a suffix is then a brat collection. Raises
-    ``NameNotFound`` for a form that is neither one of ours nor a format.
+    ``folder``: the input is a folder, and OUT without a suffix is then a brat collection. Raises
+    ``NameNotFound`` for a name that is neither one of ours nor a format.
     """
     if name is not None:
         choices = (*_OWN, *_formats())
@@ -45,12 +45,12 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
 
 
 def is_format(form: str) -> bool:
-    """Whether a form is a format of files, which need words."""
+    """Return whether a form is a file format, which needs words."""
     return form not in _OWN
 
 
 def needs_cuts(form: str) -> bool:
-    """Whether a form asks for words or sentences: a page begins a line with each sentence."""
+    """Return whether a form needs words or sentences; a page begins a line with each sentence."""
     return is_format(form) or form == HTML
 
 
@@ -100,7 +100,7 @@ def write(
 
 
 def save_collection(documents: Iterable[Document], out: Path) -> None:
-    """Save documents as brat files below ``out``, with an annotation.conf where there is none."""
+    """Save documents as brat files below ``out``, and annotation.conf if it is missing."""
     from spanloom.formats.brat.save import save
 
     def saved() -> Iterator[Document]:
@@ -112,7 +112,7 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
 
 
 def configure(documents: Iterable[Document], out: Path) -> None:
-    """Write the annotation.conf of the documents that stand below ``out``, unless it has one."""
+    """Write the annotation.conf of the documents below ``out``, unless it exists."""
     from spanloom.atomic_io import write_file
     from spanloom.formats.brat import conf
 
@@ -136,7 +136,7 @@ def configure(documents: Iterable[Document], out: Path) -> None:
 def save_file(
     stream: Iterable[Document], out: Path, name: str, raw_options: Mapping[str, str]
 ) -> Counter[str]:
-    """Write one file of a format; say and return what that has no place for."""
+    """Write one file of a format; log and return what that cannot hold."""
     from spanloom.formats import _files
 
     form, options = _format_and_options(name, raw_options)
@@ -154,7 +154,7 @@ def save_file(
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
-    """Say what a format had no place for."""
+    """Log what a format could not hold."""
     for what, times in lost.items():
         log(f"{name} has no place for {times} {what}")
 
@@ -181,7 +181,7 @@ def valued(option: str, options: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[Format, Options]":
-    """A format and its options."""
+    """Return a format and its options."""
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files
 
@@ -207,7 +207,7 @@ def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
 
 
 def _without_words(document: Document) -> Document:
-    """Return what a page draws: nobody has to be told that it leaves out words."""
+    """Return what a page draws, which leaves out words without a message."""
     kept = tuple(layer for layer in document.layers if layer.name != WORDS)
     return replace(document, layers=kept)
 
@@ -215,7 +215,7 @@ def _without_words(document: Document) -> Document:
 def _pieces(
     documents: Iterable[Document], to: str, out: Path | None, options: Mapping[str, str]
 ) -> Iterator[str]:
-    """Each document by itself."""
+    """Yield the output of each document."""
     from spanloom.formats import jsonl
     from spanloom.formats.brat import write as brat
     from spanloom.viewer.table import table
@@ -237,7 +237,7 @@ def _pieces(
 def _format_text(
     documents: Iterable[Document], name: str, raw_options: Mapping[str, str]
 ) -> Iterator[str]:
-    """All documents as one text of a format; what it has no place for is told behind it."""
+    """Yield all documents as one text of a format; what it cannot hold is logged afterwards."""
     form, options = _format_and_options(name, raw_options)
     if form.binary or form.sidecars:
         what = "several files" if form.sidecars else "no text"

@@ -28,7 +28,7 @@ _HIDDEN = ".spanloom.part"  # what stands in a brat folder is hidden from brat
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What becomes of documents: form, place, title, and the format's options; what to do next.
+    """The output of a run: form, path, title, writer options, and the command that resumes it.
 
     ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
     """
@@ -45,9 +45,9 @@ class Wanted:
 def annotate_into(
     model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: Wanted
 ) -> None:
-    """Annotate documents into OUT; what was finished is kept if that does not end well.
+    """Annotate documents into OUT; finished ones are kept if the run fails.
 
-    Raises what the model and ``progress`` raise, ``KeyboardInterrupt`` for SIGTERM too.
+    Raises what the model and ``progress`` raise, and ``KeyboardInterrupt`` for SIGTERM.
     """
     part = _part(output)
     work = {**output.work, "form": output.to}
@@ -64,7 +64,7 @@ def annotate_into(
 
 
 def check(out: Path, to: str) -> None:
-    """Raise ``StorageError`` where OUT can be no such file, before anything is computed."""
+    """Raise ``StorageError`` if OUT cannot be written, before anything is computed."""
     from spanloom.atomic_io import check_replaceable
 
     if to != BRAT:
@@ -72,7 +72,7 @@ def check(out: Path, to: str) -> None:
 
 
 def _part(output: Wanted) -> Path:
-    """Where finished documents are kept."""
+    """Return the path where finished documents are kept."""
     if output.to != BRAT:
         return output.out.with_name(output.out.name + _PART)
     from spanloom.formats.brat.save import make_folder
@@ -88,7 +88,7 @@ def _go_on(
     under_way: Work,
     output: Wanted,
 ) -> None:
-    """Annotate what is left, and keep each stretch that is finished."""
+    """Annotate the remaining documents, and keep each stretch that is finished."""
     from spanloom.formats.brat.save import save
 
     done = under_way.done
@@ -104,7 +104,7 @@ def _go_on(
 
 
 def _end(under_way: Work, output: Wanted) -> None:
-    """Make OUT of all documents."""
+    """Write OUT from all finished documents."""
     from spanloom.formats import jsonl
 
     if output.to == JSON:
@@ -126,14 +126,14 @@ def _end(under_way: Work, output: Wanted) -> None:
 
 
 def _line(document: Document) -> bytes:
-    """A document as it is kept."""
+    """Return a document as it is kept."""
     from spanloom.formats import jsonl
 
     return jsonl.dumps([document]).encode()
 
 
 def _tell_begun(under_way: Work, output: Wanted) -> None:
-    """Say what is there already."""
+    """Log which documents are already done."""
     if under_way.replaced:
         log(
             f"{under_way.path}: {under_way.replaced} documents of a run that was not finished are "
@@ -144,7 +144,7 @@ def _tell_begun(under_way: Work, output: Wanted) -> None:
 
 
 def _tell_kept(under_way: Work, output: Wanted) -> None:
-    """Say what is there still."""
+    """Log how many documents are kept."""
     count = under_way.done.inputs
     if count:
         log(f"{under_way.path}: {count} documents are kept; to go on: {output.again}")
@@ -152,7 +152,7 @@ def _tell_kept(under_way: Work, output: Wanted) -> None:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Have SIGTERM do what ctrl-C does."""
+    """Context manager: SIGTERM acts as ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals come to the main thread alone
         return

@@ -87,7 +87,7 @@ def train_unless_done(plan: Plan, out: Path, log: Log, *, resume: bool) -> None:
 
 
 def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
-    """Return what the training of a model took; None, and a line, where its run is gone.
+    """Return the cost of a model's training; None, and a log line, if its run is gone.
 
     Raises ``DataError`` where it learnt from other data.
     """
@@ -224,7 +224,7 @@ def _row(model: Model, name: str, test: Test, log: Log) -> dict[str, Any] | None
 
 
 def _intervals(metrics: Mapping[str, float], report: Mapping[str, Any]) -> dict[str, Bounds]:
-    """Return the intervals of a report by metric; one at its top level is the main metric's."""
+    """Return the intervals of a report by metric; a top-level one is that of the main metric."""
     main = next(iter(metrics))
     sections = {name: report.get(_SECTIONS.get(name, name)) for name in metrics}
     if INTERVAL in report:

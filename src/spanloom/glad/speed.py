@@ -1,4 +1,4 @@
-"""How fast a model annotates beside its bare encoder, and what its training took.
+"""Speed of annotation compared with the bare encoder, and the cost of training.
 
 Speeds are words a second of CPU time, all threads counted, so one number a core.
 """
@@ -38,7 +38,7 @@ Call = dict[str, Any]  # what an encoder was called with
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """The best of some rounds; ``ratios`` are annotated by encoder, one a round, ascending.
+    """The best of several rounds; ``ratios`` are annotation by encoder, one per round, ascending.
 
     Without a transformer there is no ``encoder`` and no ratio, none where onnxruntime stands for
     it, and none on a GPU, whose work takes no CPU time.
@@ -85,7 +85,7 @@ def speeds(
 
 
 def first(model: Model, documents: Iterable[Document], words: int = WORDS) -> list[Document]:
-    """Return the first documents, until they have so many words or there are no more."""
+    """Return the first documents, until they have ``words`` words or there are no more."""
     selected: list[Document] = []
     for document in documents:
         if words <= 0:
@@ -96,14 +96,14 @@ def first(model: Model, documents: Iterable[Document], words: int = WORDS) -> li
 
 
 def _seconds(work: Work, clock: Callable[[], float]) -> float:
-    """What one call takes, never 0."""
+    """Return the seconds of one call, never 0."""
     began = clock()
     work()
     return max(clock() - began, 1e-9)
 
 
 def _alone(model: Model, annotate: Work) -> Work:
-    """Run ``whole``; return what has the encoder read again all that it read."""
+    """Run ``annotate``; return a function that has the encoder repeat all its calls."""
     encoder = _encoder(model)
     if encoder is None:
         annotate()
@@ -143,7 +143,7 @@ def recorded(module: nn.Module) -> Iterator[list[Call]]:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a run took, all its resumptions together, and when its weights were chosen.
+    """Cost of a run, all its resumptions together, and the epoch of the selected weights.
 
     ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
@@ -232,7 +232,7 @@ def _cost(
 
 
 def _weights(folder: Path) -> str | None:
-    """The SHA-256 of a model folder's weights, as its manifest says it."""
+    """Return the SHA-256 of a model folder's weights, from its manifest."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         return str(manifest["files"][WEIGHTS]["sha256"])

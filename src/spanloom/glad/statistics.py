@@ -1,4 +1,4 @@
-"""What is in the prepared datasets, as a page of markdown (SpanRel, table 3 and appendix A)."""
+"""Statistics of the prepared datasets as a markdown page (SpanRel, table 3 and appendix A)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ _ROOTS = {"dependency"}  # layers where a relation may lead from a word to itsel
 
 
 def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the page, a section a dataset; raises ``DataError`` where none is prepared."""
+    """Yield the page, one section per dataset; raises ``DataError`` if none is prepared."""
     prepared = [
         (name, dataset) for name in names if (dataset := read_summary(data, name)) is not None
     ]
@@ -39,7 +39,7 @@ def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def _section(name: str, card: Card, dataset: Prepared, folder: Path) -> str:
-    """One dataset: where it comes from, what is in it, what is not comparable."""
+    """Return the section of a dataset: its source, its contents, notes on comparability."""
     facts = [
         f"{card.title}. {card.homepage}",
         f"Licence: {card.license}; data {_may(card.may_share_data)}, "
@@ -66,7 +66,7 @@ def _may(allowed: bool) -> str:
 
 
 def _rows(dataset: Prepared, corpus_dir: Path) -> Iterator[str]:
-    """The rows of a dataset's table: a line a split and layer."""
+    """Yield the rows of a dataset's table, one per split and layer."""
     corpora = {split: folder.read(corpus_dir, split) for split in dataset.counts}
     for split, counts in dataset.counts.items():
         sizes = [counts.get(what, 0) for what in ("documents", "sentences", "words")]
@@ -83,7 +83,7 @@ def _layers(documents: Iterable[Document]) -> list[str]:
 
 
 def _layer(corpus: Corpus, layer: str) -> str:
-    """The cells of one layer; the ceiling is told where a model of spans could learn it."""
+    """Return the cells of one layer, with the ceiling if a span model can learn the layer."""
     if not layer:
         return " | | | "
     alone = tuple(document.unannotated([layer]) for document in corpus.documents)
@@ -104,13 +104,13 @@ def _layer(corpus: Corpus, layer: str) -> str:
 
 
 def _ceiling(layer: LayerReport) -> str:
-    """The F1 of spans, and of relations where there are any."""
+    """Return the F1 ceiling of spans, and of relations if there are any."""
     scores = [c.f1 for c in (layer.spans, layer.relations) if c.gold]
     return " / ".join(f"{100 * f1:.1f}" for f1 in scores) or "–"
 
 
 def differences(prepared: Mapping[str, Prepared]) -> list[str]:
-    """Return where counts are not the cards', a line each."""
+    """Return a line for each count that differs from the card's."""
     return [
         f"{name}: {difference}"
         for name, dataset in prepared.items()
