@@ -157,7 +157,7 @@ def test_the_first_row_of_a_word_counts_and_limit_counts_rows(tmp_path):
     found = read_vectors(path, max_vectors=3)
     assert found.words == ("a", "b")
     assert found.rows.tolist() == [[1.0], [3.0]]
-    assert read_vectors(path, max_vectors=3, wanted={"b"}).words == ("b",)
+    assert read_vectors(path, max_vectors=3, keep={"b"}).words == ("b",)
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 23])

@@ -12,7 +12,7 @@ from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
-from spanloom.cli.resumable import Wanted, annotate_into, check
+from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WHOLE = {"conllu": {"complete": "true"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnnotateOptions:
     """The options of ``annotate``."""
 
     source: Annotated[
@@ -50,8 +50,8 @@ class Asked:
     precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest"
 
 
-@options_of(Asked)
-def annotate(options: Asked) -> None:
+@options_of(AnnotateOptions)
+def annotate(options: AnnotateOptions) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
 
     FORM is by OUT's name, else text; it may be any format that convert writes. Finished documents
@@ -86,8 +86,8 @@ def annotate(options: Asked) -> None:
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)
-    wanted = Wanted(output_form, out, title, writer_options, work, options.resume, again)
-    annotate_into(model, stream, names, wanted)
+    job = OutputJob(output_form, out, title, writer_options, work, options.resume, again)
+    annotate_into(model, stream, names, job)
 
 
 def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:
@@ -104,7 +104,7 @@ def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -
     }
 
 
-def _output_form(options: Asked, *, folder: bool) -> str:
+def _output_form(options: AnnotateOptions, *, folder: bool) -> str:
     """Return the form of the output; raises ``WrongUse`` for options that exclude each other."""
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")

@@ -18,7 +18,7 @@ MetricsByTask = dict[str, dict[str, float]]
 
 
 def evaluate(
-    place: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
+    model_path: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
     split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
@@ -48,10 +48,9 @@ def evaluate(
     is_test = _is_test(data, name)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
-    model = load(place, device=device, precision=precision)
-    log(
-        f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
-    )
+    model = load(model_path, device=device, precision=precision)
+    size = f"{len(corpus.documents)} documents"
+    log(f"model {model_path} on {model.compute}; {data}, split {name}: {size}")
     reports = {}
     for name_of_task, task in model.tasks.items():
         if task.predicts:
@@ -70,9 +69,16 @@ def evaluate(
     if is_test:
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
         log_test_evaluation(
-            test_log, command, place, data.resolve().name, name, corpus.documents, seed, metrics
+            test_log,
+            command,
+            model_path,
+            data.resolve().name,
+            name,
+            corpus.documents,
+            seed,
+            metrics,
         )
-    _show(annotated, metrics, place, data, name, as_json=as_json)
+    _show(annotated, metrics, model_path, data, name, as_json=as_json)
 
 
 def _usual(splits: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ _HIDDEN = ".spanloom.part"  # what stands in a brat folder is hidden from brat
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputJob:
     """The output of a run: form, path, title, writer options, and the command that resumes it.
 
     ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def annotate_into(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: Wanted
+    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: OutputJob
 ) -> None:
     """Annotate documents into OUT; finished ones are kept if the run fails.
 
@@ -71,7 +71,7 @@ def check(out: Path, to: str) -> None:
         check_replaceable(out)
 
 
-def _part(output: Wanted) -> Path:
+def _part(output: OutputJob) -> Path:
     """Return the path where finished documents are kept."""
     if output.to != BRAT:
         return output.out.with_name(output.out.name + _PART)
@@ -86,7 +86,7 @@ def _go_on(
     stream: Iterator[Document],
     names: Iterable[str] | None,
     under_way: Work,
-    output: Wanted,
+    output: OutputJob,
 ) -> None:
     """Annotate the remaining documents, and keep each stretch that is finished."""
     from spanloom.formats.brat.save import save
@@ -103,7 +103,7 @@ def _go_on(
         under_way.acknowledge()
 
 
-def _end(under_way: Work, output: Wanted) -> None:
+def _end(under_way: Work, output: OutputJob) -> None:
     """Write OUT from all finished documents."""
     from spanloom.formats import jsonl
 
@@ -132,7 +132,7 @@ def _line(document: Document) -> bytes:
     return jsonl.dumps([document]).encode()
 
 
-def _tell_begun(under_way: Work, output: Wanted) -> None:
+def _tell_begun(under_way: Work, output: OutputJob) -> None:
     """Log which documents are already done."""
     if under_way.replaced:
         log(
@@ -143,7 +143,7 @@ def _tell_begun(under_way: Work, output: Wanted) -> None:
         log(f"{under_way.path}: {under_way.done.inputs} documents are done")
 
 
-def _tell_kept(under_way: Work, output: Wanted) -> None:
+def _tell_kept(under_way: Work, output: OutputJob) -> None:
     """Log how many documents are kept."""
     count = under_way.done.inputs
     if count:

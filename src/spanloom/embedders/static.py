@@ -90,8 +90,8 @@ class Static(nn.Module):
         return self.rows.get(word.lower(), -1) if index is None else index
 
 
-def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None = None) -> Vectors:
-    """Read the first ``max_vectors`` rows of a file and keep those ``wanted`` (None: all).
+def read_vectors(path: Path, *, max_vectors: int, keep: Container[str] | None = None) -> Vectors:
+    """Read the first ``max_vectors`` rows of a file and keep the words in ``keep`` (None: all).
 
     Words may contain spaces: the last fields of a line are its numbers. The first row of a word
     counts. Memory is that of the kept rows. Raises ``FormatError`` with the line for a wrong number
@@ -101,7 +101,7 @@ def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None 
     name = str(path)
     try:
         with _open(path) as stream:
-            return _parse(_lines(stream, name), name, max_vectors, wanted)
+            return _parse(_lines(stream, name), name, max_vectors, keep)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(name, None, f"not a whole gzip file: {error}") from error
     except OSError as error:
@@ -114,7 +114,7 @@ def build(options: Options, context: BuildContext, location: SourceLocation) -> 
     lower = {word.lower() for word in context.train_vocab}
     vocabulary = context.train_vocab | lower if options.train_words_only else None
     try:
-        vectors = read_vectors(path, max_vectors=options.max_vectors, wanted=vocabulary)
+        vectors = read_vectors(path, max_vectors=options.max_vectors, keep=vocabulary)
     except FormatError as error:
         raise location.error(str(error)) from error
     if not vectors.words:
@@ -182,7 +182,7 @@ def _lines(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
 
 
 def _parse(
-    lines: Iterator[bytes], name: str, max_vectors: int, wanted: Container[str] | None
+    lines: Iterator[bytes], name: str, max_vectors: int, keep: Container[str] | None
 ) -> Vectors:
     """Return the vectors of a file's lines."""
     first = next(lines, b"").removeprefix(BOM_UTF8)
@@ -194,7 +194,7 @@ def _parse(
     for count, line in enumerate(islice(body, max_vectors), 1):
         try:
             word, fields = _split(line, dim)
-            if word not in words and (wanted is None or word in wanted):
+            if word not in words and (keep is None or word in keep):
                 table.add(_numbers(fields))
                 words[word] = None
         except ValueError as error:

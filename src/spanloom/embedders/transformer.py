@@ -332,14 +332,14 @@ def untrained(config: Config, options: Options) -> Encoder:
     return _prepare(_hub.initialise(_set_dropout(config, options)))
 
 
-def _build(options: Options, context: BuildContext, where: SourceLocation) -> Transformer:
+def _build(options: Options, context: BuildContext, location: SourceLocation) -> Transformer:
     from spanloom.embedders import _hub
 
     folder = source(options.transformer, context.recipe_dir)
-    location = where.location_of("transformer")
+    encoder_location = location.location_of("transformer")
     if options.init == "pretrained" and (Path(folder) / _RECIPE).is_file():
         hint = f"to go on from it, say init_from: {folder} instead"
-        raise location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
+        raise encoder_location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
     try:
         if options.init == "pretrained":
             encoder = pretrained(folder, options)
@@ -348,7 +348,7 @@ def _build(options: Options, context: BuildContext, where: SourceLocation) -> Tr
             encoder = untrained(_encoder_check.parse(config), options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
-        raise location.error(str(error)) from error
+        raise encoder_location.error(str(error)) from error
     return build(options, encoder)
 
 

@@ -103,14 +103,14 @@ def default() -> Path:
 
 
 def load(
-    place: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
+    source: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
 ) -> Model:
     """Load a model from a folder, from the Hugging Face Hub by its id, or the bundled one.
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
     and what ``compute`` and ``prepare`` raise for a device and a precision.
     """
-    folder, files = _verified(place)
+    folder, files = _verified(source)
     for name, path in files.items():
         if name != WEIGHTS and path.stat().st_size > _LARGEST_TEXT:
             raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")

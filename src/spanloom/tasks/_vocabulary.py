@@ -49,16 +49,13 @@ class SpanOptions(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_in_the_paper(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping) or given.get("limits") != "spanrel":
-            return given
-        said = (
-            {"spans_per_sentence"} if "spans_per_word" in given else set()
-        )  # which would hide what the recipe says
-        return {
-            **{key: cls.spanrel_limits[key] for key in cls.spanrel_limits.keys() - said},
-            **given,
-        }
+    def _with_spanrel_limits(cls, options: Any) -> Any:
+        if not isinstance(options, Mapping) or options.get("limits") != "spanrel":
+            return options
+        limits = dict(cls.spanrel_limits)
+        if "spans_per_word" in options:
+            limits.pop("spans_per_sentence", None)  # it would hide the recipe's spans_per_word
+        return {**limits, **options}
 
 
 class RelationOptions(SpanOptions):

@@ -124,7 +124,7 @@ class MaskedLMTask(LayerTask):
     ) -> dict[str, Loss]:
         """Return the losses of both objectives."""
         assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
-        rows = targets.rows, targets.labels, targets.left, targets.right, targets.place
+        rows = targets.rows, targets.labels, targets.left, targets.right, targets.span_position
         return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
 
     def predict(
