@@ -47,7 +47,7 @@ class Several:
 
     def __mul__(self, factor: float) -> "Several":
         """Return each number times a factor."""
-        return Several(tuple(factor * each for each in self.values))
+        return Several(tuple(factor * value for value in self.values))
 
     def __format__(self, form: str) -> str:
         """Say their mean and standard deviation."""
@@ -57,28 +57,28 @@ class Several:
 def page(text: str, results: Path = RESULTS) -> str:
     """Return a page made of a text; ``ValueError`` names what it asks for and is not there."""
 
-    def replaced(found: re.Match[str]) -> str:
-        name, files, path, cells = found.groups()
+    def replaced(match: re.Match[str]) -> str:
+        name, files, path, cells = match.groups()
         try:
             return MAKERS[name](results, files, path, cells)
         except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{found[0].strip()}: not found: {error}") from error
+            raise ValueError(f"{match[0].strip()}: not found: {error}") from error
 
-    made = _LINE.sub(replaced, text)
-    left = re.search(r"^<!--.*", made, re.M)
+    text_of_page = _LINE.sub(replaced, text)
+    left = re.search(r"^<!--.*", text_of_page, re.M)
     if left:
         raise ValueError(f"{left[0]}: expected <!-- NAME: FILES PATH | cell | cell -->")
-    return made
+    return text_of_page
 
 
 def _rows(results: Path, files: str, path: str | None, cells: str) -> str:
-    read = [json.loads(each.read_text("utf-8")) for each in _found(results, files)]
-    return "".join(_filled(cells, row) for each in read for row in _inside(each, path))
+    read = [json.loads(file.read_text("utf-8")) for file in _found(results, files)]
+    return "".join(_filled(cells, row) for data in read for row in _inside(data, path))
 
 
 def _together(results: Path, files: str, path: str | None, cells: str) -> str:
-    read = [json.loads(each.read_text("utf-8")) for each in _found(results, files)]
-    rows = [next(_inside(each, path)) for each in read]
+    read = [json.loads(file.read_text("utf-8")) for file in _found(results, files)]
+    rows = [next(_inside(data, path)) for data in read]
     return _filled(cells, {**_merged(rows), "files": len(rows)})
 
 
@@ -116,63 +116,63 @@ MAKERS: dict[str, Callable[..., str]] = {
 
 
 def _found(results: Path, files: str) -> list[Path]:
-    found = sorted(results.glob(files))
-    if not found:
+    paths = sorted(results.glob(files))
+    if not paths:
         raise LookupError(files)
-    return found
+    return paths
 
 
-def _inside(said: Any, path: str | None) -> Iterator[dict[str, Any]]:
+def _inside(data: Any, path: str | None) -> Iterator[dict[str, Any]]:
     """Yield what a path leads to, with the keys that stood for ``*`` as ``*0``, ``*1``."""
-    places: list[tuple[Any, tuple[str, ...]]] = [(said, ())]
+    pending: list[tuple[Any, tuple[str, ...]]] = [(data, ())]
     for key in path.split(".") if path else ():
         if key == "*":
-            places = [(e, (*keys, str(k))) for place, keys in places for k, e in _items(place)]
+            pending = [(e, (*keys, str(k))) for node, keys in pending for k, e in _items(node)]
         else:
-            places = [(_step(place, key), keys) for place, keys in places]
-    for place, keys in places:
-        if not isinstance(place, dict):
+            pending = [(_step(node, key), keys) for node, keys in pending]
+    for node, keys in pending:
+        if not isinstance(node, dict):
             raise LookupError(f"keys below {path}")
-        yield place | {f"*{number}": key for number, key in enumerate(keys)}
+        yield node | {f"*{number}": key for number, key in enumerate(keys)}
 
 
-def _items(place: Any) -> Sequence[tuple[Any, Any]]:
-    return list(place.items() if isinstance(place, dict) else enumerate(place))
+def _items(node: Any) -> Sequence[tuple[Any, Any]]:
+    return list(node.items() if isinstance(node, dict) else enumerate(node))
 
 
-def _step(place: Any, key: str) -> Any:
-    return place[int(key)] if isinstance(place, list) else place[key]
+def _step(node: Any, key: str) -> Any:
+    return node[int(key)] if isinstance(node, list) else node[key]
 
 
 def _merged(values: Sequence[Any]) -> Any:
     """Several values of one shape as one: numbers side by side, of all else the first."""
     first = values[0]
     if isinstance(first, dict):
-        return {key: _merged([each.get(key) for each in values]) for key in first}
-    if all(isinstance(each, int | float) for each in values):
+        return {key: _merged([value.get(key) for value in values]) for key in first}
+    if all(isinstance(value, int | float) for value in values):
         return Several(tuple(values))
     return first
 
 
 def _filled(cells: str, row: dict[str, Any]) -> str:
-    def shown(found: re.Match[str]) -> str:
-        return _shown(_reached(row, found[1]), found[2] or "")
+    def shown(match: re.Match[str]) -> str:
+        return _shown(_reached(row, match[1]), match[2] or "")
 
     return f"| {_VALUE.sub(shown, cells)} |\n"
 
 
 def _reached(value: Any, path: str) -> Any:
     """What a path leads to; what is left of it may be one key that has dots itself."""
-    key, dot, rest = path.partition(".")
+    key, dot, remainder = path.partition(".")
     if not dot or (isinstance(value, dict) and path in value):
         return _step(value, path)
-    return _reached(_step(value, key), rest)
+    return _reached(_step(value, key), remainder)
 
 
 def _shown(value: Any, form: str) -> str:
-    factor, sign, rest = form.partition("*")
+    factor, sign, remainder = form.partition("*")
     if sign:
-        return _shown(value * float(factor), rest)
+        return _shown(value * float(factor), remainder)
     if form == "s":
         return format(value, ".3f" if value < 0.0995 else ".2f")
     return format(value, form)

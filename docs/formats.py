@@ -36,15 +36,15 @@ def page() -> str:
 def section(name: str) -> str:
     """Return the section of one format."""
     form = _files.load(name)
-    said = (import_module(f"spanloom.formats.{name}").__doc__ or "").strip()
-    facts = [f"Files end in {', '.join(f'`{each}`' for each in form.suffixes)}."]
+    description = (import_module(f"spanloom.formats.{name}").__doc__ or "").strip()
+    facts = [f"Files end in {', '.join(f'`{suffix}`' for suffix in form.suffixes)}."]
     facts += [
         f"Companion file: `{key}`, by default `{file}`." for key, file in form.sidecars.items()
     ]
     for key, field in form.options.model_fields.items():
         facts.append(f"Option `{key}`: {field.description or ''} (default `{field.default!r}`)")
-    listed = "\n".join(f"* {each}" for each in facts)
-    return f"\n## {name}\n\n{said}\n\n{listed}\n{sample(form)}"
+    listed = "\n".join(f"* {fact}" for fact in facts)
+    return f"\n## {name}\n\n{description}\n\n{listed}\n{sample(form)}"
 
 
 def sample(form: Format) -> str:

@@ -49,24 +49,24 @@ Each kind has a page with an example of its annotation and the options of a reci
 """
 
 
-def pages(out: Path, drawn: Path) -> None:
+def pages(out: Path, images: Path) -> None:
     """Write ``out/NAME.md`` and ``drawn/NAME.html`` for each kind, and ``out/index.md``."""
     out.mkdir(parents=True, exist_ok=True)
-    drawn.mkdir(parents=True, exist_ok=True)
+    images.mkdir(parents=True, exist_ok=True)
     names = tasks.names()
     for name in names:
         sample = tasks.load(name).example
-        (drawn / f"{name}.html").write_text(html.render([sample], title=name), encoding="utf-8")
+        (images / f"{name}.html").write_text(html.render([sample], title=name), encoding="utf-8")
         (out / f"{name}.md").write_text(page(name, sample), encoding="utf-8")
     (out / "index.md").write_text(INDEX.format(names="\n".join(names)), encoding="utf-8")
 
 
 def page(name: str, sample: Document) -> str:
     """Return the page of one kind."""
-    said = (import_module(f"spanloom.tasks.{name}").__doc__ or "").strip()
+    description = (import_module(f"spanloom.tasks.{name}").__doc__ or "").strip()
     return HEAD.format(
         name=name,
-        said=_literal(said),
+        said=_literal(description),
         drawing=DRAWN.format(name=name),
         files=_files(sample),
         options=_options(tasks.load(name).options.model_fields),
@@ -76,10 +76,10 @@ def page(name: str, sample: Document) -> str:
 def _files(sample: Document) -> str:
     """Return the example as brat files."""
     parts = {".txt": sample.text, **write.parts(sample)}
-    shown = [
+    lines = [
         f"`sample{suffix}`\n\n````text\n{text.rstrip()}\n````" for suffix, text in parts.items()
     ]
-    return "\n\n".join(shown)
+    return "\n\n".join(lines)
 
 
 def _options(fields: dict[str, Any]) -> str:
@@ -92,6 +92,6 @@ def _options(fields: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _literal(said: str) -> str:
+def _literal(docstring: str) -> str:
     """Return a docstring as Markdown: indented text is a literal block."""
-    return said.replace("::\n", ":\n")
+    return docstring.replace("::\n", ":\n")

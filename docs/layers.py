@@ -60,16 +60,16 @@ def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
     if unknown:
         raise ValueError(f"expected layers that docs/layers.py describes, got {sorted(unknown)}")
     lines = []
-    for name, said in SAYS.items():
-        mine = by_task.get(name, [])
-        same = [(row, _single(row, alone)) for row in mine]
-        others = (_peer(peers, *each) for each in PEERS.get(name, ()))
+    for name, description in SAYS.items():
+        results = by_task.get(name, [])
+        same = [(row, _single(row, alone)) for row in results]
+        others = (_peer(peers, *peer) for peer in PEERS.get(name, ()))
         lines.append(
             (
                 f"`{name}`",
-                said,
-                "; ".join(f"{row.dataset}: {_metrics(row, row)}" for row in mine),
-                "; ".join(_metrics(one, row) for row, one in same if one is not None),
+                description,
+                "; ".join(f"{row.dataset}: {_metrics(row, row)}" for row in results),
+                "; ".join(_metrics(metrics, row) for row, metrics in same if metrics is not None),
                 "; ".join(others),
             )
         )
@@ -78,13 +78,15 @@ def layers(rows: Sequence[Result], alone: Sequence[Result], peers: Path) -> str:
 
 def _single(row: Result, alone: Sequence[Result]) -> Result | None:
     """A model of the row's task alone on the same test set, scored alike."""
-    wanted = row.dataset, row.kind, tuple(row.labels), ()
-    found = [
-        r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.gold_inputs)) == wanted
+    key = row.dataset, row.kind, tuple(row.labels), ()
+    candidates = [
+        r for r in alone if (r.dataset, r.kind, tuple(r.labels), tuple(r.gold_inputs)) == key
     ]
-    known = [each for each in found if set(row.metrics) == set(each.metrics)]
+    comparable = [c for c in candidates if set(row.metrics) == set(c.metrics)]
     tags = row.kind == "pos"  # two layers of one kind and test set: the recipe says which
-    return next((e for e in known if not tags or row.task in (e.task, *e.recipe.split("-"))), None)
+    return next(
+        (e for e in comparable if not tags or row.task in (e.task, *e.recipe.split("-"))), None
+    )
 
 
 def _names(row: Result) -> tuple[str, ...]:
@@ -98,16 +100,16 @@ def _metrics(row: Result, like: Result) -> str:
 
 
 def _peer(folder: Path, called: str, file: str, metric: str) -> str:
-    found = json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["metrics"][metric]
-    return f"{called}: {100 * found['f1']:.1f}"
+    value = json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["metrics"][metric]
+    return f"{called}: {100 * value['f1']:.1f}"
 
 
 def written(text: str) -> str:
     """Return README with its table as the saved rows have it."""
     rows = sorted(load_results(RESULTS / "spanloom-en"), key=lambda row: row.dataset)
     grid = [row for row in load_results(RESULTS / "grid-spanloom-en") if row.recipe == ALONE]
-    made = layers(rows, [*grid, *load_results(RESULTS / "glad")], RESULTS / "peers")
-    return _MARKED.sub(lambda found: f"{found[1]}{made}{found[2]}", text)
+    tables = layers(rows, [*grid, *load_results(RESULTS / "glad")], RESULTS / "peers")
+    return _MARKED.sub(lambda found: f"{found[1]}{tables}{found[2]}", text)
 
 
 if __name__ == "__main__":

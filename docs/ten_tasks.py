@@ -48,21 +48,21 @@ class Asked:
     ratio: float | None
 
 
-def ten_tasks(rows: Path, asked: Path) -> str:
+def ten_tasks(rows: Path, targets: Path) -> str:
     """Return the table of all rows, seeds of one recipe on one line, those of a task together."""
-    said = yaml.load(asked).data
+    wanted_metrics = yaml.load(targets).data
     groups: dict[tuple[Any, ...], list[Result]] = {}
     for row in sorted(load_results(rows), key=_order):
         groups.setdefault((*_order(row)[:-1],), []).append(row)
-    lines = [_line(each, _asked(said, each[0])) for each in groups.values()]
+    lines = [_line(group, _asked(wanted_metrics, group[0])) for group in groups.values()]
     return table(HEAD, lines) if lines else NONE
 
 
 def peers(folder: Path) -> str:
     """Return the table of what ``benchmarks/peers/score.py`` wrote, by dataset, the best first."""
-    found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
-    found.sort(key=lambda each: (each["dataset"], -_first(each["metrics"])["f1"]))
-    return table(PEERS, [_peer(each) for each in found]) if found else NONE
+    results = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    results.sort(key=lambda result: (result["dataset"], -_first(result["metrics"])["f1"]))
+    return table(PEERS, [_peer(result) for result in results]) if results else NONE
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -78,8 +78,8 @@ def _plain(cell: str) -> str:
 
 def rank(kind: str) -> int:
     """Return where a kind of task stands in the paper's order, behind all others if it is none."""
-    known = list(TASKS)
-    return known.index(kind) if kind in known else len(known)
+    order = list(TASKS)
+    return order.index(kind) if kind in order else len(order)
 
 
 def main_metric(row: Result) -> str:
@@ -88,54 +88,65 @@ def main_metric(row: Result) -> str:
 
 
 def _order(row: Result) -> tuple[Any, ...]:
-    told = bool(row.gold_inputs)
-    return rank(row.kind), row.kind, row.dataset, row.task, told, row.recipe, row.settings, row.seed
+    is_given = bool(row.gold_inputs)
+    return (
+        rank(row.kind),
+        row.kind,
+        row.dataset,
+        row.task,
+        is_given,
+        row.recipe,
+        row.settings,
+        row.seed,
+    )
 
 
-def _asked(said: Mapping[str, Any], row: Result) -> Asked:
+def _asked(targets: Mapping[str, Any], row: Result) -> Asked:
     """What is asked of a row; that of gold spans only where they were given, and so on.
 
     Nothing of one whose labels were mapped: it measures something else.
     """
     if row.labels:
-        return Asked({}, said["ratios"].get(row.kind))
-    every = said["metrics"].get(row.dataset, {}).get(row.task, {})
-    mine = {
-        name: e for name, e in every.items() if e.get("gold_inputs", False) == bool(row.gold_inputs)
+        return Asked({}, targets["ratios"].get(row.kind))
+    by_dataset = targets["metrics"].get(row.dataset, {}).get(row.task, {})
+    own_targets = {
+        name: e
+        for name, e in by_dataset.items()
+        if e.get("gold_inputs", False) == bool(row.gold_inputs)
     }
-    return Asked(mine, said["ratios"].get(row.kind))
+    return Asked(own_targets, targets["ratios"].get(row.kind))
 
 
-def _line(rows: Sequence[Result], asked: Asked) -> list[str]:
+def _line(rows: Sequence[Result], target: Asked) -> list[str]:
     """The cells of one recipe, whatever number of seeds it was run with."""
-    one = rows[0]
+    row = rows[0]
     ratio = spread([row.relative_speed for row in rows], "{:.0%}")
-    wanted = f" (≥ {asked.ratio} %)" if asked.ratio is not None else ""
+    minimum = f" (≥ {target.ratio} %)" if target.ratio is not None else ""
     return [
-        TASKS.get(one.kind, one.kind)
-        + (", given" if one.gold_inputs else "")
-        + (", labels mapped" if one.labels else ""),
-        one.dataset,
-        ", ".join(_metric(name, rows) for name in one.metrics),
-        ", ".join(f"{name} {e['asked']:g}" for name, e in asked.metrics.items() if "asked" in e),
-        ", ".join(_reached(rows, asked.metrics)),
-        "; ".join(_others(asked.metrics)),
+        TASKS.get(row.kind, row.kind)
+        + (", given" if row.gold_inputs else "")
+        + (", labels mapped" if row.labels else ""),
+        row.dataset,
+        ", ".join(_metric(name, rows) for name in row.metrics),
+        ", ".join(f"{name} {e['asked']:g}" for name, e in target.metrics.items() if "asked" in e),
+        ", ".join(_reached(rows, target.metrics)),
+        "; ".join(_others(target.metrics)),
         spread([row.train_cpu_minutes for row in rows], "{:.1f}"),
         spread([row.train_words_per_s for row in rows], "{:,.0f}"),
         spread([row.annotate_words_per_s for row in rows], "{:,.0f}"),
-        ratio + wanted if ratio else "",
-        one.made_by,
+        ratio + minimum if ratio else "",
+        row.made_by,
         ", ".join(str(row.seed) for row in rows),
     ]
 
 
 def _metric(name: str, rows: Sequence[Result]) -> str:
     """A metric: the mean of several seeds and its deviation, of one seed its interval."""
-    said = f"{name} {spread([100 * row.metrics[name] for row in rows], '{:.2f}', both=True)}"
+    text = f"{name} {spread([100 * row.metrics[name] for row in rows], '{:.2f}', both=True)}"
     if len(rows) > 1 or name not in rows[0].intervals:
-        return said
+        return text
     low, high = rows[0].intervals[name]
-    return f"{said} ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{text} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _reached(rows: Sequence[Result], asked: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

@@ -313,12 +313,12 @@ def _locked(
     return open_locked(real, os.O_RDONLY, seconds=seconds, required=required)
 
 
-def _make_locked(folder: Path, held: ExitStack) -> None:
+def _make_locked(folder: Path, locks: ExitStack) -> None:
     """Create a folder and hold its lock, so that no other writer deletes it as a leftover."""
     while True:
         folder.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # deleted before it was locked
-            held.enter_context(_locked(folder))
+            locks.enter_context(_locked(folder))
             return
 
 

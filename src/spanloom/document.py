@@ -264,10 +264,7 @@ class Document:
     ) -> None:
         """Refuse ids that are taken and blank labels without making objects; add the ids."""
         shared = (ids.shared_id(columns.ids) for ids in taken_ranges)
-        clashes = (
-            *filter(None, shared),
-            *(annotation_id for annotation_id in taken if annotation_id in columns.ids),
-        )
+        clashes = [*filter(None, shared), *(id for id in taken if id in columns.ids)]
         if clashes:
             raise _duplicate_id(self.name, clashes[0])
         taken_ranges.append(columns.ids)
@@ -368,38 +365,28 @@ def comparable(document: Document) -> tuple[Any, ...]:
         annotation = annotation_of.get(target)
         if annotation is None or target in ancestors:
             return ("?", "cycle" if annotation else target)
-        path = (*ancestors, target)
+        path, label = (*ancestors, target), annotation.label
         match annotation:
             case Span():
-                return ("span", annotation.label, tuple(sorted(annotation.fragments)))
+                return ("span", label, tuple(sorted(annotation.fragments)))
             case Relation():
                 ends = content(annotation.head, path), content(annotation.tail, path)
-                return ("relation", annotation.label, annotation.roles, *ends)
+                return ("relation", label, annotation.roles, *ends)
             case Event():
                 arguments = sorted(
                     repr((arg.role, content(arg.target, path))) for arg in annotation.arguments
                 )
-                return (
-                    "event",
-                    annotation.label,
-                    content(annotation.trigger, path),
-                    tuple(arguments),
-                )
+                return ("event", label, content(annotation.trigger, path), tuple(arguments))
             case Attribute():
-                return (
-                    "attribute",
-                    annotation.label,
-                    annotation.value,
-                    content(annotation.target, path),
-                )
+                return ("attribute", label, annotation.value, content(annotation.target, path))
             case Normalization():
-                entry = annotation.label, annotation.resource, annotation.key, annotation.text
+                entry = label, annotation.resource, annotation.key, annotation.text
                 return ("normalization", *entry, content(annotation.target, path))
             case Note():
-                return ("note", annotation.label, annotation.text, content(annotation.target, path))
+                return ("note", label, annotation.text, content(annotation.target, path))
             case Equivalence():
                 members = sorted(repr(content(member, path)) for member in annotation.members)
-                return ("equivalence", annotation.label, tuple(members))
+                return ("equivalence", label, tuple(members))
 
     layers = sorted(
         (

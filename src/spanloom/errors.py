@@ -98,16 +98,16 @@ class ModelError(SpanloomError):
 class PackageMissing(SpanloomError):
     """A function needs an extra of this package that is not installed."""
 
-    def __init__(self, wanted: str, package: str, extra: str) -> None:
-        needed = f"{wanted} needs {package}, which is not installed"
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        needed = f"{feature} needs {package}, which is not installed"
         super().__init__(f"{needed}: pip install 'spanloom[{extra}]'")
 
     @classmethod
-    def check(cls, wanted: str, extra: str, *packages: str) -> None:
+    def check(cls, feature: str, extra: str, *packages: str) -> None:
         """Raise this error for the first of the extra's packages that is not installed."""
         for name in packages:
             if find_spec(name) is None:
-                raise cls(wanted, name, extra)
+                raise cls(feature, name, extra)
 
 
 class TrainingError(SpanloomError):

@@ -150,8 +150,8 @@ def _parts(group: str) -> "list[EntryPoint]":
 
 
 def _parts_of_modules(group: str) -> "list[EntryPoint]":
-    every = (part for parts in modules.values() for part in parts)
-    return [part for part in every if part.group == _full(group)]
+    all_parts = (part for parts in modules.values() for part in parts)
+    return [part for part in all_parts if part.group == _full(group)]
 
 
 def _full(group: str) -> str:

@@ -159,11 +159,11 @@ def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[
     ``StorageError`` if another process does this work, or if it was begun as other work.
     """
     check_replaceable(path)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with reported(path):
-            log = held.enter_context(_open_log(log_of(path)))
+            log = stack.enter_context(_open_log(log_of(path)))
             results = os.open(path, _FLAGS | os.O_NOFOLLOW, 0o666)
-            held.callback(os.close, results)
+            stack.callback(os.close, results)
         in_progress = Work(path, results, log)
         try:
             with reported(path):

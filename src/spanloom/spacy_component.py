@@ -88,9 +88,9 @@ def make(
     ``NameNotFound`` for a task that the model does not have.
     """
     loaded = load(model, precision=precision)
-    chosen = None if tasks is None else tuple(tasks)
-    loaded.encoder_passes(chosen)  # raises NameNotFound
-    return Component(loaded, chosen, entities)
+    task_names = None if tasks is None else tuple(tasks)
+    loaded.encoder_passes(task_names)  # raises NameNotFound
+    return Component(loaded, task_names, entities)
 
 
 def _copy_words(predicted: Doc, doc: Doc) -> None:

@@ -72,7 +72,7 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
         assert after[top : top + len(part.input_ids)] == part.input_ids.tolist()
         places = (part_targets.rows, part_targets.left, part_targets.right)
         for row, left, right, place in zip(
-            *(x.tolist() for x in (*places, part_targets.place)), strict=True
+            *(x.tolist() for x in (*places, part_targets.span_position)), strict=True
         ):
             at = [(top + flat // width, flat % width) for flat in (row, left, right)]
             wanted.append((*at, before[at[0][0]][at[0][1]], place))
@@ -81,7 +81,7 @@ def test_what_was_masked_of_each_unit_is_masked_of_all(texts, limit, rate, seed)
     found = [
         (*(divmod(flat, width) for flat in flats), label, place)
         for *flats, label, place in zip(
-            *(x.tolist() for x in (*said, targets.labels, targets.place)), strict=True
+            *(x.tolist() for x in (*said, targets.labels, targets.span_position)), strict=True
         )
     ]
     assert found == wanted

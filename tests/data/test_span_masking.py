@@ -103,7 +103,7 @@ def test_boundaries_are_the_nearest_pieces_that_are_not_masked(windows, scheme, 
     _, targets = draw(one, Masking(mlm_probability=rate, scheme=scheme), seed)
     rows, seq = targets.rows.tolist(), one.input_ids.shape[1]
     sides = zip(rows, targets.left.tolist(), targets.right.tolist(), strict=True)
-    for (row, left, right), place in zip(sides, targets.place.tolist(), strict=True):
+    for (row, left, right), place in zip(sides, targets.span_position.tolist(), strict=True):
         a, b = row, row
         while a in rows:
             a -= 1
@@ -240,7 +240,7 @@ def test_touching_portions_share_their_boundaries():
     _, targets = draw(one, Masking(mlm_probability=1.0, scheme="subword"), 0)
     assert targets.left.tolist() == [0] * 6
     assert targets.right.tolist() == [7] * 6
-    assert targets.place.tolist() == list(range(6))
+    assert targets.span_position.tolist() == list(range(6))
 
 
 def test_spans_never_touch():

@@ -33,7 +33,7 @@ def test_words_of_one_kind_share_a_vector(words):
 def test_kinds_differ_and_each_has_a_row():
     rows = [shape(words[0]) for words in KINDS]
     assert len(set(rows)) == len(rows)
-    assert set(rows) <= set(range(Casing(3).table.num_embeddings))
+    assert set(rows) <= set(range(Casing(3).embedding.num_embeddings))
 
 
 def test_a_batch_gets_one_vector_a_word():
@@ -41,4 +41,4 @@ def test_a_batch_gets_one_vector_a_word():
     vectors = table(_batch(words))
     assert vectors.shape == (3, table.dim)
     assert vectors[0].equal(vectors[2])
-    assert vectors[0].equal(table.table.weight[shape("DNA")])
+    assert vectors[0].equal(table.embedding.weight[shape("DNA")])

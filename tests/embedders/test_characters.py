@@ -62,9 +62,9 @@ def _rows(word, known):
 
 def _convolved(made, word):
     """A word's vector by plain loops over filters and places."""
-    vectors = [made.table.weight[row] for row in _rows(word, list(made.alphabet.characters))]
+    vectors = [made.embedding.weight[row] for row in _rows(word, list(made.alphabet.characters))]
     out = []
-    for layer, width in zip(made.reader.filters, made.reader.widths, strict=True):
+    for layer, width in zip(made.char_encoder.filters, made.char_encoder.widths, strict=True):
         padded = vectors + [vectors[-1]] * (width - len(vectors))
         for weights, bias in zip(layer.weight, layer.bias, strict=True):
             scores = [
@@ -78,7 +78,7 @@ def _convolved(made, word):
 def _recurred(made, word):
     """A word's vector by torch's own layer over that word alone."""
     rows = _rows(word, list(made.alphabet.characters))
-    _, states = made.reader.rnn(made.table.weight[rows][None])
+    _, states = made.char_encoder.rnn(made.embedding.weight[rows][None])
     return states[-2:].flatten()
 
 
@@ -177,7 +177,7 @@ def test_gradients_reach_every_parameter(raw):
     for name, parameter in made.named_parameters():
         assert parameter.grad.isfinite().all(), name
         assert parameter.grad.any(), name
-    assert made.table.weight.grad.any(1).all()
+    assert made.embedding.weight.grad.any(1).all()
 
 
 @pytest.mark.parametrize("raw", [KINDS[0], {**KINDS[2], "dropout": 0.5}], ids=str)
@@ -216,12 +216,12 @@ def test_reduced_precision_stays_close(raw):
 def test_sizes_are_those_of_the_papers_or_of_the_recipe(raw, dim, table, reader):
     made = _made(raw)
     assert made.dim == dim
-    assert made.table.weight.shape == (len(KNOWN) + 1 + FIRST, table)
-    assert float(made.table.weight.detach().abs().max()) <= (3 / table) ** 0.5
+    assert made.embedding.weight.shape == (len(KNOWN) + 1 + FIRST, table)
+    assert float(made.embedding.weight.detach().abs().max()) <= (3 / table) ** 0.5
     if raw["characters"] == "cnn":
-        assert made.reader.filters[0].weight.shape == reader
+        assert made.char_encoder.filters[0].weight.shape == reader
     else:
-        assert made.reader.rnn.num_layers == reader
+        assert made.char_encoder.rnn.num_layers == reader
 
 
 @pytest.mark.parametrize(
@@ -282,6 +282,8 @@ def test_a_hostile_inventory_is_refused(text):
 def test_as_many_characters_as_can_be_collected_can_be_saved():
     many = [chr(0x20000 + number) for number in range(characters.MAX_CHARACTERS)]
     text = json.dumps(many)
-    assert KIND.restore(Options(characters="gru"), {INVENTORY: text}).table.num_embeddings == 4003
+    assert (
+        KIND.restore(Options(characters="gru"), {INVENTORY: text}).embedding.num_embeddings == 4003
+    )
     with pytest.raises(ModelError):
         KIND.restore(Options(characters="gru"), {})

@@ -156,7 +156,7 @@ def test_the_first_row_of_a_word_counts_and_limit_counts_rows(tmp_path):
     found = read_vectors(path, max_vectors=3)
     assert found.words == ("a", "b")
     assert found.rows.tolist() == [[1.0], [3.0]]
-    assert read_vectors(path, max_vectors=3, wanted={"b"}).words == ("b",)
+    assert read_vectors(path, max_vectors=3, keep={"b"}).words == ("b",)
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 23])
@@ -183,12 +183,12 @@ def test_a_word_is_looked_up_as_it_stands_then_in_lower_case(tmp_path):
 def test_unknown_words_are_learnt_and_others_where_asked_for(tmp_path, tuned):
     table = _fresh(tmp_path, _glove(ROWS), trainable=tuned)
     table(_batch(["Paris", "zebra", "Paris", "gnu"])).sum().backward()
-    assert table.unknown.grad.tolist() == [2.0] * 3
+    assert table.unknown_vector.grad.tolist() == [2.0] * 3
     if tuned:
-        assert table.table.grad.sum(1).tolist() == [0.0, 6.0] + [0.0] * (len(ROWS) - 2)
+        assert table.vectors.grad.sum(1).tolist() == [0.0, 6.0] + [0.0] * (len(ROWS) - 2)
     else:
-        assert table.table.grad is None
-    assert set(table.state_dict()) == {"table", "unknown"}
+        assert table.vectors.grad is None
+    assert set(table.state_dict()) == {"vectors", "unknown_vector"}
 
 
 def test_words_of_the_data_alone_are_kept_where_asked_for(tmp_path):

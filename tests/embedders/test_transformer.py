@@ -170,10 +170,10 @@ def test_spelling_is_added_to_the_pieces_of_each_word(folder, theirs):
     plain = build(Options(layers="last"), pretrained(folder, options)).eval()
     with torch.no_grad():
         torch.testing.assert_close(mine(batch), plain(batch))  # before anything was learnt
-        torch.nn.init.normal_(mine.spelling.weight)
-        mine.spelling.weight[0] = 0
+        torch.nn.init.normal_(mine.casing_embedding.weight)
+        mine.casing_embedding.weight[0] = 0
         one, two, three, four = (
-            mine.spelling.weight[1 + shape(word)] for word in ("x", "Xx", "XX", "1")
+            mine.casing_embedding.weight[1 + shape(word)] for word in ("x", "Xx", "XX", "1")
         )
         ids = torch.tensor([[CLS, 5, 6, 7, 8, SEP], [CLS, 9, SEP, PAD, PAD, PAD]])
         embedded = theirs.get_input_embeddings()(ids)
@@ -197,12 +197,12 @@ def test_spelling_is_shown_wherever_windows_overlap(folder, theirs):
     batch = collate([unit], pieces, 4)
     assert batch.input_ids.shape[0] > 1
     with torch.no_grad():
-        torch.nn.init.normal_(mine.spelling.weight)
-        mine.spelling.weight[0] = 0
+        torch.nn.init.normal_(mine.casing_embedding.weight)
+        mine.casing_embedding.weight[0] = 0
         every = []
         for ids in batch.input_ids:
             shapes = [0 if i < 4 else 1 + shape(spelt[i - 4]) for i in ids.tolist()]
-            embedded = theirs.get_input_embeddings()(ids) + mine.spelling.weight[shapes]
+            embedded = theirs.get_input_embeddings()(ids) + mine.casing_embedding.weight[shapes]
             mask = (ids != PAD)[None].long()
             out = theirs(inputs_embeds=embedded[None], attention_mask=mask).last_hidden_state[0]
             every.append(out)
@@ -215,7 +215,7 @@ def test_states_do_not_betray_how_hidden_words_are_spelt(folder):
     mine = build(options, pretrained(folder, options)).eval()
     batch = _batch([[[5], [6, 7]]], 9)[0]
     with torch.no_grad():
-        torch.nn.init.normal_(mine.spelling.weight)
+        torch.nn.init.normal_(mine.casing_embedding.weight)
         one, two = (
             mine.states(replace(batch, words=words))[-1] for words in (("a", "b"), ("A", "B7"))
         )

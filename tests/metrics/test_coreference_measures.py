@@ -11,7 +11,6 @@ from spanloom.metrics import coreference
 from spanloom.metrics.blanc import Blanc, blanc
 from spanloom.metrics.coreference import (
     Coreference,
-    restrict_to,
     score,
     without_singletons,
 )
@@ -179,10 +178,8 @@ def test_a_kind_of_pairs_that_neither_side_has_is_left_out():
     assert blanc(["ab"], ["a", "b"]).prf.f1 == 0
 
 
-def test_clusters_without_singletons_and_over_given_mentions():
+def test_clusters_without_singletons():
     assert without_singletons(["ab", "c", "def"]) == ["ab", "def"]
-    assert restrict_to(["ab", "xc", "yz"], "abcd") == [["a", "b"], ["c"], ["d"]]
-    assert score(["ab", "c"], restrict_to(["ab", "xy"], "abc")).average == pytest.approx(1)
 
 
 def test_a_mention_in_several_clusters_is_at_home_in_the_last():

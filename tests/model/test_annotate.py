@@ -237,8 +237,8 @@ def quiet(model):
     network = copy.deepcopy(model.network)
     head = network.heads["steps"]
     with torch.no_grad():
-        head.pairs.readout.labels.bias[0] += 1000
-        head.spans.readout.labels.bias[0] += 5
+        head.pairs.output.labels.bias[0] += 1000
+        head.spans.output.labels.bias[0] += 5
     return replace(model, network=network)
 
 

@@ -56,7 +56,7 @@ def told(source, target, change):
         ("spanbert", "sentiment", "labels", []),
         ("spanbert", "sentiment", "labels", 5),
         ("spanbert", "sentiment", "labels", ["good", "good"]),
-        ("spanbert", "sentiment", "parts", [1]),
+        ("spanbert", "sentiment", "text_pairs", [1]),
         ("spex", "sentiment", "labels", []),
         ("spex", "sentiment", "labels", {"good": 1}),
         ("spex", "likeness", "min", math.nan),

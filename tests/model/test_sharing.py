@@ -50,9 +50,9 @@ def said(model, names=None):
 def test_heads_are_as_many_as_the_table_says(made, way):
     model = made[way]
     assert len(model.network.heads) == (3 if way == "separate-heads" else 1)
-    assert (model.network.task_vectors is not None) == (way == "task-embedding")
+    assert (model.network.task_embeddings is not None) == (way == "task-embedding")
     labels = 2 if way == "separate-heads" else 6
-    assert all(len(task.every) == labels for task in model.tasks.values())
+    assert all(len(task.head_labels) == labels for task in model.tasks.values())
 
 
 @EVERY

@@ -32,7 +32,7 @@ def test_each_span_is_scored_as_by_itself(lengths, sparse, learning):
     scorer = SpanScorer(
         5, num_labels=3, num_width_embeddings=4, hidden_size=8, dropout=0.5, boundary_context=True
     ).eval()
-    torch.nn.init.normal_(scorer.first.edges)
+    torch.nn.init.normal_(scorer.projection.edge_vectors)
     attention, sentences = SpanAttention(5), sentences_of(lengths)
     words, width = torch.randn(sum(lengths), 5), 5
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
@@ -41,14 +41,14 @@ def test_each_span_is_scored_as_by_itself(lengths, sparse, learning):
         found = scorer(words, weights, Candidates(width).starts(sentences), beside)
         bounds = Candidates(width).bounds(sentences)
         torch.testing.assert_close(found, scorer.score_bounds(words, weights, bounds, beside))
-        linear = scorer.first
+        linear = scorer.projection
         for row, (a, b) in enumerate(bounds.tolist()):
             first, last, content = linear.words(words).chunk(3, dim=-1)
-            before, after = linear.around(words).chunk(2, dim=-1)
+            before, after = linear.boundary_context(words).chunk(2, dim=-1)
             left, right = beside[a, 0].item(), beside[b - 1, 1].item()
             share = weights[a:b] / weights[a:b].sum()
             z = first[a] + last[b - 1] + (content[a:b] * share).sum(0)
-            z = z + (before[left] if left >= 0 else linear.edges[0])
-            z = z + (after[right] if right >= 0 else linear.edges[1])
-            z = z + linear.width.weight[min(b - a - 1, 3)]
-            torch.testing.assert_close(found[row], scorer.readout(z[None])[0], rtol=1e-4, atol=1e-5)
+            z = z + (before[left] if left >= 0 else linear.edge_vectors[0])
+            z = z + (after[right] if right >= 0 else linear.edge_vectors[1])
+            z = z + linear.width_embedding.weight[min(b - a - 1, 3)]
+            torch.testing.assert_close(found[row], scorer.output(z[None])[0], rtol=1e-4, atol=1e-5)

@@ -75,8 +75,8 @@ def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
         losses["span"].total, F.cross_entropy(scores, target, reduction="sum")
     )
     sum(each.total for each in losses.values()).backward()
-    assert head.gate.linear.words.weight.grad.abs().sum() > 0
-    assert head.spans.readout.labels.weight.grad.abs().sum() > 0
+    assert head.coarse_scorer.linear.words.weight.grad.abs().sum() > 0
+    assert head.spans.output.labels.weight.grad.abs().sum() > 0
 
 
 def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):

@@ -26,7 +26,7 @@ def _words():
 def _plain(head, words):
     """Scores of "none" and labels, for each pair within a run."""
     return {
-        (a, b): head.every(words, torch.tensor([[a, b]]))[0]
+        (a, b): head.scorer(words, torch.tensor([[a, b]]))[0]
         for start, end in RUNS.tolist()
         for a in range(start, end)
         for b in range(start, end)

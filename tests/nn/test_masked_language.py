@@ -39,7 +39,7 @@ def copied(bert):
     )
     for mine, theirs in pairs:
         mine.load_state_dict(theirs.state_dict())
-    made.guess.load_state_dict({"bias": source.bias})
+    made.decoder.load_state_dict({"bias": source.bias})
     return made
 
 
@@ -72,8 +72,8 @@ def test_the_loss_is_that_of_berts_own_head():
 def test_the_boundary_objective_is_equations_one_and_two(width):
     one, told = head(piece_dim=width), targets()
     hidden, table = states(width)
-    weights = {name: weight.double() for name, weight in one.boundary.named_parameters()}
-    torch.nn.init.normal_(one.boundary.guess.bias)
+    weights = {name: weight.double() for name, weight in one.span_boundary.named_parameters()}
+    torch.nn.init.normal_(one.span_boundary.decoder.bias)
 
     def layer(name, x):
         x = x @ weights[f"{name}.dense.weight"].T + weights[f"{name}.dense.bias"]
@@ -86,9 +86,9 @@ def test_the_boundary_objective_is_equations_one_and_two(width):
         *(told[key].tolist() for key in ("left", "right", "span_position", "labels")), strict=True
     ):
         ends = hidden[left].double(), hidden[right].double()
-        h0 = torch.cat([*ends, weights["position.weight"][place]])
+        h0 = torch.cat([*ends, weights["position_embedding.weight"][place]])
         y = layer("second", layer("first", h0))
-        scores = table.double() @ y + one.boundary.guess.bias.double()
+        scores = table.double() @ y + one.span_boundary.decoder.bias.double()
         total -= scores[label] - scores.exp().sum().log()
     loss = one.loss(hidden, table, **told)["boundary"]
     assert loss.count == 4

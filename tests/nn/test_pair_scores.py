@@ -37,9 +37,9 @@ def _slow(scorer, words, weights, bounds, types, pairs):
         parts = torch.cat([heads[i], tails[j], heads[i] * tails[j]])
         same = torch.cat([torch.eye(len(heads[i])), torch.eye(len(heads[i]))])
         weight = torch.cat([same, scorer.product.weight.T])
-        vector = parts @ weight + between @ scorer.between.weight.T
-        first.append(vector + scorer.distance.weight[bucket + len(EDGES) + 1])
-    return scorer.readout(torch.stack(first))
+        vector = parts @ weight + between @ scorer.context.weight.T
+        first.append(vector + scorer.distance_embedding.weight[bucket + len(EDGES) + 1])
+    return scorer.output(torch.stack(first))
 
 
 @settings(deadline=None, max_examples=25)
@@ -79,7 +79,9 @@ def test_every_distance_has_a_vector_of_its_own_and_a_side():
     assert one.tolist() == sorted(set(one.tolist()))[: len(gaps) - 1] + [one.max().item()]
     middle = len(EDGES) + 1
     assert (one - middle).tolist() == (middle - two).tolist()
-    assert {*one.tolist(), *two.tolist(), middle} == set(range(scorer.distance.num_embeddings))
+    assert {*one.tolist(), *two.tolist(), middle} == set(
+        range(scorer.distance_embedding.num_embeddings)
+    )
 
 
 PAIRINGS = {

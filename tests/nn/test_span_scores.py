@@ -115,7 +115,7 @@ def test_a_span_layer_is_a_linear_layer_over_the_concatenation(seed):
                 _mean(words, weights, a, b).float(),
                 words[a],
                 words[b - 1],
-                layer.width.weight[min(b - a, 3) - 1],
+                layer.width_embedding.weight[min(b - a, 3) - 1],
             ]
         )
         for a, b in bounds.tolist()
@@ -136,7 +136,7 @@ def test_a_span_layer_has_the_gradients_of_the_concatenation():
     weights = attention(words)
     z = [
         torch.cat([_mean(words, weights, a, b).float(), words[a], words[b - 1],
-                   layer.width.weight[min(b - a, 3) - 1]])
+                   layer.width_embedding.weight[min(b - a, 3) - 1]])
         for a, b in bounds.tolist()
     ]  # fmt: skip
     slow = F.linear(torch.stack(z), weight, bias)
@@ -152,7 +152,7 @@ def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
     sentences, words = _sentences(lengths), torch.randn(sum(lengths), 5)
     scorer = SpanScorer(5, num_labels=3, num_width_embeddings=9, hidden_size=8, dropout=0.5).eval()
     weights = SpanAttention(5)(words)
-    alone = scorer.readout(scorer.first(words, weights, Candidates(width).bounds(sentences)))
+    alone = scorer.output(scorer.projection(words, weights, Candidates(width).bounds(sentences)))
     learnt = scorer(words, weights, Candidates(width).starts(sentences))
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
         patch.setattr(room, "_CHUNK", chunk)

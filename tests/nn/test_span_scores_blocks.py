@@ -36,7 +36,9 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
         patch.setattr(room, "_SPARSE", sparse)
         weights = attention(words)
-        blocks = sum(1 for _ in scorer.first.blocks(scorer.first.features(words, weights), some))
+        blocks = sum(
+            1 for _ in scorer.projection.blocks(scorer.projection.features(words, weights), some)
+        )
         scores = scorer(words, weights, some)
     if not learning:
         return scores, blocks, ()

@@ -39,15 +39,15 @@ def words():
 
 def every_path(made, words, tags):
     """Scores of all paths of a sentence that the scheme allows, of some tags."""
-    emissions, chain = made(words), made.transitions
+    emissions, chain = made(words), made.crf
     starts, follow, ends = (torch.tensor(each) for each in SCHEMES["BIO"].allowed(NAMES))
     found = {}
     for path in product(tags, repeat=len(words)):
         steps = list(zip(path, path[1:], strict=False))
         if starts[path[0]] and ends[path[-1]] and all(follow[a, b] for a, b in steps):
             total = sum(emissions[word, tag] for word, tag in enumerate(path))
-            total = total + chain.starts[path[0]] + chain.ends[path[-1]]
-            found[path] = (total + sum(chain.follow[a, b] for a, b in steps)).item()
+            total = total + chain.start_transitions[path[0]] + chain.end_transitions[path[-1]]
+            found[path] = (total + sum(chain.transitions[a, b] for a, b in steps)).item()
     return found
 
 
@@ -172,11 +172,11 @@ def test_no_words_no_loss(crf):
 def test_masks_are_not_saved():
     made = head()
     assert set(made.state_dict()) == {
-        "emit.weight",
-        "emit.bias",
-        "transitions.starts",
-        "transitions.follow",
-        "transitions.ends",
+        "emission.weight",
+        "emission.bias",
+        "crf.start_transitions",
+        "crf.transitions",
+        "crf.end_transitions",
     }
 
 

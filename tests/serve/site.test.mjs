@@ -75,8 +75,8 @@ test("a link that unfolds to more than any text is not followed", async () => {
 });
 
 test("lengths are counted as the server counts them", () => {
-  assert.deepEqual(sizeOf("😀é", 2), { over: false, said: "2 of 2 characters" });
-  const long = { over: true, said: "1,502 of 1,000 characters: 502 too many; send it in parts" };
+  assert.deepEqual(sizeOf("😀é", 2), { over: false, message: "2 of 2 characters" });
+  const long = { over: true, message: "1,502 of 1,000 characters: 502 too many; send it in parts" };
   assert.deepEqual(sizeOf("a".repeat(1502), 1000), long);
 });
 

@@ -7,7 +7,8 @@ from conftest import RECIPES, make_row
 
 from spanloom.errors import StudyError
 from spanloom.studies import row as rows
-from spanloom.studies.executors import Folders, Outcome
+from spanloom.studies.execute import Folders
+from spanloom.studies.executors import Outcome
 from spanloom.studies.run import MAX_DEATHS, read_rows, run
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}

@@ -10,7 +10,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.tasks import HeadInputSpec
+from spanloom.tasks import HeadInputSpec, TaskSetup
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 
@@ -47,7 +47,7 @@ def collect(kind, documents, **options):
 def make(kind, documents, united=None, **options):
     """A task with labels from the documents; it has its head for itself unless told."""
     own = collect(kind, documents, **options)
-    return kind.build("task", "main", kind.options(**options), own, united or own)
+    return kind.build(TaskSetup("task", "main", kind.options(**options), own, united or own))
 
 
 @dataclass(frozen=True)

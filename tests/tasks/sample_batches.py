@@ -13,7 +13,7 @@ from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import MAIN
-from spanloom.tasks import HeadInputSpec, load, names
+from spanloom.tasks import HeadInputSpec, TaskSetup, load, names
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 
@@ -59,7 +59,7 @@ def make(kind, documents, **options):
     chosen = kind.options(**options)
     layer = layer_of(documents[0])
     collected = kind.infer_vocabulary(chosen, layer, train_of(documents))
-    return kind.build("task", layer, chosen, collected, collected)
+    return kind.build(TaskSetup("task", layer, chosen, collected, collected))
 
 
 def small(kind, documents):

@@ -21,7 +21,7 @@ from spanloom.document import (
     comparable,
 )
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.tasks import HeadInputSpec, load
+from spanloom.tasks import HeadInputSpec, TaskSetup, load
 from spanloom.tensors import HeadInputs
 
 GOLD = Document(
@@ -61,7 +61,7 @@ def made(document=GOLD, **options):
     chosen = kind.options(hidden_size=16, dropout=0.0, **options)
     whole = tokenize(document, SPLIT, CUTTER)
     collected = json.loads(json.dumps(kind.infer_vocabulary(chosen, "main", [(document, whole)])))
-    return kind.build("task", "main", chosen, collected, collected), whole
+    return kind.build(TaskSetup("task", "main", chosen, collected, collected)), whole
 
 
 def laid(task, whole, document=GOLD):

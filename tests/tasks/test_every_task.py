@@ -24,6 +24,7 @@ from spanloom.document import Document, Layer, comparable
 from spanloom.errors import NameNotFound
 from spanloom.model.serialization import is_valid_vocabulary
 from spanloom.tasks import load, names
+from spanloom.tasks._base import TaskSetup
 
 EVERY = pytest.mark.parametrize("name", names())
 ANNOTATING = pytest.mark.parametrize(
@@ -179,8 +180,8 @@ def test_what_was_collected_comes_back_from_plain_data(name):
     collected = kind.infer_vocabulary(chosen, layer, train_of([kind.example]))
     again = json.loads(json.dumps(collected))
     assert again == collected
-    task = kind.build("task", layer, chosen, collected, collected)
-    assert kind.build("task", layer, chosen, again, again) == task
+    task = kind.build(TaskSetup("task", layer, chosen, collected, collected))
+    assert kind.build(TaskSetup("task", layer, chosen, again, again)) == task
     assert (task.name, task.layer) == ("task", layer)
     assert [key for key, value in collected.items() if not is_valid_vocabulary(value)] == []
 
@@ -196,7 +197,7 @@ def test_tasks_that_share_a_head_make_the_same_one(name):
     assert json.loads(json.dumps(united)) == united
     assert kind.family
     heads = [
-        head_of(kind, kind.build("task", layer, chosen, collected, each))
+        head_of(kind, kind.build(TaskSetup("task", layer, chosen, collected, each)))
         for each in (united, kind.merge_vocabularies([united]))
     ]
     one, two = ({key: each.shape for key, each in h.state_dict().items()} for h in heads)

@@ -11,6 +11,7 @@ from flat_bench import PIECES, SPLIT, answer, collect, cuts, lay, learn, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.number_scale import NumberScale
 from spanloom.annotation.queries import answer_layer, answers
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.annotation_ids import IdGenerator
@@ -25,7 +26,6 @@ from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks import HeadInputSpec, load
-from spanloom.tasks.extractive_regression import NumberScale
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import new_model, train
 

@@ -10,7 +10,7 @@ from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instances import InstanceLimits, tokenize
 from spanloom.document import Document, Layer
 from spanloom.model.build import word_level_tokenizer
-from spanloom.tasks import HeadInputSpec, constituency, load, number_spans
+from spanloom.tasks import HeadInputSpec, TaskSetup, constituency, load, number_spans
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import word_tokenizer
 
@@ -27,7 +27,7 @@ def _task(name, labels=None, **options):
     gold = [(kind.example, tokenize(kind.example, split, pieces))]
     chosen = kind.options(hidden_size=8, **options)
     found = kind.infer_vocabulary(chosen, "main", gold) | (labels or {})
-    task = kind.build("trees", "main", chosen, found, found)
+    task = kind.build(TaskSetup("trees", "main", chosen, found, found))
     torch.manual_seed(0)
     return task, task.build_head(HeadInputSpec(8)).eval(), tokenize(LONG, split, pieces)
 
@@ -117,7 +117,7 @@ def test_the_best_trees_are_the_same_however_many_are_looked_for_at_once(monkeyp
 def test_a_gate_never_leaves_out_the_root():
     task, head, whole = _task("constituency", coarse_spans_per_word=0.01)
     with torch.no_grad():
-        head.gate.linear.width.weight[-1] = -1e3  # wide spans look like nothing
+        head.coarse_scorer.linear.width_embedding.weight[-1] = -1e3  # wide spans look like nothing
     batch = collate(
         list(task.reader.instances(0, whole, InstanceLimits(64, 64), None)),
         word_level_tokenizer(),
@@ -144,7 +144,7 @@ def test_functions_of_labels_are_learnt_only_where_asked(functions, labels):
     whole = tokenize(gold, word_tokenizer("char-class", "newline"), word_level_tokenizer())
     options = kind.options(hidden_size=8, function_tags=functions)
     found = kind.infer_vocabulary(options, "main", [(gold, whole)])
-    task = kind.build("trees", "main", options, found, found)
+    task = kind.build(TaskSetup("trees", "main", options, found, found))
     assert task.vocabulary.spans == labels
     assert [label for _, _, label in task.encode_gold(gold, whole).spans] == [1, 2, 3]
     assert task.unseen_labels([gold]) == set()

@@ -64,5 +64,5 @@ def test_another_loss_with_its_decoder_is_learnt_by_heart():
 def test_a_head_has_the_weights_that_its_parts_ask_for_and_in_their_order():
     task = make(KIND, [KIND.example], hidden_size=16, coarse_spans_per_word=2.0)
     names = [name.split(".")[0] for name in head_of(KIND, task).state_dict()]
-    assert list(dict.fromkeys(names)) == ["attention", "spans", "pairs", "gate"]
-    assert torch.equal(*(head_of(KIND, task).gate.linear.words.weight for _ in range(2)))
+    assert list(dict.fromkeys(names)) == ["attention", "spans", "pairs", "coarse_scorer"]
+    assert torch.equal(*(head_of(KIND, task).coarse_scorer.linear.words.weight for _ in range(2)))

@@ -5,7 +5,7 @@ from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, ve
 
 from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
-from spanloom.tasks import load, number_spans
+from spanloom.tasks import TaskSetup, load, number_spans
 
 KINDS = ("srl", "openie", "opinions")
 SMALL = {"hidden_size": 16, "dropout": 0.0}
@@ -140,7 +140,7 @@ def test_labels_that_nothing_can_be_made_of_are_refused(broken):
     kind = load("srl")
     collected = kind.infer_vocabulary(kind.options(), "main", train_of([BOTH])) | broken
     with pytest.raises(DataError, match="task"):
-        kind.build("task", "main", kind.options(), collected, collected)
+        kind.build(TaskSetup("task", "main", kind.options(), collected, collected))
 
 
 def _opinions(first, second):

@@ -17,7 +17,7 @@ from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
-from spanloom.tasks import HeadInputSpec, load
+from spanloom.tasks import HeadInputSpec, TaskSetup, load
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
 
@@ -32,8 +32,8 @@ def knowing(task, laid):
     size = len(task.tags)
     made = task.build_head(HeadInputSpec(size))
     with torch.no_grad():
-        made.emit.weight.copy_(torch.eye(size))
-        made.emit.bias.zero_()
+        made.emission.weight.copy_(torch.eye(size))
+        made.emission.bias.zero_()
     return made, HeadInputs(SURE * torch.nn.functional.one_hot(laid.targets, size).float())
 
 
@@ -167,8 +167,8 @@ def test_what_was_collected_is_plain_data(scheme):
     own = collect(KIND, [WORDS], scheme=scheme)
     back = json.loads(json.dumps(own))
     options = KIND.options(scheme=scheme)
-    assert KIND.build("t", "main", options, back, back) == KIND.build(
-        "t", "main", options, own, own
+    assert KIND.build(TaskSetup("t", "main", options, back, back)) == KIND.build(
+        TaskSetup("t", "main", options, own, own)
     )
 
 
@@ -208,7 +208,7 @@ def test_a_shared_head_knows_all_tags_and_a_task_answers_with_its_own():
 @EVERY
 def test_a_head_of_ones_own_allows_what_its_scheme_allows(scheme):
     task = make(KIND, [WORDS], scheme=scheme)
-    chain = head(task).transitions
+    chain = head(task).crf
     masks = [~each for each in (chain.never_first, chain.never_after, chain.never_last)]
     assert tuple(each.tolist() for each in masks) == SCHEMES[scheme].allowed(task.tags)
 
@@ -221,7 +221,7 @@ def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
     two = make(KIND, [SECOND], both, scheme="none")
     assert one.tags == two.tags
     assert one.tags[-2:] == ["Y", "Z"]
-    chain = head(one).transitions
+    chain = head(one).crf
     row = {tag: place for place, tag in enumerate(one.tags)}
     follow = ~chain.never_after
     assert not follow[row["S-X"], row["Z"]]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.metrics.report import score_triples
-from spanloom.tasks import HeadInputSpec, load
+from spanloom.tasks import HeadInputSpec, TaskSetup, load
 
 KIND = load("word_relations")
 WORDS_OF = KIND.example.text.split()
@@ -197,7 +197,7 @@ def test_what_was_collected_is_plain_data():
     own = collect(KIND, [KIND.example])
     assert own["labels"] == ["Acts-on", "Has", "Measure", "Mod-Link"]
     back = json.loads(json.dumps(own))
-    made = (KIND.build("t", "main", KIND.options(), each, each) for each in (own, back))
+    made = (KIND.build(TaskSetup("t", "main", KIND.options(), each, each)) for each in (own, back))
     assert len(set(map(repr, made))) == 1
 
 

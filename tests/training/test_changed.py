@@ -16,9 +16,7 @@ LINEAR = FIRST | {"lr_schedule": "linear", "epochs": 4, "warmup_ratio": 0.25}
 
 
 def rate(progress, spec, at):
-    warmup = (
-        spec.warmup_steps_left if progress.warmup_steps_left is None else progress.warmup_steps_left
-    )
+    warmup = spec.warmup_ratio if progress.warmup_ratio is None else progress.warmup_ratio
     return (
         SCHEDULES[spec.lr_schedule](at / spec.epochs, warmup, progress.lr_halvings)
         * progress.lr_scale
@@ -95,7 +93,7 @@ def test_a_plateau_keeps_its_halvings(taken):
 
 def test_nothing_changed_nothing_said(taken):
     progress, _, said = taken([LINEAR], [LINEAR], at=2)
-    assert (said, progress.warmup_steps_left, progress.lr_scale) == ([], None, 1.0)
+    assert (said, progress.warmup_ratio, progress.lr_scale) == ([], None, 1.0)
 
 
 def test_later_stages_and_what_looks_at_dev_may_change(taken):

@@ -210,7 +210,7 @@ def test_each_layer_learns_more_slowly_than_the_one_above():
 def test_what_is_learnt_below_a_frozen_encoder_is_frozen_too():
     """Else the whole encoder would have a backward pass for it."""
     net = Layered()
-    net.trunk[0].spelling = nn.Embedding(3, 2)
+    net.trunk[0].casing_embedding = nn.Embedding(3, 2)
     every = trainable_parameters(net)
     freeze(net, every, LearningRates(encoder=0, task=0.1))
     assert trainable_parameters(net) == {"trunk.0.mix.weight", "trunk.0.mix.bias"}

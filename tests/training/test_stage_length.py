@@ -3,10 +3,12 @@
 from collections import Counter
 
 import pytest
-from workbench import FIRST, SECOND, TASKS, events
+from workbench import SECOND, TASKS, events
 
 from spanloom.errors import RecipeError
 from spanloom.training import batch_schedule
+from spanloom.training.interrupt import Stopped
+from spanloom.training.loop import StageTrainer
 
 BOTH = {"tasks": ["steps", "names"], "batch_words": 24, "precision": "fp32"}
 FEW = {"names": TASKS["names"] | {"examples": 2}, "steps": TASKS["steps"]}
@@ -54,14 +56,29 @@ def test_rates_fall_to_zero_at_the_last_update(bench, tmp_path):
     assert rates == pytest.approx([2e-3 * (18 - step) / 18 for step in range(18)], rel=1e-6)
 
 
-def test_a_stage_of_updates_resumes_to_the_same_end(bench, tmp_path):
-    whole, parts = [FIRST | {"updates_per_task": 4}, SECOND | {"updates_per_task": 3}], []
-    bench.train(tmp_path / "out", stages=whole)
-    bench.train(tmp_path / "parts", stages=whole)
-    bench.train(tmp_path / "parts", stages=whole, resume=True)
-    for name in ("out", "parts"):
-        parts.append((tmp_path / name / "model.safetensors").read_bytes())
-    assert parts[0] == parts[1]
+@pytest.mark.parametrize("last", [3, 8, 9, 11])
+def test_a_stage_of_updates_resumes_to_the_same_end(bench, tmp_path, monkeypatch, last):
+    """8 and 11 are the last updates of their stages: only their evaluation is left."""
+    stages = [BOTH | {"updates_per_task": 4}, SECOND | {"updates_per_task": 3}]
+    bench.train(tmp_path / "whole", stages=stages)
+    real, taken = StageTrainer.update, []
+
+    def stop_at_last(self, *args):
+        taken.append(1)
+        return real(self, *args) or len(taken) == last
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StageTrainer, "update", stop_at_last)
+        with pytest.raises(Stopped):
+            bench.train(tmp_path / "parts", stages=stages)
+    bench.train(tmp_path / "parts", stages=stages, resume=True)
+    one, two = (tmp_path / name / "model.safetensors" for name in ("whole", "parts"))
+    assert one.read_bytes() == two.read_bytes()
+    assert dev_of(tmp_path / "whole") == dev_of(tmp_path / "parts")
+
+
+def dev_of(out):
+    return [(event["step"], event["dev"]) for event in events(out) if "dev" in event]
 
 
 def test_an_epoch_ends_with_the_smallest_task(bench):

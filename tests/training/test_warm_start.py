@@ -59,7 +59,9 @@ def test_other_embedders_are_refused(bench, joint):
 
 def test_an_embedder_of_another_size_is_refused(bench, joint):
     trunk = [{"transformer": str(bench.home / "encoder"), "casing_embeddings": True}]
-    with pytest.raises(RecipeError, match=r"differs in spelling.weight: expected shape None, got"):
+    with pytest.raises(
+        RecipeError, match=r"differs in casing_embedding.weight: expected shape None, got"
+    ):
         bench.fresh(init_from=str(joint), trunk=trunk)
 
 
@@ -92,8 +94,8 @@ def test_each_task_takes_its_own_vector(bench, tmp_path):
     model, prepared = bench.fresh(
         init_from=str(tmp_path / "both"), **(shared | {"stages": stages}), tasks=tasks
     )
-    vectors = serialization.load(tmp_path / "both", device="cpu").network.task_vectors.weight
-    assert model.network.task_vectors.weight[1:].equal(vectors.flip(0))
+    vectors = serialization.load(tmp_path / "both", device="cpu").network.task_embeddings.weight
+    assert model.network.task_embeddings.weight[1:].equal(vectors.flip(0))
     assert prepared.notes[-1].endswith("anew: tags, vector of new")
 
 

@@ -12,7 +12,7 @@ from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
-from spanloom.cli.resumable import Wanted, annotate_into, check
+from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _WHOLE = {"conllu": {"complete": "true"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What ``annotate`` is asked for."""
+class AnnotateOptions:
+    """The options of ``annotate``."""
 
     source: Annotated[
         str | None,
@@ -50,8 +50,8 @@ class Asked:
     precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest"
 
 
-@options_of(Asked)
-def annotate(asked: Asked) -> None:
+@options_of(AnnotateOptions)
+def annotate(options: AnnotateOptions) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
 
     FORM is by OUT's name, else text; it may be any format that convert writes. Finished documents
@@ -61,86 +61,88 @@ def annotate(asked: Asked) -> None:
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
     """
-    found = parse_source(asked.source)
-    is_folder = isinstance(found, Path) and found.is_dir()
-    out = asked.out
-    chosen = _chosen(asked, folder=is_folder)
-    if chosen == BRAT and out is None and not asked.in_place and isinstance(found, Path):
-        if is_folder or found.suffix == ".jsonl":
-            raise WrongUse(f"{found}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
+    source = parse_source(options.source)
+    is_folder = isinstance(source, Path) and source.is_dir()
+    out = options.out
+    output_form = _output_form(options, folder=is_folder)
+    if output_form == BRAT and out is None and not options.in_place and isinstance(source, Path):
+        if is_folder or source.suffix == ".jsonl":
+            raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     if out is not None:
-        check(out, chosen)
-    names = None if asked.tasks is None else [each.strip() for each in asked.tasks.split(",")]
-    if asked.in_place and isinstance(found, Path):
-        there = adding.collected(found)
-        adding.add(_loaded(asked.model, asked.device, asked.precision, names), there, names)
+        check(out, output_form)
+    names = None if options.tasks is None else [task.strip() for task in options.tasks.split(",")]
+    if options.in_place and isinstance(source, Path):
+        collection = adding.collected(source)
+        adding.add(
+            _load_model(options.model, options.device, options.precision, names), collection, names
+        )
         return
-    stream = iter([found]) if isinstance(found, Document) else _readable(found)
-    model = _loaded(asked.model, asked.device, asked.precision, names)
-    title, said = found.name or "spanloom", _WHOLE.get(chosen, {})
+    stream = iter([source]) if isinstance(source, Document) else _readable(source)
+    model = _load_model(options.model, options.device, options.precision, names)
+    title, writer_options = source.name or "spanloom", _WHOLE.get(output_form, {})
     if out is None:
-        predicted = model.annotate(stream, names, with_tokens=needs_cuts(chosen))
-        write(predicted, chosen, None, title=title, said=said)
+        predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
+        write(predicted, output_form, None, title=title, writer_options=writer_options)
         return
-    again = line_of("annotate", replace(asked, resume=True))
-    work = _work(model, asked.model, names)
-    wanted = Wanted(chosen, out, title, said, work, asked.resume, again)
-    annotate_into(model, stream, names, wanted)
+    again = line_of("annotate", replace(options, resume=True))
+    work = _work(model, options.model, names)
+    job = OutputJob(output_form, out, title, writer_options, work, options.resume, again)
+    annotate_into(model, stream, names, job)
 
 
-def _work(model: "Model", place: str | None, names: Iterable[str] | None) -> dict[str, str]:
-    """All that predictions depend on beside the documents."""
+def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:
+    """Return what predictions depend on besides the documents."""
     import torch
 
     from spanloom.model.serialization import digest_of
 
-    wanted = (name for group in model.encoder_passes(names) for name in group)
+    task_names = (name for group in model.encoder_passes(names) for name in group)
     return {
-        "model": digest_of(place),
-        "tasks": join_names(wanted),
+        "model": digest_of(model_path),
+        "tasks": join_names(task_names),
         "compute": f"{model.compute}, torch {torch.__version__}",
     }
 
 
-def _chosen(asked: Asked, *, folder: bool) -> str:
-    """The form of the output; raises ``WrongUse`` for what cannot go together."""
-    if asked.resume and (asked.out is None or asked.in_place):
+def _output_form(options: AnnotateOptions, *, folder: bool) -> str:
+    """Return the form of the output; raises ``WrongUse`` for options that exclude each other."""
+    if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
-    if not asked.in_place:
-        return form(asked.to, asked.out, folder=folder)
+    if not options.in_place:
+        return form(options.to, options.out, folder=folder)
     if not folder:
         raise WrongUse("--in-place needs a DIR of brat files")
-    if asked.out is not None or asked.to not in (None, BRAT):
+    if options.out is not None or options.to not in (None, BRAT):
         raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
     return BRAT
 
 
 def _readable(path: Path) -> Iterator[Document]:
-    """The documents of a path; the first is read now, so that mistakes show before all else."""
+    """Yield the documents of a path; the first is read now, so that mistakes show early."""
     if path.suffix == ".ann" and not path.is_dir():
         raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
     stream = documents(path)
     first = next(stream, None)
-    return iter(()) if first is None else _chained(first, stream)
+    return iter(()) if first is None else _chain(first, stream)
 
 
-def _chained(first: Document, rest: Iterable[Document]) -> Iterator[Document]:
+def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:
     yield first
-    yield from rest
+    yield from others
 
 
-def _loaded(
-    place: str | None, device: str | None, precision: str, names: Iterable[str] | None
+def _load_model(
+    model_path: str | None, device: str | None, precision: str, names: Iterable[str] | None
 ) -> "Model":
-    """Load a model and say what will be used."""
+    """Load a model and log what will be used."""
     from spanloom.model.serialization import DEFAULT, load
 
-    model = load(place, device=device, precision=precision)
+    model = load(model_path, device=device, precision=precision)
     passes = model.encoder_passes(names)
-    wanted = [name for group in passes for name in group]
-    apart = f" ({' | '.join(map(join_names, passes))})" if len(passes) > 1 else ""
+    task_names = [name for group in passes for name in group]
+    groups = f" ({' | '.join(map(join_names, passes))})" if len(passes) > 1 else ""
     log(
-        f"model {place or DEFAULT} on {model.compute}; tasks: {join_names(wanted)}; "
-        f"encoder passes: {len(passes)}{apart}"
+        f"model {model_path or DEFAULT} on {model.compute}; tasks: {join_names(task_names)}; "
+        f"encoder passes: {len(passes)}{groups}"
     )
     return model

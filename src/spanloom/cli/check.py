@@ -1,4 +1,4 @@
-"""``spanloom check``: what is in a corpus, and what a model cannot reach in it."""
+"""``spanloom check``: what a corpus contains, and what a model cannot reach in it."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
 ) -> None:
-    """Count labels, widths and shapes; tell mistakes in files, and what no model can find.
+    """Count labels, widths and shapes; report mistakes in files, and what no model can find.
 
     Without a recipe or model, spans may be of any width, and nest where those of the data do.
 
@@ -42,10 +42,12 @@ def check(
     corpora = {split: folder.read(data, split) for split in folder.splits(data)}
     formats = {name for corpus in corpora.values() for name in corpus.formats}
     log(f"{data}: read as {', '.join(sorted(formats))}")
-    chosen = _recipe(recipe, model)
-    words = chosen.tokenization if chosen else _words(corpora)
-    width, nested = _limits(chosen, corpora)
-    given = any(each.has_layer(WORDS) for corpus in corpora.values() for each in corpus.documents)
+    model_recipe = _recipe(recipe, model)
+    words = model_recipe.tokenization if model_recipe else _words(corpora)
+    width, nested = _limits(model_recipe, corpora)
+    given = any(
+        document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
+    )
     kept = "those that documents give, else " if given else ""
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
     reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
@@ -54,7 +56,7 @@ def check(
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
-    """The recipe named, or the model's; a model folder is checked before it is read."""
+    """Return the recipe, or the model's; a model folder is verified before it is read."""
     from spanloom.atomic_io import verify_folder
     from spanloom.config.recipe import load
     from spanloom.model.plugin_parts import FILE, load_recipe
@@ -66,20 +68,22 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
 
 
 def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
-    """How a recipe made from this data would split its texts."""
+    """Return how a recipe made from this data would split its texts."""
     from spanloom.config.options import validate_options
     from spanloom.config.recipe import TokenizationSpec
     from spanloom.config.yaml import SourceLocation
     from spanloom.training.auto_recipe import sentences
 
-    every = [document for corpus in corpora.values() for document in corpus.documents]
+    documents = [document for corpus in corpora.values() for document in corpus.documents]
     return validate_options(
-        TokenizationSpec, {"sentence_splitter": sentences(every)}, SourceLocation("tokenization")
+        TokenizationSpec,
+        {"sentence_splitter": sentences(documents)},
+        SourceLocation("tokenization"),
     )
 
 
 def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
-    """The widest span of any of the tasks, and whether spans of one of them may nest."""
+    """Return the widest span of any task, and whether spans of a task may nest."""
     from spanloom.annotation.nesting import has_nesting
 
     tasks: list[dict[str, Any]] = []
@@ -88,14 +92,16 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
             {**spec.options, **recipe.vocabulary.get(name, {})}
             for name, spec in recipe.tasks.items()
         ]
-    widths = [each.get("max_span_width") for each in tasks]
-    known = [width for width in widths if width is not None]
-    told = [each["nested"] for each in tasks if each.get("nested") is not None]
+    widths = [options.get("max_span_width") for options in tasks]
+    known_widths = [width for width in widths if width is not None]
+    nested_options = [options["nested"] for options in tasks if options.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
     bounds = (
         [(span.start, span.end) for span in layer.spans]
         for document in first.documents
         for layer in document.layers
     )
-    nested = any(told) if told else has_nesting(bounds)
-    return (max(known) if known and len(known) == len(widths) else None), nested
+    nested = any(nested_options) if nested_options else has_nesting(bounds)
+    return (
+        max(known_widths) if known_widths and len(known_widths) == len(widths) else None
+    ), nested

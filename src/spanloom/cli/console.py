@@ -1,4 +1,4 @@
-"""How a command speaks: results on stdout, everything else on stderr, wrong use as an error."""
+"""Console output: results on stdout, everything else on stderr, wrong use as an error."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,11 @@ SHOWN = 10  # problems of one input that are told; the rest is counted
 
 
 class WrongUse(Exception):
-    """The command line asks for something that no command does; its text is one line."""
+    """The command line requests something that no command does; the message is one line."""
 
 
 def log(text: str) -> None:
-    """Tell whoever waits one line of progress."""
+    """Write one line of progress to stderr."""
     typer.echo(text, err=True)
 
 
@@ -24,7 +24,7 @@ def write_stdout(text: str, *, end: str = "\n") -> None:
 
 
 def warn(problems: Sequence[object], root: Path) -> None:
-    """Tell the first problems of files below ``root``, and how many more there are."""
+    """Log the first problems of files below ``root``, and the number of the others."""
     for problem in problems[:SHOWN]:
         log(f"{root}/{problem}")
     if len(problems) > SHOWN:
@@ -37,5 +37,5 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def is_terminal() -> bool:
-    """Whether results are read by a person at a terminal."""
+    """Return whether stdout is a terminal."""
     return sys.stdout.isatty()

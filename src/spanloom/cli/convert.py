@@ -43,66 +43,72 @@ def convert(
 
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    name, wanted = of or _of(source), to or _to(out)
+    name, target_form = of or _of(source), to or _to(out)
     if name == BRAT and source.suffix == ".jsonl" and not source.is_dir():
         raise WrongUse(f"{source}: expected a brat folder or .txt for --from brat")
     if name != BRAT and source.is_dir():
         raise WrongUse(f"{source}: is a folder; expected a file for --from {name}")
-    if wanted != BRAT and out.is_dir():
-        raise WrongUse(f"{out}: is a folder; expected a file to write for --to {wanted}")
-    log(f"{source} ({name}) to {out} ({wanted})")
+    if target_form != BRAT and out.is_dir():
+        raise WrongUse(f"{out}: is a folder; expected a file to write for --to {target_form}")
+    log(f"{source} ({name}) to {out} ({target_form})")
     stream = _read(source, name, pairs("--reader-option", reading or ()))
-    said = pairs("--writer-option", writing or ())
-    lost = _save(stream, out, said) if wanted == BRAT else _file(stream, out, wanted, said)
+    writer_options = pairs("--writer-option", writing or ())
+    lost = (
+        _save(stream, out, writer_options)
+        if target_form == BRAT
+        else _file(stream, out, target_form, writer_options)
+    )
     if strict and lost:
-        raise DataError(f"{out}: {wanted} has no place for {lost.total()} things (--strict)")
+        raise DataError(f"{out}: {target_form} has no place for {lost.total()} things (--strict)")
 
 
-def _read(source: Path, name: str, said: dict[str, str]) -> Iterator[Document]:
-    """The documents of IN."""
+def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document]:
+    """Read the documents of IN."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
     class Brat(Options):
-        """How brat's files are read."""
+        """Options of reading brat files."""
 
         encoding: str = "utf-8"
 
     if name != BRAT:
-        return read(source, name, valued("--reader-option", said), said)
+        return read(source, name, valued("--reader-option", options), options)
     return documents(
-        source, validate_options(Brat, said, SourceLocation("--reader-option")).encoding
+        source, validate_options(Brat, options, SourceLocation("--reader-option")).encoding
     )
 
 
-def _save(stream: Iterable[Document], out: Path, said: dict[str, str]) -> Counter[str]:
-    """Write brat files, which know no options; returns what they have no place for."""
+def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Counter[str]:
+    """Write brat files, which have no options; return what they cannot hold."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
-    validate_options(Options, said, SourceLocation("--writer-option"))
+    validate_options(Options, options, SourceLocation("--writer-option"))
     lost: Counter[str] = Counter()
     save_collection(_cut(stream, lost), out)
     tell(BRAT, lost)
     return lost
 
 
-def _file(stream: Iterable[Document], out: Path, wanted: str, said: dict[str, str]) -> Counter[str]:
-    """Write a file, of words if it asks for them; returns what it has no place for."""
+def _file(
+    stream: Iterable[Document], out: Path, name: str, options: dict[str, str]
+) -> Counter[str]:
+    """Write a file, tokenized if the format needs words; return what it cannot hold."""
     from spanloom.formats import _files
     from spanloom.formats._document_builder import with_words
     from spanloom.tokenization import word_tokenizer
 
-    if _files.gives_words(_files.load(wanted)):
+    if _files.gives_words(_files.load(name)):
         split = word_tokenizer("char-class", "punctuation")
         stream = (with_words(document, split) for document in stream)
-    return save_file(stream, out, wanted, said)
+    return save_file(stream, out, name, options)
 
 
 def _of(path: Path) -> str:
-    """The format of what is there; texts that look like nothing else are brat's."""
+    """Return the format of a path; texts of no other format are brat's."""
     from spanloom.formats import _files
 
     if path.is_dir() or path.suffix == ".ann" or path.with_suffix(".ann").exists():
@@ -121,15 +127,15 @@ def _to(path: Path) -> str:
 
     if not path.suffix or path.is_dir():
         return _files.BRAT
-    found = of_name(path)
-    if len(found) != 1:
-        choices = ", ".join(found or [_files.BRAT, *_files.names()])
+    formats = of_name(path)
+    if len(formats) != 1:
+        choices = ", ".join(formats or [_files.BRAT, *_files.names()])
         raise WrongUse(f"{path}: its name does not tell the format; say --to {choices}")
-    return found[0]
+    return formats[0]
 
 
 def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
-    """Yield the documents, and count what brat drops: scores, and breaks, where it parts spans."""
+    """Yield the documents, and count what brat drops: scores, and line breaks that split spans."""
     from spanloom.formats._base import count_queries_and_scores
 
     for document in stream:
@@ -170,14 +176,14 @@ def view(
         log(f"gold: {paths[0]}, predicted: {paths[1]}")
         page = html.render_pair(sides[0], _named(sides[1], sides[0]), title=names)
     else:
-        page = html.render((each for side in sides for each in side), title=names)
+        page = html.render((document for side in sides for document in side), title=names)
     target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
     write_file(target, page.encode())
     write_stdout(f"{target}: {sum(map(len, sides))} documents; open it in a browser")
 
 
 def _are_same(a: list[Document], b: list[Document]) -> bool:
-    """Whether two sides have the same documents: by name, or one document each by its text."""
+    """Return whether two sides have the same documents: by name, or one document each by text."""
     if {document.name for document in a} == {document.name for document in b}:
         return True
     return len(a) == len(b) == 1 and a[0].text == b[0].text

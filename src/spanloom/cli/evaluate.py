@@ -18,7 +18,7 @@ MetricsByTask = dict[str, dict[str, float]]
 
 
 def evaluate(
-    place: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
+    model_path: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
     split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
@@ -48,59 +48,65 @@ def evaluate(
     is_test = _is_test(data, name)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
-    model = load(place, device=device, precision=precision)
-    log(
-        f"model {place} on {model.compute}; {data}, split {name}: {len(corpus.documents)} documents"
-    )
+    model = load(model_path, device=device, precision=precision)
+    size = f"{len(corpus.documents)} documents"
+    log(f"model {model_path} on {model.compute}; {data}, split {name}: {size}")
     reports = {}
-    for task, each in model.tasks.items():
-        if each.predicts:
-            planned = model.plan.tasks[task]
+    for name_of_task, task in model.tasks.items():
+        if task.predicts:
+            planned = model.plan.tasks[name_of_task]
             part = source(planned, data)
             documents = map_to_task_labels(planned, part, corpus.documents)
             if part is not None:
-                log(f"task {task}: layer {part.layer!r} of {part.data} as it learnt it")
-            reports[task] = evaluate_task(model, task, documents, log)
-    found = {task: each for task, each in reports.items() if each is not None}
-    if not found:
+                log(f"task {name_of_task}: layer {part.layer!r} of {part.data} as it learnt it")
+            reports[name_of_task] = evaluate_task(model, name_of_task, documents, log)
+    annotated = {task: report for task, report in reports.items() if report is not None}
+    if not annotated:
         raise DataError(
             f"{data}: no document of split {name!r} has a layer that the model predicts"
         )
-    metrics = {task: model.tasks[task].metrics(each) for task, each in found.items()}
+    metrics = {task: model.tasks[task].metrics(report) for task, report in annotated.items()}
     if is_test:
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
         log_test_evaluation(
-            test_log, command, place, data.resolve().name, name, corpus.documents, seed, metrics
+            test_log,
+            command,
+            model_path,
+            data.resolve().name,
+            name,
+            corpus.documents,
+            seed,
+            metrics,
         )
-    _show(found, metrics, place, data, name, as_json=as_json)
+    _show(annotated, metrics, model_path, data, name, as_json=as_json)
 
 
 def _usual(splits: Iterable[str]) -> str:
-    """The split for who names none: dev, or all documents where there are no splits."""
+    """Return the default split: dev, or all documents if there are no splits."""
     return "all" if list(splits) == ["all"] else "dev"
 
 
 def _is_test(data: Path, split: str) -> bool:
-    """Whether this is a test set, by its own name too where it was given by itself."""
+    """Return whether this is a test set, also by the name of a file or folder given directly."""
     from spanloom.corpora.folder import ALL
     from spanloom.corpora.splits import SPLITS, named
 
-    own = data.resolve()
-    by_name = own.stem.lower() in SPLITS["test"] or (own.is_file() and "test" in named(own.name))
+    path = data.resolve()
+    by_name = path.stem.lower() in SPLITS["test"] or (path.is_file() and "test" in named(path.name))
     return split == "test" or (split == ALL and by_name)
 
 
 def _show(
-    reports: dict[str, "Report"], metrics: MetricsByTask, *where: object, as_json: bool
+    reports: dict[str, "Report"], metrics: MetricsByTask, *origin: object, as_json: bool
 ) -> None:
     """Print tables, or one JSON object."""
     if as_json:
-        model, data, split = map(str, where)
-        told = {
+        model, data, split = map(str, origin)
+        tasks = {
             name: {"metrics": metrics[name], **report.to_json()} for name, report in reports.items()
         }
         write_stdout(
-            json.dumps({"model": model, "data": data, "split": split, "tasks": told}, indent=1)
+            json.dumps({"model": model, "data": data, "split": split, "tasks": tasks}, indent=1)
         )
         return
     for name, report in reports.items():

@@ -34,12 +34,12 @@ def listing() -> None:
     """
     from spanloom.corpora import card as cards
 
-    every = {name: cards.load(name) for name in cards.names()}
-    wide = max(map(len, every), default=0)
-    for name, card in every.items():
+    all_cards = {name: cards.load(name) for name in cards.names()}
+    width = max(map(len, all_cards), default=0)
+    for name, card in all_cards.items():
         shipped = "weights may ship" if card.may_share_weights else "research only"
         write_stdout(
-            f"{name:{wide}}  {', '.join(card.tasks)}: {card.title} ({card.license}; {shipped})"
+            f"{name:{width}}  {', '.join(card.tasks)}: {card.title} ({card.license}; {shipped})"
         )
 
 
@@ -58,22 +58,22 @@ def prepare(
     """
     from spanloom.corpora import card as cards
 
-    made: dict[str, Prepared] = {}
-    every = list(names) == [ALL]
-    for each in cards.names() if every else names:
+    prepared: dict[str, Prepared] = {}
+    is_all = list(names) == [ALL]
+    for name in cards.names() if is_all else names:
         try:
-            made[each] = _prepared(each, raw, out)
+            prepared[name] = _prepared(name, raw, out)
         except DataError as error:
-            if not every:
+            if not is_all:
                 raise
-            log(f"{each}: left out: {error}")
-    if not made:
+            log(f"{name}: left out: {error}")
+    if not prepared:
         raise DataError(f"{raw}: no dataset has its files here")
-    _tell(made)
+    _tell(prepared)
 
 
 def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
-    """One dataset, downloaded where it can be."""
+    """Prepare one dataset, downloaded if possible."""
     from spanloom.corpora import card as cards
     from spanloom.corpora import prepare as making
     from spanloom.corpora.fetch import fetch
@@ -84,35 +84,35 @@ def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
         raw.glob(f) for s in card.sources.values() for f in s.files
     ):
         raise DataError(f"{name}: {card.download_instructions}")
-    found = making.prepare(name, raw, out, lambda line: log(f"{name}: {line}"))
-    log(f"{name}: {'made' if found.fresh else 'there already'}")
-    return found
+    prepared = making.prepare(name, raw, out, lambda line: log(f"{name}: {line}"))
+    log(f"{name}: {'made' if prepared.fresh else 'there already'}")
+    return prepared
 
 
-def _tell(made: "dict[str, Prepared]") -> None:
-    """Print the counts, those of the cards beside them; raises ``DataError`` where they differ."""
+def _tell(prepared: "dict[str, Prepared]") -> None:
+    """Print the counts with those of the cards; raises ``DataError`` if they differ."""
     from spanloom.corpora import card as cards
     from spanloom.glad.statistics import differences
 
-    for name, found in made.items():
-        wanted = cards.load(name).counts
-        for split, counts in found.counts.items():
-            told = [
-                f"{number:,} {what}{_beside(number, wanted.get(split, {}).get(what))}"
+    for name, dataset in prepared.items():
+        expected = cards.load(name).counts
+        for split, counts in dataset.counts.items():
+            parts = [
+                f"{number:,} {what}{_beside(number, expected.get(split, {}).get(what))}"
                 for what, number in counts.items()
             ]
-            write_stdout(f"{name} {split}: {', '.join(told)}")
-    wrong = differences(made)
+            write_stdout(f"{name} {split}: {', '.join(parts)}")
+    wrong = differences(prepared)
     for line in wrong:
         log(line)
     if wrong:
         raise DataError(f"{len(wrong)} counts are not the cards'")
 
 
-def _beside(number: int, wanted: int | None) -> str:
-    if wanted is None:
+def _beside(number: int, expected: int | None) -> str:
+    if expected is None:
         return ""
-    return " (as the card says)" if wanted == number else f" (the card says {wanted:,})"
+    return " (as the card says)" if expected == number else f" (the card says {expected:,})"
 
 
 @app.command()
@@ -139,13 +139,13 @@ def run(
     _save(runs(recipe, data, model, log, settings or [], resume=resume), results)
 
 
-def _save(found: "Iterable[Result]", folder: Path) -> None:
+def _save(results: "Iterable[Result]", folder: Path) -> None:
     """Save each row as soon as it is there, then print all."""
     from spanloom.glad.leaderboard import table
     from spanloom.glad.result import save
 
     kept = []
-    for row in found:
+    for row in results:
         log(f"written to {save(row, folder)}")
         kept.append(row)
     write_stdout(table(kept), end="")
@@ -207,8 +207,8 @@ def release(
 
     run = trained or Path("runs", recipe.stem)
     store = StorageDtypes(embeddings, weights)
-    found = released(recipe, data, run, out, store, log, settings or [])
-    _save(found, results)
+    results_of_release = released(recipe, data, run, out, store, log, settings or [])
+    _save(results_of_release, results)
     log(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")
 
 
@@ -230,10 +230,10 @@ def rescore(
     from spanloom.glad.leaderboard import table
     from spanloom.glad.release import rescore as rescored
 
-    names = None if tasks is None else [each.strip() for each in tasks.split(",")]
-    found = rescored(model, data, results, log, names)
-    if found:
-        write_stdout(table(found), end="")
+    names = None if tasks is None else [task.strip() for task in tasks.split(",")]
+    rescored_results = rescored(model, data, results, log, names)
+    if rescored_results:
+        write_stdout(table(rescored_results), end="")
     log(f"{model}: its card is made of the results in {results}")
 
 
@@ -250,12 +250,12 @@ def leaderboard(
     from spanloom.glad import leaderboard as boards
     from spanloom.glad.result import load_results
 
-    found = load_results(results)
-    if not found:
+    rows = load_results(results)
+    if not rows:
         raise DataError(f"{results}: no results; spanloom glad run saves them")
-    write_stdout(boards.table(found), end="")
+    write_stdout(boards.table(rows), end="")
     if page is not None:
-        write_file(page, boards.page(found).encode())
+        write_file(page, boards.page(rows).encode())
         log(f"written to {page}")
 
 

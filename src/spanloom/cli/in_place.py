@@ -1,4 +1,4 @@
-"""``spanloom annotate DIR --in-place``: predictions added to brat files where they are."""
+"""``spanloom annotate DIR --in-place``: add predictions to brat files."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,72 +16,72 @@ if TYPE_CHECKING:
 
 
 def collected(root: Path) -> "Collection":
-    """Return the documents of a folder; raises ``DataError`` for an empty one."""
+    """Return the documents of a folder; raises ``DataError`` if there are none."""
     from spanloom.formats.brat import folder
 
-    found = folder.collect(root)
-    if not found.documents:
+    collection = folder.collect(root)
+    if not collection.documents:
         raise DataError(f"{root}: no documents; looked for *.txt")
-    warn(found.problems, root)
-    return found
+    warn(collection.problems, root)
+    return collection
 
 
-def add(model: "Model", found: "Collection", names: Iterable[str] | None) -> None:
-    """Add what is predicted to the files of a folder; what cannot be done for one is left out.
+def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -> None:
+    """Add predictions to the files of a folder; documents with problems are skipped.
 
-    Raises ``DataError`` at the end where documents were left out.
+    Raises ``DataError`` at the end if documents were skipped.
     """
     from spanloom.formats.brat.append import append
     from spanloom.model.merge_predictions import merge_predictions
 
     layers = set(model.layers.values())
     plain = min(layers) if len(layers) == 1 else None
-    chosen = [name for group in model.encoder_passes(names) for name in group]
+    task_names = [name for group in model.encoder_passes(names) for name in group]
     left = _Left()
     changed = count = 0
-    readable = _readable(found, [model.tasks[name] for name in chosen], left)
-    for predicted in model.annotate(readable, chosen):
+    readable = _readable(collection, [model.tasks[name] for name in task_names], left)
+    for predicted in model.annotate(readable, task_names):
         try:
             merge = partial(merge_predictions, predicted=predicted, plain=plain)
-            more = append(found.root, predicted.name, merge)
+            more = append(collection.root, predicted.name, merge)
         except SpanloomError as error:
             left.out(error)
         else:
             changed += more > 0
             count += more
-    size = len(found.documents)
+    size = len(collection.documents)
     log(f"{count} annotations added")
-    log(f"{found.root}: {changed} of {size} documents have new annotations")
+    log(f"{collection.root}: {changed} of {size} documents have new annotations")
     if left.count:
-        raise DataError(f"{found.root}: {left.count} of {size} documents were left out")
+        raise DataError(f"{collection.root}: {left.count} of {size} documents were left out")
 
 
 class _Left:
-    """Tells and counts the documents that are left out."""
+    """Logs and counts the skipped documents."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def out(self, error: SpanloomError) -> None:
-        """Say which document is left out, and why, on one line."""
+        """Log which document is skipped, and why, on one line."""
         self.count += 1
         log("left out: " + " ".join(str(error).split("\n")))
 
 
-def _readable(found: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
-    """Yield the documents that can be read and have what the tasks are given."""
+def _readable(collection: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
+    """Yield the documents that can be read and have the tasks' input layers."""
     from spanloom.formats.brat.read import load
 
     needed = [layer for task in tasks for layer in task.inputs]
-    for name, path in found.documents:
+    for name, path in collection.documents:
         try:
             reading = load(path, name=name)
             for layer in needed:
                 if not reading.document.has_layer(layer):
-                    known = (each.name for each in reading.document.layers)
-                    raise LayerError(str(path), layer, known)
+                    names = (present.name for present in reading.document.layers)
+                    raise LayerError(str(path), layer, names)
         except SpanloomError as error:
             left.out(error)
         else:
-            warn(reading.problems, found.root)
+            warn(reading.problems, collection.root)
             yield reading.document

@@ -1,4 +1,4 @@
-"""What a command was given to read: documents of any format, lazily."""
+"""Inputs of commands: documents of any format, lazily."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ SUFFIXES = (".txt", ".ann", ".jsonl")
 
 
 def parse_source(source: str | None) -> Path | Document:
-    """Return what an argument names: a path that exists, stdin for ``-``, else a text.
+    """Return the source that an argument names: a path that exists, stdin for ``-``, else a text.
 
     Raises ``DataError`` for what looks like a path and is none, ``WrongUse`` where nothing is
     given and nothing is piped in.
@@ -31,7 +31,7 @@ def parse_source(source: str | None) -> Path | Document:
 
 
 def exists(source: str) -> bool:
-    """Whether a string names a file or folder; one too long for a path is none."""
+    """Return whether a string names a file or folder; one too long for a path does not."""
     try:
         return bool(source) and Path(source).exists()
     except OSError:
@@ -39,7 +39,7 @@ def exists(source: str) -> bool:
 
 
 def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
-    """Yield the documents of a brat folder or .txt, or of a file of any format; says problems.
+    """Yield the documents of a brat folder or .txt, or of a file of any format; logs problems.
 
     ``encoding`` is that of brat's files.
 
@@ -57,35 +57,39 @@ def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
 
 
 def guessed(path: Path) -> str:
-    """Return the format that a file looks like, and say so; raises ``DataError`` for none."""
+    """Return the format that a file looks like, and log it; raises ``DataError`` for none."""
     from spanloom.formats import _files
 
-    found = _files.guess(path)
-    if found is None and path.suffix == ".jsonl":
-        found = "jsonl"  # its reader tells what is wrong with it
-    if found is None:
+    name = _files.guess(path)
+    if name is None and path.suffix == ".jsonl":
+        name = "jsonl"  # its reader tells what is wrong with it
+    if name is None:
         choices = ", ".join([_files.BRAT, *_files.names()])
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
         raise DataError(f"{path}: {problem}")
-    if found != "jsonl":
-        log(f"{path}: read as {found}")
-    return found
+    if name != "jsonl":
+        log(f"{path}: read as {name}")
+    return name
 
 
 def read(
-    path: Path, form: str, options: Mapping[str, Any], beside: Mapping[str, str]
+    path: Path, form: str, options: Mapping[str, Any], raw_options: Mapping[str, str]
 ) -> Iterator[Document]:
     """Yield the documents of a file of a format, each with a name."""
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files, jsonl
 
-    found = _files.load(form)
-    chosen = _files.chosen(found, options, SourceLocation("--reader-option"))
+    input_format = _files.load(form)
+    read_options = _files.chosen(input_format, options, SourceLocation("--reader-option"))
     if not options:
-        chosen = _files.suited(path, found)
-        for key, value in chosen.model_dump(exclude_unset=True).items():
+        read_options = _files.suited(path, input_format)
+        for key, value in read_options.model_dump(exclude_unset=True).items():
             log(f"{path}: {key} {value}, by its looks (--reader-option {key}=… says another)")
-    stream = _files.read(path, found, chosen, beside) if form != "jsonl" else jsonl.read(path)
+    stream = (
+        _files.read(path, input_format, read_options, raw_options)
+        if form != "jsonl"
+        else jsonl.read(path)
+    )
     yield from _files.named(stream, path)
 
 
@@ -93,13 +97,13 @@ def _collection(root: Path, encoding: str) -> Iterator[Document]:
     from spanloom.formats.brat import folder
     from spanloom.formats.brat.read import load
 
-    found = folder.collect(root)
-    if not found.documents:
+    collection = folder.collect(root)
+    if not collection.documents:
         lines = sorted(root.rglob("*.jsonl"))
         instead = f"; did you mean {lines[0]}?" if lines else ""
         raise DataError(f"{root}: no documents; looked for *.txt{instead}")
-    warn(found.problems, root)
-    for name, path in found.documents:
+    warn(collection.problems, root)
+    for name, path in collection.documents:
         reading = load(path, name=name, encoding=encoding)
         warn(reading.problems, root)
         yield reading.document
@@ -114,10 +118,10 @@ def _one(path: Path, encoding: str) -> Document:
     return reading.document
 
 
-def _decoded(data: bytes, where: str) -> str:
+def _decoded(data: bytes, source: str) -> str:
     """Return the text, its byte order mark left out; ``FormatError`` names the wrong byte."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
-        raise FormatError(where, None, problem) from error
+        raise FormatError(source, None, problem) from error

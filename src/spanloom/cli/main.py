@@ -1,4 +1,4 @@
-"""The command ``spanloom``: one file a command; what goes wrong is one line and an exit code.
+"""The command ``spanloom``: one module per subcommand; an error is one line and an exit code.
 
 Exit codes: 0 all is well, 1 the data or the run failed, 2 wrong use. Nothing of the engine is
 imported here, so that ``--help`` answers at once.
@@ -27,7 +27,7 @@ from spanloom.errors import SpanloomError
 
 
 class _ErrorReporter(TyperGroup):
-    """Tells every expected failure in one line."""
+    """Reports every expected error in one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -43,7 +43,7 @@ class _ErrorReporter(TyperGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read our results has seen enough
                 raise
-            _end(_told(error), code=1)
+            _end(_system_error(error), code=1)
         except MemoryError:
             _end("out of memory", code=1)
         except KeyboardInterrupt:
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _end(text: str, *, code: int) -> NoReturn:
-    """Say why, on one line, and leave."""
+    """Log an error on one line, and exit."""
     log("spanloom: " + " ".join(text.split("\n")))
     try:
         sys.stdout.flush()
@@ -87,8 +87,8 @@ def _end(text: str, *, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-def _told(error: OSError) -> str:
-    """An error of the system in one line."""
+def _system_error(error: OSError) -> str:
+    """Return an error of the operating system in one line."""
     if error.strerror is None:
         return next(iter(str(error).splitlines()), type(error).__name__)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

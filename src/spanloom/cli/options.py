@@ -15,7 +15,7 @@ A = TypeVar("A")
 
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
-    """Make a command of a function of one value: its options are the fields of ``kind``."""
+    """Turn a function of one value into a command; its options are the fields of ``kind``."""
 
     def made(run: Callable[[A], None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
@@ -29,18 +29,18 @@ def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., N
     return made
 
 
-def line_of(command: str, asked: Any) -> str:
-    """Return the line that asks for the same once more; ``asked`` is a dataclass of options."""
-    hints = get_type_hints(type(asked), include_extras=True)
+def line_of(command: str, options: Any) -> str:
+    """Return the command line with the same options; ``options`` is a dataclass of options."""
+    hints = get_type_hints(type(options), include_extras=True)
     words: list[str] = []
-    for each in fields(asked):
-        value, option = getattr(asked, each.name), hints[each.name].__metadata__[0]
-        if value == each.default:
+    for field in fields(options):
+        value, option = getattr(options, field.name), hints[field.name].__metadata__[0]
+        if value == field.default:
             continue
         if not isinstance(option, typer.models.OptionInfo):
             words.append(str(value))
         else:
-            name = (option.param_decls or (f"--{each.name}",))[-1]
+            name = (option.param_decls or (f"--{field.name}",))[-1]
             words += [name] if value is True else [name, str(value)]
     return shlex.join(["spanloom", command, *words, *plugin_options()])
 

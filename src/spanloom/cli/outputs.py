@@ -1,4 +1,4 @@
-"""How annotated documents leave: tables, JSON lines, brat files, an HTML page, or any format."""
+"""Output of annotated documents: tables, JSON lines, brat files, an HTML page, or any format."""
 
 import shutil
 from collections import Counter
@@ -20,37 +20,37 @@ _OWN = (BRAT, JSON, TEXT, HTML)
 _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, ".txt": TEXT}
 
 
-def form(asked: str | None, out: Path | None, *, folder: bool) -> str:
-    """Return the form asked for, else the one that OUT's suffix names, else text.
+def form(name: str | None, out: Path | None, *, folder: bool) -> str:
+    """Return the requested form, else the one of OUT's suffix, else text.
 
-    ``folder``: the input is one, and OUT without a suffix is then a brat collection. Raises
-    ``NameNotFound`` for a form that is neither one of ours nor a format.
+    ``folder``: the input is a folder, and OUT without a suffix is then a brat collection. Raises
+    ``NameNotFound`` for a name that is neither one of ours nor a format.
     """
-    if asked is not None:
-        known = (*_OWN, *_formats())
-        if asked not in known:
-            raise NameNotFound("form", asked, known)
-        return _BY_SUFFIX.get(f".{asked}", asked)  # jsonl is json
+    if name is not None:
+        choices = (*_OWN, *_formats())
+        if name not in choices:
+            raise NameNotFound("form", name, choices)
+        return _BY_SUFFIX.get(f".{name}", name)  # jsonl is json
     if out is None:
         return TEXT
     if out.suffix in _BY_SUFFIX:
         return _BY_SUFFIX[out.suffix]
     if folder or not out.suffix:
         return BRAT
-    found = of_name(out)
-    if len(found) != 1:
-        choices = "|".join(found or _OWN)
-        raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {choices}")
-    return found[0]
+    formats = of_name(out)
+    if len(formats) != 1:
+        known = "|".join(formats or _OWN)
+        raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {known}")
+    return formats[0]
 
 
 def is_format(form: str) -> bool:
-    """Whether a form is a format of files, which need words."""
+    """Return whether a form is a file format, which needs words."""
     return form not in _OWN
 
 
 def needs_cuts(form: str) -> bool:
-    """Whether a form asks for words or sentences: a page begins a line with each sentence."""
+    """Return whether a form needs words or sentences; a page begins a line with each sentence."""
     return is_format(form) or form == HTML
 
 
@@ -76,19 +76,19 @@ def write(
     out: Path | None,
     *,
     title: str,
-    said: Mapping[str, str],
+    writer_options: Mapping[str, str],
 ) -> None:
     """Write documents as they come; an HTML page and files of formats need all of them at once.
 
-    ``said`` are a format's options.
+    ``writer_options`` are those of a format.
     """
     if to == BRAT and out is not None:
         save_collection(documents, out)
         return
     if is_format(to) and out is not None:
-        save_file(documents, out, to, said)
+        save_file(documents, out, to, writer_options)
         return
-    pieces = _page(documents, title) if to == HTML else _pieces(documents, to, out, said)
+    pieces = _page(documents, title) if to == HTML else _pieces(documents, to, out, writer_options)
     if out is None:
         for piece in pieces:
             write_stdout(piece, end="")
@@ -100,7 +100,7 @@ def write(
 
 
 def save_collection(documents: Iterable[Document], out: Path) -> None:
-    """Save documents as brat files below ``out``, with an annotation.conf where there is none."""
+    """Save documents as brat files below ``out``, and annotation.conf if it is missing."""
     from spanloom.formats.brat.save import save
 
     def saved() -> Iterator[Document]:
@@ -112,7 +112,7 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
 
 
 def configure(documents: Iterable[Document], out: Path) -> None:
-    """Write the annotation.conf of the documents that stand below ``out``, unless it has one."""
+    """Write the annotation.conf of the documents below ``out``, unless it exists."""
     from spanloom.atomic_io import write_file
     from spanloom.formats.brat import conf
 
@@ -134,60 +134,60 @@ def configure(documents: Iterable[Document], out: Path) -> None:
 
 
 def save_file(
-    stream: Iterable[Document], out: Path, name: str, said: Mapping[str, str]
+    stream: Iterable[Document], out: Path, name: str, raw_options: Mapping[str, str]
 ) -> Counter[str]:
-    """Write one file of a format; say and return what that has no place for."""
+    """Write one file of a format; log and return what that cannot hold."""
     from spanloom.formats import _files
 
-    form, options = _asked(name, said)
-    if not said:
+    form, options = _format_and_options(name, raw_options)
+    if not raw_options:
         stream = list(stream)
-        held = form.holding(stream)
-        options = form.options(**held)
-        for key, value in held.items():
+        inferred = form.holding(stream)
+        options = form.options(**inferred)
+        for key, value in inferred.items():
             log(f"{out}: {key} {value}, by what there is (--writer-option {key}=… says another)")
     lost: Counter[str] = Counter()
-    written = _files.write(out, _counting(stream, form, options, lost), form, options, said)
+    written = _files.write(out, _counting(stream, form, options, lost), form, options, raw_options)
     tell(name, lost)
     log(f"written to {', '.join(map(str, written))}")
     return lost
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
-    """Say what a format had no place for."""
+    """Log what a format could not hold."""
     for what, times in lost.items():
         log(f"{name} has no place for {times} {what}")
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     """Return KEY=VALUE options by key."""
-    found = {}
-    for each in given:
-        key, equals, value = each.partition("=")
+    values = {}
+    for item in given:
+        key, equals, value = item.partition("=")
         if not equals:
-            raise WrongUse(f"{option}: expected KEY=VALUE, got {each!r:.60}")
-        found[key] = value
-    return found
+            raise WrongUse(f"{option}: expected KEY=VALUE, got {item!r:.60}")
+        values[key] = value
+    return values
 
 
-def valued(option: str, said: Mapping[str, str]) -> dict[str, Any]:
+def valued(option: str, options: Mapping[str, str]) -> dict[str, Any]:
     """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
     from spanloom.config.yaml import loads
 
     return {
         key: loads(value, option).data if value[:1] in ("[", "{") else value
-        for key, value in said.items()
+        for key, value in options.items()
     }
 
 
-def _asked(name: str, said: Mapping[str, str]) -> "tuple[Format, Options]":
-    """A format and its options."""
+def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[Format, Options]":
+    """Return a format and its options."""
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats import _files
 
     form = _files.load(name)
     return form, _files.chosen(
-        form, valued("--writer-option", said), SourceLocation("--writer-option")
+        form, valued("--writer-option", raw_options), SourceLocation("--writer-option")
     )
 
 
@@ -207,23 +207,23 @@ def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
 
 
 def _without_words(document: Document) -> Document:
-    """Return what a page draws: nobody has to be told that it leaves out words."""
+    """Return what a page draws, which leaves out words without a message."""
     kept = tuple(layer for layer in document.layers if layer.name != WORDS)
     return replace(document, layers=kept)
 
 
 def _pieces(
-    documents: Iterable[Document], to: str, out: Path | None, said: Mapping[str, str]
+    documents: Iterable[Document], to: str, out: Path | None, options: Mapping[str, str]
 ) -> Iterator[str]:
-    """Each document by itself."""
+    """Yield the output of each document."""
     from spanloom.formats import jsonl
     from spanloom.formats.brat import write as brat
     from spanloom.viewer.table import table
 
     if is_format(to):
-        yield from _spelled(documents, to, said)
+        yield from _format_text(documents, to, options)
         return
-    wide = shutil.get_terminal_size().columns if out is None and is_terminal() else None
+    width = shutil.get_terminal_size().columns if out is None and is_terminal() else None
     for number, document in enumerate(documents):
         if to == JSON:
             yield jsonl.dumps([document])
@@ -231,12 +231,14 @@ def _pieces(
             yield brat.dumps(document)
         else:
             head = "\n" * (number > 0) + f"# {document.name}\n"
-            yield head + (table(document, width=wide) or "nothing found\n")
+            yield head + (table(document, width=width) or "nothing found\n")
 
 
-def _spelled(documents: Iterable[Document], name: str, said: Mapping[str, str]) -> Iterator[str]:
-    """All documents as one text of a format; what it has no place for is told behind it."""
-    form, options = _asked(name, said)
+def _format_text(
+    documents: Iterable[Document], name: str, raw_options: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield all documents as one text of a format; what it cannot hold is logged afterwards."""
+    form, options = _format_and_options(name, raw_options)
     if form.binary or form.sidecars:
         what = "several files" if form.sidecars else "no text"
         raise WrongUse(f"--to {name} makes {what}; say -o OUT")

@@ -27,8 +27,8 @@ _HIDDEN = ".spanloom.part"  # what stands in a brat folder is hidden from brat
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What becomes of documents: form, place, title, and the format's options; what to do next.
+class OutputJob:
+    """The output of a run: form, path, title, writer options, and the command that resumes it.
 
     ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
     """
@@ -36,49 +36,49 @@ class Wanted:
     to: str
     out: Path
     title: str
-    said: Mapping[str, str]
+    writer_options: Mapping[str, str]
     work: Mapping[str, str]
     resume: bool
     again: str
 
 
 def annotate_into(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, wanted: Wanted
+    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: OutputJob
 ) -> None:
-    """Annotate documents into OUT; what was finished is kept if that does not end well.
+    """Annotate documents into OUT; finished ones are kept if the run fails.
 
-    Raises what the model and ``progress`` raise, ``KeyboardInterrupt`` for SIGTERM too.
+    Raises what the model and ``progress`` raise, and ``KeyboardInterrupt`` for SIGTERM.
     """
-    part = _part(wanted)
-    work = {**wanted.work, "form": wanted.to}
+    part = _part(output)
+    work = {**output.work, "form": output.to}
     with (
         _terminable(),
-        open_work(part, work, resume=wanted.resume) as under_way,
-        ExitStack() as told,
+        open_work(part, work, resume=output.resume) as under_way,
+        ExitStack() as on_failure,
     ):
-        told.callback(_tell_kept, under_way, wanted)
-        _tell_begun(under_way, wanted)
-        _go_on(model, iter(stream), names, under_way, wanted)
-        _end(under_way, wanted)
-        told.pop_all()
+        on_failure.callback(_tell_kept, under_way, output)
+        _tell_begun(under_way, output)
+        _go_on(model, iter(stream), names, under_way, output)
+        _end(under_way, output)
+        on_failure.pop_all()
 
 
 def check(out: Path, to: str) -> None:
-    """Raise ``StorageError`` where OUT can be no such file, before anything is computed."""
+    """Raise ``StorageError`` if OUT cannot be written, before anything is computed."""
     from spanloom.atomic_io import check_replaceable
 
     if to != BRAT:
         check_replaceable(out)
 
 
-def _part(wanted: Wanted) -> Path:
-    """Where finished documents are kept."""
-    if wanted.to != BRAT:
-        return wanted.out.with_name(wanted.out.name + _PART)
+def _part(output: OutputJob) -> Path:
+    """Return the path where finished documents are kept."""
+    if output.to != BRAT:
+        return output.out.with_name(output.out.name + _PART)
     from spanloom.formats.brat.save import make_folder
 
-    make_folder(wanted.out)
-    return wanted.out / _HIDDEN
+    make_folder(output.out)
+    return output.out / _HIDDEN
 
 
 def _go_on(
@@ -86,67 +86,73 @@ def _go_on(
     stream: Iterator[Document],
     names: Iterable[str] | None,
     under_way: Work,
-    wanted: Wanted,
+    output: OutputJob,
 ) -> None:
-    """Annotate what is left, and keep each stretch that is finished."""
+    """Annotate the remaining documents, and keep each stretch that is finished."""
     from spanloom.formats.brat.save import save
 
     done = under_way.done
     under_way.repeat(_line(document) for document in islice(stream, done.inputs))
     inputs, to_annotate = tee(stream)
-    with_tokens = needs_cuts(wanted.to)
+    with_tokens = needs_cuts(output.to)
     for stretch in model.stretches(to_annotate, names, with_tokens=with_tokens, done=done.units):
         for predicted in stretch:
-            if wanted.to == BRAT:
-                save(predicted, wanted.out)
+            if output.to == BRAT:
+                save(predicted, output.out)
             under_way.add(_line(next(inputs)), _line(predicted))
         under_way.acknowledge()
 
 
-def _end(under_way: Work, wanted: Wanted) -> None:
-    """Make OUT of all documents."""
+def _end(under_way: Work, output: OutputJob) -> None:
+    """Write OUT from all finished documents."""
     from spanloom.formats import jsonl
 
-    if wanted.to == JSON:
-        under_way.finish(wanted.out)
-        log(f"written to {wanted.out}")
+    if output.to == JSON:
+        under_way.finish(output.out)
+        log(f"written to {output.out}")
         return
     documents = jsonl.read(under_way.path)
-    if wanted.to == BRAT:
-        configure(documents, wanted.out)
+    if output.to == BRAT:
+        configure(documents, output.out)
     else:
-        write(documents, wanted.to, wanted.out, title=wanted.title, said=wanted.said)
+        write(
+            documents,
+            output.to,
+            output.out,
+            title=output.title,
+            writer_options=output.writer_options,
+        )
     under_way.finish()
 
 
 def _line(document: Document) -> bytes:
-    """A document as it is kept."""
+    """Return a document as it is kept."""
     from spanloom.formats import jsonl
 
     return jsonl.dumps([document]).encode()
 
 
-def _tell_begun(under_way: Work, wanted: Wanted) -> None:
-    """Say what is there already."""
+def _tell_begun(under_way: Work, output: OutputJob) -> None:
+    """Log which documents are already done."""
     if under_way.replaced:
         log(
             f"{under_way.path}: {under_way.replaced} documents of a run that was not finished are "
             "done anew (--resume would have kept them)"
         )
-    if wanted.resume:
+    if output.resume:
         log(f"{under_way.path}: {under_way.done.inputs} documents are done")
 
 
-def _tell_kept(under_way: Work, wanted: Wanted) -> None:
-    """Say what is there still."""
+def _tell_kept(under_way: Work, output: OutputJob) -> None:
+    """Log how many documents are kept."""
     count = under_way.done.inputs
     if count:
-        log(f"{under_way.path}: {count} documents are kept; to go on: {wanted.again}")
+        log(f"{under_way.path}: {count} documents are kept; to go on: {output.again}")
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Have SIGTERM do what ctrl-C does."""
+    """Context manager: SIGTERM acts as ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals come to the main thread alone
         return

@@ -48,7 +48,7 @@ def serve(
         stack.callback(long.end)
         hello = short.begin()
         with listen(host, port) as listener:
-            tasks = join_names(each.name for each in hello.model.tasks if each.endpoints)
+            tasks = join_names(task.name for task in hello.model.tasks if task.endpoints)
             log(f"model {hello.model.name} on {hello.model.compute}; tasks: {tasks}")
             log(f"serving at {url_of(listener)}; Ctrl-C ends it")
             start((short, long), hello, listener, token=token)

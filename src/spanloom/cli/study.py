@@ -12,7 +12,7 @@ from spanloom.cli.options import options_of
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
-    from spanloom.studies.executors import Folders
+    from spanloom.studies.execute import Folders
     from spanloom.studies.spec import Study
 
 app = typer.Typer(
@@ -128,7 +128,7 @@ def _open(
 ) -> "tuple[Study, Folders]":
     """Read a study and settle its folders."""
     from spanloom import plugins
-    from spanloom.studies.executors import Folders
+    from spanloom.studies.execute import Folders
     from spanloom.studies.spec import load
 
     study = load(file, tuple(settings or ()))

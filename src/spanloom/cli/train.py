@@ -104,7 +104,7 @@ def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
 
 
 def _refuse_foreign(out: Path) -> None:
-    """Raise ``StorageError`` where the model could not be written in the end."""
+    """Raise ``StorageError`` if the model could not be written at the end."""
     if not os.path.lexists(out):
         return
     if not out.is_dir() or out.is_symlink():

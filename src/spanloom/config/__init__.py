@@ -1,1 +1,1 @@
-"""The recipe's frame, and YAML that knows its line numbers."""
+"""The recipe's frame, YAML with line numbers, typed options, the registry of parts."""

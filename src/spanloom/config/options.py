@@ -1,4 +1,4 @@
-"""From a mapping of a recipe to a typed value; what is wrong with it is told with its line."""
+"""Typed options from a mapping of a recipe; errors name line, key and the expected value."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -24,32 +24,32 @@ def validate_options(
 ) -> M:
     """Check ``raw`` against ``model`` and return the typed value.
 
-    ``where`` is the place of the mapping in its recipe; ``beside`` are keys of the same mapping
-    that someone else reads (known when a key is misspelt). Raises ``RecipeError``: path, line, key,
-    what was expected, what came, the nearest known key; the first of several problems and how many
-    more there are.
+    ``location`` is that of the mapping in its recipe; ``extra_keys`` are keys of the same mapping
+    that other code reads (offered as corrections of misspelt keys). Raises ``RecipeError`` with
+    path, line, key, the expected value, the actual one and the most similar key, for the first of
+    several problems, and with the number of the others.
     """
     try:
         return model.model_validate(dict(raw))
     except ValidationError as error:
         # a misspelt key first: it explains the one that is missing
         problems = error.errors(include_url=False)
-        problems.sort(key=lambda each: each["type"] != "extra_forbidden")
-        rest = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise _told(model, problems[0], location, extra_keys, rest) from error
+        problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+        others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise _error_of(model, problems[0], location, extra_keys, others) from error
 
 
 def model_at(kind: Any, keys: Iterable[str | int]) -> type[BaseModel] | None:
-    """Return the model that ``keys`` lead to from a model or an annotation, if there is one."""
-    rest = tuple(keys)
+    """Return the model at the path ``keys`` below a model or annotation, None for none."""
+    path = tuple(keys)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        if not rest:
+        if not path:
             return kind
-        field = kind.model_fields.get(str(rest[0]))
-        return model_at(field.annotation, rest[1:]) if field else None
-    inner = rest[1:] if get_origin(kind) in (list, tuple, dict) else rest
-    found = (model_at(each, inner) for each in get_args(kind) if len(inner) == len(rest) or rest)
-    return next((each for each in found if each), None)
+        field = kind.model_fields.get(str(path[0]))
+        return model_at(field.annotation, path[1:]) if field else None
+    inner = path[1:] if get_origin(kind) in (list, tuple, dict) else path
+    models = (model_at(part, inner) for part in get_args(kind) if len(inner) == len(path) or path)
+    return next((part for part in models if part), None)
 
 
 def fields(model: type[BaseModel] | None) -> set[str]:
@@ -58,36 +58,38 @@ def fields(model: type[BaseModel] | None) -> set[str]:
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """Return the end of an error: which of ``known`` is nearest to ``key``, and all of them."""
+    """Return the end of an error message: the most similar of ``known``, and all of them."""
     choices = sorted(known)
-    near = difflib.get_close_matches(key, choices, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    nearest = difflib.get_close_matches(key, choices, n=1)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     return f"{hint} (known: {', '.join(choices) or 'none'})"
 
 
-def _told(
+def _error_of(
     model: type[BaseModel],
     problem: ErrorDetails,
-    where: SourceLocation,
-    beside: Iterable[str],
-    rest: str,
+    location: SourceLocation,
+    extra_keys: Iterable[str],
+    others: str,
 ) -> RecipeError:
-    """One pydantic problem as this package tells it."""
+    """Return a pydantic problem as this package's error."""
     *above, last = keys = problem["loc"] or ("",)
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
-        known = fields(owner) | (set() if above else set(beside))
-        return where.location_of(*keys).error(f"unknown key{did_you_mean(str(last), known)}{rest}")
+        known = fields(owner) | (set() if above else set(extra_keys))
+        return location.location_of(*keys).error(
+            f"unknown key{did_you_mean(str(last), known)}{others}"
+        )
     if problem["type"] == "missing":
-        return where.location_of(*above).error(f"the key {last!r} is missing{rest}")
-    shown = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
-    return where.location_of(*shown).error(
-        f"{_expected(problem)}, got {problem['input']!r:.60}{rest}"
+        return location.location_of(*above).error(f"the key {last!r} is missing{others}")
+    path = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
+    return location.location_of(*path).error(
+        f"{_expected(problem)}, got {problem['input']!r:.60}{others}"
     )
 
 
 def _expected(problem: ErrorDetails) -> str:
-    """What pydantic would have taken, in this package's words."""
+    """Return the value that pydantic expected, in words."""
     if problem["type"] in ("model_type", "dict_type"):
         return "expected a mapping (key: value)"
     if problem["type"] in ("tuple_type", "list_type"):

@@ -14,7 +14,7 @@ from spanloom.errors import RecipeError
 
 
 def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> ParsedYaml:
-    """Return the loaded file with one value changed, as ``stages.0.epochs=3`` says.
+    """Return the loaded file with one value changed by a setting such as ``stages.0.epochs=3``.
 
     The value is YAML. A mapping on the way that is absent is added where ``frame`` has a field of
     that name; any other unknown key raises ``RecipeError`` with the nearest known one.
@@ -32,39 +32,39 @@ def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> Parsed
         node, keys = node[step], (*keys, step)
     step = _key(node, keys, last, name)
     node[step] = yaml.loads(text, name).data
-    return ParsedYaml(data, _moved(loaded.location, (*keys, step), name))
+    return ParsedYaml(data, _without_replaced(loaded.location, (*keys, step), name))
 
 
 def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) -> str | int:
-    """The key that leads one mapping or list further down, which is added if it may be."""
+    """Return the key of the next mapping or list on the path; it is added if the frame has it."""
     step = _key(node, keys, key, name)
     if isinstance(step, int) or step in node:
         return step
-    known = fields(model_at(frame, keys))
-    if step not in known:
+    known_keys = fields(model_at(frame, keys))
+    if step not in known_keys:
         raise SourceLocation(name, keys=(*keys, key)).error(
-            f"unknown key{did_you_mean(key, known | set(node))}"
+            f"unknown key{did_you_mean(key, known_keys | set(node))}"
         )
     node[step] = {}
     return step
 
 
 def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
-    """The key as its mapping or list takes it; raises ``RecipeError`` where it cannot."""
-    where = SourceLocation(name, keys=keys)
+    """Return the key as a mapping's key or a list's index; raises ``RecipeError`` for neither."""
+    location = SourceLocation(name, keys=keys)
     if isinstance(node, dict):
         return key
     if not isinstance(node, list):
-        raise where.error(f"expected a mapping or a list, got {node!r:.60}")
+        raise location.error(f"expected a mapping or a list, got {node!r:.60}")
     if not key.isascii() or not key.isdigit() or int(key) >= len(node):
-        raise where.error(f"expected an index from 0 to {len(node) - 1}, got {key!r}")
+        raise location.error(f"expected an index from 0 to {len(node) - 1}, got {key!r}")
     return int(key)
 
 
-def _moved(where: SourceLocation, keys: Keys, name: str) -> SourceLocation:
-    """The places of the file, but for what the setting replaced."""
-    kept = {key: place for key, place in where.places.items() if key[: len(keys)] != keys}
-    return SourceLocation(where.file, kept | {keys: (name, None)})
+def _without_replaced(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
+    """Return the location without the lines of what the setting replaced."""
+    kept = {key: line for key, line in location.places.items() if key[: len(keys)] != keys}
+    return SourceLocation(location.file, kept | {keys: (name, None)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A recipe: which parts, levels, tasks and stages make a model. Typed here is the frame alone.
+"""The frame of a recipe: trunk, levels, tasks and stages; options of kinds are not parsed here.
 
 What belongs to one kind of embedder, level or task stays a plain mapping (``options``), which the
 file that owns the kind checks with its own model: ``options(Model, spec.options, recipe.at(...))``.
@@ -28,7 +28,7 @@ Examples = Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^\d{1,2}
 
 
 class EmbedderSpec(Options):
-    """One embedder: ``name`` is its file in ``encoders/``.
+    """One embedder; ``name`` is its module in ``embedders/``.
 
     ``options`` holds every key of the mapping as it stands, the one that names the embedder too
     (``{transformer: minilm, dropout: 0.1}``): its value is the embedder's main option.
@@ -54,7 +54,7 @@ class LevelSpec(Options):
 
 
 class CorpusPartSpec(Options):
-    """A corpus that is part of a larger one, and what the labels of a layer are called there."""
+    """A corpus that is part of a joined one, and the map of its labels."""
 
     data: str = Field(min_length=1, description="a corpus name or a folder")
     layer: str = Field(default="main", min_length=1, description="the layer it adds")
@@ -67,7 +67,7 @@ class CorpusPartSpec(Options):
 
 
 class TaskSpec(Options):
-    """What is learnt from one layer of one corpus."""
+    """A task, learnt from one layer of one corpus."""
 
     data: str = Field(
         min_length=1, description="a corpus name, a folder, or one of the recipe's corpora"
@@ -101,7 +101,7 @@ def _one_of(group: str, *builtin: str) -> AfterValidator:
 
 
 class TokenizationSpec(Options):
-    """How text that gives no words becomes words and sentences."""
+    """How a text without given words is split into words and sentences."""
 
     tokenizer: Annotated[
         str, _one_of("tokenizers", "spacy", "treebank", "char-class", "whitespace")
@@ -125,7 +125,7 @@ class LearningRates(Options):
 
 
 class StageSpec(Options):
-    """One stretch of training; the optimiser is fresh in each."""
+    """One stage of training, with an optimiser of its own."""
 
     tasks: tuple[Name, ...] = Field(min_length=1, description="the tasks it trains")
     reset_heads: tuple[Name, ...] = Field(
@@ -204,7 +204,7 @@ class StageSpec(Options):
 
 
 class CardSpec(Options):
-    """What only its makers can say of a model, for its card."""
+    """The parts of a model card that only its authors know."""
 
     language: str | None = Field(
         default=None, pattern=r"^[a-z]{2,3}$", description="of its texts, as en (ISO 639)"
@@ -216,7 +216,7 @@ class CardSpec(Options):
 
 
 class Recipe(Options):
-    """All that makes a model, but the data."""
+    """A whole recipe: all that a model is made of except the data."""
 
     trunk: tuple[EmbedderSpec, ...] = Field(
         min_length=1, description="what turns words into vectors: one embedder, or several joined"
@@ -268,18 +268,20 @@ class Recipe(Options):
     def sources(self, task: str) -> tuple[str, ...]:
         """Return the corpora and folders that a task learns from."""
         data = self.tasks[task].data
-        return tuple(each.data for each in self.corpora[data]) if data in self.corpora else (data,)
+        return tuple(part.data for part in self.corpora[data]) if data in self.corpora else (data,)
 
     @property
     def all_sources(self) -> tuple[str, ...]:
         """The corpora and folders that some task learns from."""
-        return tuple(dict.fromkeys(each for name in self.tasks for each in self.sources(name)))
+        return tuple(dict.fromkeys(source for name in self.tasks for source in self.sources(name)))
 
     def has_partial_labels(self, corpus: str) -> bool:
-        """Whether a corpus made of others has parts in which not all labels were looked for."""
-        maps = [each.label_map for each in self.corpora[corpus]]
-        names = [None if each is None else frozenset(each.values()) for each in maps]
-        return len(set(names)) > 1 or any(each is not None and None in each for each in names)
+        """Return whether a joined corpus has parts in which not all labels were annotated."""
+        maps = [label_map.label_map for label_map in self.corpora[corpus]]
+        names = [None if label_map is None else frozenset(label_map.values()) for label_map in maps]
+        return len(set(names)) > 1 or any(
+            label_map is not None and None in label_map for label_map in names
+        )
 
     def at(self, *keys: str | int) -> SourceLocation:
         """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
@@ -323,11 +325,11 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
         raise loaded.location.error("expected a mapping with the keys trunk, tasks and stages")
     raw = dict(loaded.data)
     if isinstance(raw.get("trunk"), list):
-        raw["trunk"] = [_part(each) for each in raw["trunk"]]
+        raw["trunk"] = [_part(part) for part in raw["trunk"]]
     if isinstance(raw.get("levels"), list):
-        raw["levels"] = [_nested(LevelSpec, each) for each in raw["levels"]]
+        raw["levels"] = [_nested(LevelSpec, part) for part in raw["levels"]]
     if isinstance(raw.get("tasks"), dict):
-        raw["tasks"] = {name: _nested(TaskSpec, each) for name, each in raw["tasks"].items()}
+        raw["tasks"] = {name: _nested(TaskSpec, part) for name, part in raw["tasks"].items()}
     recipe = validate_options(Recipe, raw, loaded.location)
     recipe._where = loaded.location
     _check_names(recipe)
@@ -335,12 +337,12 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
 
 
 def _part(raw: Any) -> Any:
-    """An embedder's mapping as ``PartSpec`` holds it: the first key names the embedder."""
+    """Return an embedder's mapping for ``EmbedderSpec``: the first key names the embedder."""
     return {"name": next(iter(raw), ""), "options": raw} if isinstance(raw, dict) else raw
 
 
 def _nested(model: type[Options], raw: Any) -> Any:
-    """A mapping whose keys beyond the frame are moved into ``options``."""
+    """Return a mapping with the keys beyond the frame moved into ``options``."""
     if not isinstance(raw, dict):
         return raw  # the check that follows tells what was expected
     frame = model.model_fields.keys() - {"options"}
@@ -349,39 +351,39 @@ def _nested(model: type[Options], raw: Any) -> Any:
 
 
 def _check_names(recipe: Recipe) -> None:
-    """Raise ``RecipeError`` where a name refers to nothing, or two levels have one."""
-    known = [TRUNK]
+    """Raise ``RecipeError`` for a name that refers to nothing, or two levels of one name."""
+    levels = [TRUNK]
     for index, level in enumerate(recipe.levels):
         for read in level.inputs:
-            _known(read, known, recipe.at("levels", index, "inputs"), "level below")
-        if level.name in (*known, PIECES):
+            _known(read, levels, recipe.at("levels", index, "inputs"), "level below")
+        if level.name in (*levels, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
-        known.append(level.name)
+        levels.append(level.name)
     for name, task in recipe.tasks.items():
-        _known(task.level, known, recipe.at("tasks", name, "level"), "level")
+        _known(task.level, levels, recipe.at("tasks", name, "level"), "level")
     if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
     for name, parts in recipe.corpora.items():
-        _check_corpus(recipe, name, [each.data for each in parts])
+        _check_corpus(recipe, name, [part.data for part in parts])
 
 
 def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:
-    """Raise ``RecipeError`` for a corpus made of others that is one twice, or that nobody reads."""
-    where = recipe.at("corpora", name)
+    """Raise ``RecipeError`` for a joined corpus with a part twice, or that no task reads."""
+    location = recipe.at("corpora", name)
     for source in sources:
         if sources.count(source) > 1:
-            raise where.error(f"names {source!r} twice")
+            raise location.error(f"names {source!r} twice")
     if all(task.data != name for task in recipe.tasks.values()):
-        raise where.error("no task has it as its data")
+        raise location.error("no task has it as its data")
 
 
 def _check_stage(recipe: Recipe, index: int) -> None:
-    """Raise ``RecipeError`` where a stage names a task that is none of the recipe's, or its own."""
-    stage, mine = recipe.stages[index], recipe.at("stages", index)
-    later = {name for each in recipe.stages[index:] for name in each.tasks}
-    for key, names, known, kind in (
+    """Raise ``RecipeError`` for a stage that names a task which the recipe or stage lacks."""
+    stage, location = recipe.stages[index], recipe.at("stages", index)
+    later = {name for later_stage in recipe.stages[index:] for name in later_stage.tasks}
+    for key, names, choices, kind in (
         ("tasks", stage.tasks, recipe.tasks, "task"),
         ("reset_heads", stage.reset_heads, stage.tasks, "task of this stage"),
         ("loss_weights", stage.loss_weights, stage.tasks, "task of this stage"),
@@ -393,17 +395,17 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         ),
     ):
         for name in names:
-            _known(name, known, mine.location_of(key), kind)
+            _known(name, choices, location.location_of(key), kind)
     if stage.validation_metric:
         _known(
             stage.validation_metric.split(".")[0],
             stage.tasks,
-            mine.location_of("validation_metric"),
+            location.location_of("validation_metric"),
             "task of this stage",
         )
 
 
-def _known(name: str, known: Iterable[str], where: SourceLocation, kind: str) -> None:
+def _known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
     """Raise ``RecipeError`` unless ``name`` is among ``known``."""
-    if name not in known:
-        raise where.error(f"no {kind} {name!r}{did_you_mean(name, known)}")
+    if name not in choices:
+        raise location.error(f"no {kind} {name!r}{did_you_mean(name, choices)}")

@@ -1,4 +1,4 @@
-"""YAML as recipes use it: plain data only, every key with its line, errors that say where.
+"""YAML of recipes: plain data only, with the line of every key, errors with locations.
 
 The scalars are those of YAML 1.2 (``3e-4`` is a number, ``no`` is a text). Tags, anchors, aliases,
 keys that stand twice and keys that are not text are refused, and so is what is too large or deep.
@@ -63,14 +63,14 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True)
 class ParsedYaml:
-    """What a YAML file says, and where it says it."""
+    """The data of a YAML file, and the location of each value."""
 
     data: Any
     location: SourceLocation
 
 
 def load(path: Path) -> ParsedYaml:
-    """Read a YAML file; raises ``RecipeError`` where it is missing or breaks the rules above."""
+    """Read a YAML file; raises ``RecipeError`` if it is missing or invalid."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -86,11 +86,11 @@ def loads(text: str, name: str) -> ParsedYaml:
     """Read YAML from a string; ``name`` stands for the file in errors (``RecipeError``)."""
     if len(text) > MAX_BYTES:
         raise RecipeError(name, None, f"larger than {MAX_BYTES} bytes")
-    places: dict[Keys, Place] = {}
+    lines: dict[Keys, Place] = {}
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
-        data = None if node is None else _build(loader, node, SourceLocation(name, places))
+        data = None if node is None else _build(loader, node, SourceLocation(name, lines))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = " ".join(f"{error.context or ''} {error.problem or ''}".split())
@@ -98,7 +98,7 @@ def loads(text: str, name: str) -> ParsedYaml:
     except yaml.YAMLError as error:  # characters that YAML forbids
         problem = str(error).splitlines()[0]
         raise RecipeError(name, None, f"not valid YAML: {problem}") from error
-    return ParsedYaml(data, SourceLocation(name, places))
+    return ParsedYaml(data, SourceLocation(name, lines))
 
 
 def dump(data: Any, *, width: int = 100) -> str:
@@ -128,7 +128,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what YAML 1.1 or 1.2 would take for something other than text."""
+    """Quotes strings that YAML 1.1 or 1.2 would read as another type."""
 
 
 for _class in (_Loader, _Dumper):
@@ -137,19 +137,19 @@ for _class in (_Loader, _Dumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    """A string on one line, whatever it holds, so that a comment can follow it."""
+    """Represent a string on one line, so that a comment can follow it."""
     style = '"' if re.search("[\n\r\x85\u2028\u2029]", value) else None
     return dumper.represent_scalar(_TAG + "str", value, style=style)
 
 
 def _list(dumper: yaml.SafeDumper, value: list[Any] | tuple[Any, ...]) -> yaml.Node:
-    """A list of scalars in brackets, any other as a block."""
-    flat = not any(isinstance(each, dict | list | tuple) for each in value)
+    """Represent a list of scalars in brackets, any other as a block."""
+    flat = not any(isinstance(item, dict | list | tuple) for item in value)
     return dumper.represent_sequence(_TAG + "seq", value, flow_style=flat)
 
 
 def _dict(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
-    """A mapping as a block, an empty one as ``{}``."""
+    """Represent a mapping as a block, an empty one as ``{}``."""
     return dumper.represent_mapping(_TAG + "map", value.items(), flow_style=not value)
 
 
@@ -159,25 +159,27 @@ _Dumper.add_representer(tuple, _list)
 _Dumper.add_representer(dict, _dict)
 
 
-def _build(loader: _Loader, node: yaml.Node, where: SourceLocation) -> Any:
-    """The value of a node; notes the line of everything inside it."""
+def _build(loader: _Loader, node: yaml.Node, location: SourceLocation) -> Any:
+    """Return the value of a node; record the line of everything inside it."""
     line = node.start_mark.line + 1
-    where.places.setdefault(where.keys, (where.file, line))
+    location.places.setdefault(location.keys, (location.file, line))
     if node.tag == _TAG + "map" and isinstance(node, yaml.MappingNode):
         return {
-            key: _build(loader, value, where.location_of(key))
-            for key, value in _pairs(loader, node, where)
+            key: _build(loader, value, location.location_of(key))
+            for key, value in _pairs(loader, node, location)
         }
     if node.tag == _TAG + "seq" and isinstance(node, yaml.SequenceNode):
-        return [_build(loader, each, where.location_of(i)) for i, each in enumerate(node.value)]
-    looks = _SCALARS.get(node.tag)
-    if not isinstance(node, yaml.ScalarNode) or looks is None or not looks.match(node.value):
-        raise RecipeError(where.file, line, f"tag {node.tag!r} refused; recipes are plain data")
+        return [
+            _build(loader, child, location.location_of(i)) for i, child in enumerate(node.value)
+        ]
+    pattern = _SCALARS.get(node.tag)
+    if not isinstance(node, yaml.ScalarNode) or pattern is None or not pattern.match(node.value):
+        raise RecipeError(location.file, line, f"tag {node.tag!r} refused; recipes are plain data")
     return loader.construct_object(node)
 
 
 def _pairs(
-    loader: _Loader, node: yaml.MappingNode, where: SourceLocation
+    loader: _Loader, node: yaml.MappingNode, location: SourceLocation
 ) -> Iterator[tuple[str, yaml.Node]]:
     """Keys and value nodes of a mapping, the keys checked and their lines noted."""
     seen: set[str] = set()
@@ -185,10 +187,10 @@ def _pairs(
         line = key_node.start_mark.line + 1
         if key_node.tag != _TAG + "str":
             got = repr(key_node.value) if isinstance(key_node.value, str) else "a list or mapping"
-            raise RecipeError(where.file, line, f"expected a text key, got {got} (quote it)")
+            raise RecipeError(location.file, line, f"expected a text key, got {got} (quote it)")
         key = str(loader.construct_object(key_node))
         if key in seen:
-            raise RecipeError(where.file, line, f"key {key!r} stands twice in one mapping")
+            raise RecipeError(location.file, line, f"key {key!r} stands twice in one mapping")
         seen.add(key)
-        where.places[(*where.keys, key)] = (where.file, line)
+        location.places[(*location.keys, key)] = (location.file, line)
         yield key, value

@@ -257,11 +257,11 @@ def laminar(intervals: Iterable[Interval]) -> set[Interval]:
     removed: set[Interval] = set()
     kept: set[Interval] = set()
     while queue:
-        degree, _, chosen = heappop(queue)
-        if chosen in removed or chosen in kept or degree > len(crossed_by[chosen]):
+        degree, _, interval = heappop(queue)
+        if interval in removed or interval in kept or degree > len(crossed_by[interval]):
             continue
-        kept.add(chosen)
-        for rival in sorted(crossed_by[chosen] - removed):
+        kept.add(interval)
+        for rival in sorted(crossed_by[interval] - removed):
             removed.add(rival)
             for neighbor in crossed_by[rival] - removed:
                 crossed_by[neighbor].discard(rival)

@@ -275,13 +275,15 @@ def _sample(candidates: list[Document], rule: Split) -> Iterator[Document]:
     names = sorted(set(groups))
     if rule.folds:
         fold_of = {name: rank * FOLDS // len(names) for rank, name in enumerate(names)}
-        chosen = {name for name in names if fold_of[name] in rule.folds}
+        sampled = {name for name in names if fold_of[name] in rule.folds}
     else:
         assert rule.fraction is not None
         seed, total = rule.fraction.seed, len(names)
         ranked = sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
-        chosen = set(ranked[round(rule.fraction.low * total) : round(rule.fraction.high * total)])
-    return (document for document, group in zip(candidates, groups, strict=True) if group in chosen)
+        sampled = set(ranked[round(rule.fraction.low * total) : round(rule.fraction.high * total)])
+    return (
+        document for document, group in zip(candidates, groups, strict=True) if group in sampled
+    )
 
 
 def _listed_names(listed: Listed, raw: Path) -> frozenset[str]:

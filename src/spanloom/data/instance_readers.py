@@ -112,8 +112,8 @@ class TextReader:
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
         text = _part(tokens, c, d)
         prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b])
-        whole, sentence = _whole(document, text, prompt, limits), tokens.sentence_at(c)
-        yield replace(whole, first_word=c, wants_cls=True, first_sentence=sentence)
+        instance, sentence = _whole(document, text, prompt, limits), tokens.sentence_at(c)
+        yield replace(instance, first_word=c, wants_cls=True, first_sentence=sentence)
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return 1 if the first of two texts is too long."""
@@ -170,8 +170,10 @@ class ChoiceReader:
             part = slice(c + first, c + last)
             # a single word may have more pieces than fit: the first ones are kept
             prompt = Prompt(tokens.tokens[part], tuple(ids[:room] for ids in tokens.pieces[part]))
-            whole = ((0, len(text)),)
-            instance = Instance(document, a, tokens.words[a:b], text, pieces, whole, whole, prompt)
+            all_words = ((0, len(text)),)
+            instance = Instance(
+                document, a, tokens.words[a:b], text, pieces, all_words, all_words, prompt
+            )
             sentence = tokens.sentence_at(a)
             yield replace(instance, wants_cls=True, choices=bounds, first_sentence=sentence)
 

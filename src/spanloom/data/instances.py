@@ -231,9 +231,9 @@ def _groups(lengths: Sequence[int], limit: int, rng: Random | None) -> Iterator[
         return
     first = 0
     while first < len(lengths):
-        drawn = rng.randint(max(1, limit // 8), limit)
+        drawn_limit = rng.randint(max(1, limit // 8), limit)
         # a sentence has a piece at least, so no more than this many can fit
-        size = pack(lengths[first : first + drawn], drawn)[0][1]
+        size = pack(lengths[first : first + drawn_limit], drawn_limit)[0][1]
         yield first, first + size
         first += size
 

@@ -42,19 +42,19 @@ class MaskTargets:
     """The masked pieces, in reading order.
 
     ``rows``, ``left`` and ``right`` are indices of ``input_ids.flatten()``: of the masked piece,
-    and of the unmasked (perhaps special) pieces around its masked run. ``place`` is its position in
-    the run, from 0. ``labels`` are the original pieces.
+    and of the unmasked (perhaps special) pieces around its masked run. ``span_position`` is the
+    piece's position in the run, from 0. ``labels`` are the original pieces.
     """
 
     rows: Int[Tensor, " masked"]
     labels: Int[Tensor, " masked"]
     left: Int[Tensor, " masked"]
     right: Int[Tensor, " masked"]
-    place: Int[Tensor, " masked"]
+    span_position: Int[Tensor, " masked"]
 
     def to(self, device: torch.device) -> "MaskTargets":
         """Return the targets on another device."""
-        tensors = (self.rows, self.labels, self.left, self.right, self.place)
+        tensors = (self.rows, self.labels, self.left, self.right, self.span_position)
         return MaskTargets(*(tensor.to(device) for tensor in tensors))
 
 
@@ -107,7 +107,7 @@ def merge_batches(
     ids = torch.cat([part.input_ids for part, _ in masked])
     sizes = [part.input_ids.numel() for part, _ in masked]
     shifted = [
-        (part.rows + base, part.labels, part.left + base, part.right + base, part.place)
+        (part.rows + base, part.labels, part.left + base, part.right + base, part.span_position)
         for base, (_, part) in zip(accumulate(sizes, initial=0), masked, strict=False)
     ]
     columns = (torch.cat(column) for column in zip(*shifted, strict=True))
@@ -234,8 +234,8 @@ def _single_pieces(text: _Text, how: Masking) -> list[Bounds]:
 
 def _draw(parts: Int[Tensor, "part 2"], budget: float) -> list[Bounds]:
     """Draw parts up to the budget, at least one."""
-    drawn = parts[torch.randperm(len(parts))].tolist()
-    return _take_budget(drawn, budget) or drawn[:1]
+    order = parts[torch.randperm(len(parts))].tolist()
+    return _take_budget(order, budget) or order[:1]
 
 
 def _take_budget(portions: Iterable[Bounds], budget: float) -> list[Bounds]:

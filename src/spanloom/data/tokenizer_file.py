@@ -106,7 +106,7 @@ def _are_plain(values: Iterable[Any]) -> bool:
 
 
 def _part_problem(
-    part: Any, types: Mapping[str, Mapping[str, Check]], inner: str, at: str, depth: int = 0
+    part: Any, types: Mapping[str, Mapping[str, Check]], inner: str, path: str, depth: int = 0
 ) -> str | None:
     """Return the first problem of a part and its inner parts."""
     if part is None:
@@ -115,29 +115,29 @@ def _part_problem(
     if kind == "Sequence":
         items = part.get(inner)
         if part.keys() != {"type", inner} or not isinstance(items, list) or depth == parts.DEEPEST:
-            return f"{at}: expected a sequence of {inner}, at most {parts.DEEPEST} deep"
+            return f"{path}: expected a sequence of {inner}, at most {parts.DEEPEST} deep"
         if len(items) > parts.PARTS:
-            return f"{at}: expected at most {parts.PARTS} parts, got {len(items)}"
+            return f"{path}: expected at most {parts.PARTS} parts, got {len(items)}"
         problems = (
-            _part_problem(item, types, inner, f"{at}.{i}", depth + 1)
+            _part_problem(item, types, inner, f"{path}.{i}", depth + 1)
             for i, item in enumerate(items)
         )
         return next(filter(None, problems), None)
     if not isinstance(kind, str) or kind not in types:
         choices = ", ".join(sorted(types))
-        return f"{at}: expected one of {choices}, Sequence; got {kind!r:.60}"
+        return f"{path}: expected one of {choices}, Sequence; got {kind!r:.60}"
     fields = {key: value for key, value in part.items() if key != "type"}
-    return _fields_problem(fields, types[kind], f"{at} {kind}")
+    return _fields_problem(fields, types[kind], f"{path} {kind}")
 
 
-def _fields_problem(fields: Any, checks: Mapping[str, Check], at: str) -> str | None:
+def _fields_problem(fields: Any, checks: Mapping[str, Check], path: str) -> str | None:
     if not isinstance(fields, dict):
-        return f"{at}: expected a mapping, got {type(fields).__name__}"
+        return f"{path}: expected a mapping, got {type(fields).__name__}"
     for key, value in fields.items():
         if key not in checks:
-            return f"{at}: unknown key {key!r:.60}"
+            return f"{path}: unknown key {key!r:.60}"
         if not checks[key](value):
-            return f"{at}: {key}: {value!r:.60} is not let in"
+            return f"{path}: {key}: {value!r:.60} is not let in"
     return None
 
 

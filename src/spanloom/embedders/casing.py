@@ -34,7 +34,7 @@ class Casing(nn.Module):
         """``dim`` is the size of the vectors."""
         super().__init__()
         self.dim = dim
-        self.table = nn.Embedding(SHAPES, dim)
+        self.embedding = nn.Embedding(SHAPES, dim)
 
     def extra_files(self) -> dict[str, str]:
         """Return nothing: weights suffice."""
@@ -43,7 +43,7 @@ class Casing(nn.Module):
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector per word."""
         classes = torch.tensor([shape(word) for word in batch.words], device=batch.input_ids.device)
-        vectors: Tensor = self.table(classes)
+        vectors: Tensor = self.embedding(classes)
         return vectors
 
 
@@ -65,7 +65,7 @@ def _character_type(character: str) -> str:
     return "x" if character.isalpha() else "o"
 
 
-def _build(options: Options, context: BuildContext, where: SourceLocation) -> Casing:
+def _build(options: Options, context: BuildContext, location: SourceLocation) -> Casing:
     return Casing(options.casing)
 
 

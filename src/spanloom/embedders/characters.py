@@ -180,17 +180,17 @@ class Characters(nn.Module):
         """``dim`` is the size of character vectors; ``reader`` computes word vectors."""
         super().__init__()
         self.alphabet = alphabet
-        self.table = nn.Embedding(len(alphabet), dim)
-        self.reader = reader
+        self.embedding = nn.Embedding(len(alphabet), dim)
+        self.char_encoder = reader
         self.dim = reader.dim
         bound = (3 / dim) ** 0.5  # Changpinyo et al. 2018, section 3.3
-        nn.init.uniform_(self.table.weight, -bound, bound)
+        nn.init.uniform_(self.embedding.weight, -bound, bound)
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector per word."""
         word_index = {word: index for index, word in enumerate(dict.fromkeys(batch.words))}
         ids, lengths = self.alphabet.encode(list(word_index))
-        vectors = self.reader(self.table(ids.to(batch.input_ids.device)), lengths)
+        vectors = self.char_encoder(self.embedding(ids.to(batch.input_ids.device)), lengths)
         indices = [word_index[word] for word in batch.words]
         device = batch.input_ids.device
         return gather_rows(vectors, torch.tensor(indices, dtype=torch.long, device=device))
@@ -210,11 +210,11 @@ def character_inventory(words: Iterable[str]) -> list[str]:
     return sorted(character for _, character in ranked[:MAX_CHARACTERS])
 
 
-def build(options: Options, context: BuildContext, where: SourceLocation) -> Characters:
+def build(options: Options, context: BuildContext, location: SourceLocation) -> Characters:
     """Build from the characters of the training data; raises ``RecipeError`` for an unused key."""
     for key in _UNUSED[options.characters]:
         if getattr(options, key) is not None:
-            raise where.location_of(key).error(f"{options.characters} does not read this key")
+            raise location.location_of(key).error(f"{options.characters} does not read this key")
     return _build(options, character_inventory(context.train_vocab))
 
 

@@ -69,16 +69,16 @@ class Static(nn.Module):
         super().__init__()
         self.dim = vectors.shape[1]
         self.rows = {word: row for row, word in enumerate(words)}
-        self.table = nn.Parameter(vectors, requires_grad=trainable)
-        self.unknown = nn.Parameter(vectors.mean(0))
+        self.vectors = nn.Parameter(vectors, requires_grad=trainable)
+        self.unknown_vector = nn.Parameter(vectors.mean(0))
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector per word."""
         index_of = {word: self._index(word) for word in set(batch.words)}
         indices = [index_of[word] for word in batch.words]
         index = torch.tensor(indices, dtype=torch.long, device=batch.input_ids.device)
-        vectors = gather_rows(self.table, index.clamp(min=0))
-        return torch.where(index[:, None] < 0, self.unknown, vectors)
+        vectors = gather_rows(self.vectors, index.clamp(min=0))
+        return torch.where(index[:, None] < 0, self.unknown_vector, vectors)
 
     def extra_files(self) -> dict[str, str]:
         """Return the vocabulary: a line with rows and columns, then one word per line."""
@@ -90,8 +90,8 @@ class Static(nn.Module):
         return self.rows.get(word.lower(), -1) if index is None else index
 
 
-def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None = None) -> Vectors:
-    """Read the first ``max_vectors`` rows of a file and keep those ``wanted`` (None: all).
+def read_vectors(path: Path, *, max_vectors: int, keep: Container[str] | None = None) -> Vectors:
+    """Read the first ``max_vectors`` rows of a file and keep the words in ``keep`` (None: all).
 
     Words may contain spaces: the last fields of a line are its numbers. The first row of a word
     counts. Memory is that of the kept rows. Raises ``FormatError`` with the line for a wrong number
@@ -101,24 +101,24 @@ def read_vectors(path: Path, *, max_vectors: int, wanted: Container[str] | None 
     name = str(path)
     try:
         with _open(path) as stream:
-            return _parse(_lines(stream, name), name, max_vectors, wanted)
+            return _parse(_lines(stream, name), name, max_vectors, keep)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(name, None, f"not a whole gzip file: {error}") from error
     except OSError as error:
         raise FormatError(name, None, f"cannot be read: {error.strerror}") from error
 
 
-def build(options: Options, context: BuildContext, where: SourceLocation) -> Static:
+def build(options: Options, context: BuildContext, location: SourceLocation) -> Static:
     """Read the file of a recipe; raises ``RecipeError`` if that fails."""
-    path, where = context.recipe_dir / options.static, where.location_of("static")
+    path, location = context.recipe_dir / options.static, location.location_of("static")
     lower = {word.lower() for word in context.train_vocab}
-    wanted = context.train_vocab | lower if options.train_words_only else None
+    vocabulary = context.train_vocab | lower if options.train_words_only else None
     try:
-        vectors = read_vectors(path, max_vectors=options.max_vectors, wanted=wanted)
+        vectors = read_vectors(path, max_vectors=options.max_vectors, keep=vocabulary)
     except FormatError as error:
-        raise where.error(str(error)) from error
+        raise location.error(str(error)) from error
     if not vectors.words:
-        raise where.error(
+        raise location.error(
             f"{path}: no word of the training data among its first {options.max_vectors}"
         )
     return Static(vectors.words, torch.from_numpy(vectors.rows), trainable=options.trainable)
@@ -182,7 +182,7 @@ def _lines(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
 
 
 def _parse(
-    lines: Iterator[bytes], name: str, max_vectors: int, wanted: Container[str] | None
+    lines: Iterator[bytes], name: str, max_vectors: int, keep: Container[str] | None
 ) -> Vectors:
     """Return the vectors of a file's lines."""
     first = next(lines, b"").removeprefix(BOM_UTF8)
@@ -194,7 +194,7 @@ def _parse(
     for count, line in enumerate(islice(body, max_vectors), 1):
         try:
             word, fields = _split(line, dim)
-            if word not in words and (wanted is None or word in wanted):
+            if word not in words and (keep is None or word in keep):
                 table.add(_numbers(fields))
                 words[word] = None
         except ValueError as error:

@@ -89,13 +89,13 @@ class Transformer(nn.Module):
     """Encodes windows, takes each piece from its best window, pools pieces to words."""
 
     def __init__(
-        self, encoder: Encoder, layers: nn.Module, *, first: bool, spelling: bool = False
+        self, encoder: Encoder, layers: nn.Module, *, first: bool, casing_embedding: bool = False
     ) -> None:
         """``layers`` combines all layers; ``first`` takes a word's first piece instead of the mean.
 
-        ``spelling`` adds a learnt vector, initially 0, to each piece for its word's casing class
-        (``casing.shape``), so that all layers see the casing of neighbouring words, too. Without
-        gradients, a ``runtime`` can replace ``encoder`` and ``layers``.
+        ``casing_embedding`` adds a learnt vector, initially 0, to each piece for its word's casing
+        class (``casing.shape``), so that all layers see the casing of neighbouring words, too.
+        Without gradients, a ``runtime`` can replace ``encoder`` and ``layers``.
         """
         super().__init__()
         self.encoder = encoder
@@ -104,12 +104,12 @@ class Transformer(nn.Module):
         self.dim = int(encoder.config.hidden_size)
         self.runtime: Callable[[Mapping[str, Tensor]], Tensor] | None = None
         self._equal_lengths: bool | None = False if isinstance(encoder, _bert.Bert) else None
-        self.spelling: nn.Embedding | None = None
-        if spelling:
-            self.spelling = nn.Embedding(
+        self.casing_embedding: nn.Embedding | None = None
+        if casing_embedding:
+            self.casing_embedding = nn.Embedding(
                 casing.SHAPES + 1, self.piece_embeddings.shape[1], padding_idx=0
             )
-            nn.init.zeros_(self.spelling.weight)
+            nn.init.zeros_(self.casing_embedding.weight)
 
     @property
     def piece_embeddings(self) -> Float[Tensor, "vocabulary width"]:
@@ -195,15 +195,15 @@ class Transformer(nn.Module):
         self, batch: Batch, tokens: Float[Tensor, "task width"] | None
     ) -> "_InputChange | None":
         """Return the change of piece embeddings before the first layer, None for none."""
-        if self.spelling is None and batch.task_tokens is None:
+        if self.casing_embedding is None and batch.task_tokens is None:
             return None
-        shapes = None if self.spelling is None else _shapes(batch)
+        shapes = None if self.casing_embedding is None else _shapes(batch)
         numbers = None
         if batch.task_tokens is not None:
             assert tokens is not None, "expected vectors of task tokens"
             no_task = batch.task_tokens.new_full((1,), -1)
             numbers = torch.cat([no_task, batch.task_tokens])[batch.position_to_word + 1]
-        return _InputChange(self.spelling, shapes, tokens, numbers)
+        return _InputChange(self.casing_embedding, shapes, tokens, numbers)
 
     def extra_files(self) -> dict[str, str]:
         """Return the encoder's config."""
@@ -224,7 +224,7 @@ class Transformer(nn.Module):
 class _InputChange:
     """Adds casing vectors to piece embeddings, and inserts those of task tokens."""
 
-    spelling: nn.Embedding | None
+    casing_embedding: nn.Embedding | None
     shapes: Int[Tensor, "window seq"] | None
     tokens: Float[Tensor, "task width"] | None
     numbers: Int[Tensor, "window seq"] | None
@@ -240,8 +240,8 @@ class _InputChange:
             numbers = self.numbers[windows, :longest, None]
             vectors = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
             pieces = torch.where(numbers < 0, pieces, vectors)
-        if self.spelling is not None and self.shapes is not None:
-            pieces = pieces + self.spelling(self.shapes[windows, :longest])
+        if self.casing_embedding is not None and self.shapes is not None:
+            pieces = pieces + self.casing_embedding(self.shapes[windows, :longest])
         return pieces
 
 
@@ -280,7 +280,7 @@ def build(options: Options, encoder: Encoder) -> Transformer:
     if options.freeze_embeddings:
         encoder.get_input_embeddings().requires_grad_(False)
     first = options.pooling == "first"
-    return Transformer(encoder, layers, first=first, spelling=options.casing_embeddings)
+    return Transformer(encoder, layers, first=first, casing_embedding=options.casing_embeddings)
 
 
 def source(name: str, recipe_dir: Path) -> str:
@@ -332,14 +332,14 @@ def untrained(config: Config, options: Options) -> Encoder:
     return _prepare(_hub.initialise(_set_dropout(config, options)))
 
 
-def _build(options: Options, context: BuildContext, where: SourceLocation) -> Transformer:
+def _build(options: Options, context: BuildContext, location: SourceLocation) -> Transformer:
     from spanloom.embedders import _hub
 
     folder = source(options.transformer, context.recipe_dir)
-    location = where.location_of("transformer")
+    encoder_location = location.location_of("transformer")
     if options.init == "pretrained" and (Path(folder) / _RECIPE).is_file():
         hint = f"to go on from it, say init_from: {folder} instead"
-        raise location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
+        raise encoder_location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
     try:
         if options.init == "pretrained":
             encoder = pretrained(folder, options)
@@ -348,7 +348,7 @@ def _build(options: Options, context: BuildContext, where: SourceLocation) -> Tr
             encoder = untrained(_encoder_check.parse(config), options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
-        raise location.error(str(error)) from error
+        raise encoder_location.error(str(error)) from error
     return build(options, encoder)
 
 

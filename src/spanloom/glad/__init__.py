@@ -1,1 +1,1 @@
-"""Open GLAD: runs of recipes on prepared datasets, and the board of what they reached."""
+"""Open GLAD: runs of recipes on prepared datasets, and the leaderboard of their results."""

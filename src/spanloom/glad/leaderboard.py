@@ -1,4 +1,4 @@
-"""The board: rows as a table of text (markdown) and as a page."""
+"""The leaderboard: results as a markdown table and as an HTML page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -33,10 +33,10 @@ def cells(row: Result) -> tuple[str, ...]:
         )
     )
     dev = row.dev.get(f"{row.task}.{measure}")
-    sure = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
+    interval = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
     return (
         *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
-        *(" to ".join(sure), row.made_by, str(row.seed), _shown(row.train_cpu_minutes, ".1f")),
+        *(" to ".join(interval), row.made_by, str(row.seed), _shown(row.train_cpu_minutes, ".1f")),
         *(_shown(row.train_words_per_s, ",.0f"), f"{row.annotate_words_per_s:,.0f}"),
         _shown(row.relative_speed, ".0f", 100),
         *(row.commit, row.version),
@@ -64,7 +64,7 @@ def _plain(cell: str) -> str:
 
 
 def page(rows: Sequence[Result]) -> str:
-    """Return a page that stands by itself: the table, and under it how each row was made."""
+    """Return a self-contained page: the table, and below it the command of each row."""
     head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
     body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in ordered(rows))
     how = "\n".join(f"<li>{_how(row)}</li>" for row in ordered(rows))
@@ -86,9 +86,9 @@ def _cells(row: Result) -> str:
 
 
 def _how(row: Result) -> str:
-    """A row's command, and what its dataset's card says that matters to whoever compares."""
-    known = row.dataset in cards.names()
-    card = cards.load(row.dataset) if known else None
+    """Return a row's command, with the notes of its dataset's card on comparability."""
+    has_card = row.dataset in cards.names()
+    card = cards.load(row.dataset) if has_card else None
     note = f" {card.comparability}" if card and card.comparability else ""
     licence = f" ({card.license})" if card else ""
     return (

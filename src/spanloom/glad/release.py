@@ -87,7 +87,7 @@ def _cards_with_permission(plan: Plan) -> dict[str, Card]:
     earlier: tuple[str, ...] = recipe.pretraining_data
     if recipe.init_from is not None:
         earlier = pretraining_data(serialization.load_recipe(recipe.init_from))
-    found = {}
+    source_cards = {}
     for source in (*recipe.all_sources, *earlier):
         path = locate(source, plan.recipe_dir)
         name = path.name
@@ -96,13 +96,13 @@ def _cards_with_permission(plan: Plan) -> dict[str, Card]:
                 f"{path}: no dataset with a card that spanloom glad prepare made, so nobody knows "
                 f"its licence"
             )
-        found[name] = cards.load(name)
-        if not found[name].may_share_weights:
+        source_cards[name] = cards.load(name)
+        if not source_cards[name].may_share_weights:
             raise DataError(
-                f"{name}: its licence ({found[name].license}) does not say that weights learnt "
-                f"from it may be passed on"
+                f"{name}: its licence ({source_cards[name].license}) does not say that weights "
+                f"learnt from it may be passed on"
             )
-    return found
+    return source_cards
 
 
 def rescore(
@@ -133,13 +133,13 @@ def rescore(
 
 def known_cards(recipe: Recipe) -> dict[str, Card]:
     """Return the card of each dataset that a model has learnt from; ``DataError`` for none."""
-    found = {}
+    cards_by_name = {}
     for source in (*recipe.all_sources, *recipe.pretraining_data):
         name = Path(source).name
         if name not in cards.names():
             raise DataError(f"{source}: no dataset with a card, so nobody knows its licence")
-        found[name] = cards.load(name)
-    return found
+        cards_by_name[name] = cards.load(name)
+    return cards_by_name
 
 
 def ordered(recipe: Recipe, rows: Mapping[tuple[str, str], Result]) -> tuple[Result, ...]:

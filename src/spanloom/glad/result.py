@@ -1,4 +1,4 @@
-"""One row of the board: what a run reached on one test set, how fast, and how to run it again."""
+"""One result: scores on one test set, speed, and the command that reproduces them."""
 
 import hashlib
 import json
@@ -65,21 +65,21 @@ class Result:
 
     @property
     def main(self) -> tuple[str, float]:
-        """The name of the first metric, and its value."""
+        """The name and value of the first metric."""
         return next(iter(self.metrics.items()))
 
     @property
     def made_by(self) -> str:
-        """Its recipe and what was changed; of many settings the first, and how many follow."""
+        """Its recipe and changed settings; of many settings the first, and the number of others."""
         first, *more = self.settings or ("",)
-        rest = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
-        return " ".join(filter(None, (self.recipe, first, rest)))
+        others = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
+        return " ".join(filter(None, (self.recipe, first, others)))
 
     @property
     def file(self) -> str:
-        """A name for its file: the same run again replaces it."""
-        said = hashlib.sha256("\n".join(self.settings).encode()).hexdigest()
-        changed = f"-{said[:8]}" if self.settings else ""
+        """Its file name; the same run replaces it."""
+        digest = hashlib.sha256("\n".join(self.settings).encode()).hexdigest()
+        changed = f"-{digest[:8]}" if self.settings else ""
         return f"{self.dataset}-{self.task}-{self.recipe}{changed}-{self.seed}.json"
 
 
@@ -106,8 +106,8 @@ def _load(path: Path) -> Result:
         raise FormatError(str(path), None, f"no row of the board: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "row"
-        problem = f"{where}: {first['msg']}, got {first['input']!r:.60}"
+        key = ".".join(map(str, first["loc"])) or "row"
+        problem = f"{key}: {first['msg']}, got {first['input']!r:.60}"
         raise FormatError(str(path), None, f"no row of the board: {problem}") from error
     if not row.metrics:
         raise FormatError(str(path), None, "no row of the board: metrics: expected one, got none")

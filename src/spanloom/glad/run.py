@@ -87,7 +87,7 @@ def train_unless_done(plan: Plan, out: Path, log: Log, *, resume: bool) -> None:
 
 
 def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
-    """Return what the training of a model took; None, and a line, where its run is gone.
+    """Return the cost of a model's training; None, and a log line, if its run is gone.
 
     Raises ``DataError`` where it learnt from other data.
     """
@@ -121,8 +121,8 @@ def score(
         row = _row(model, name, test, log)
         if row is not None:
             metrics, seed = {name: row["metrics"]}, model.recipe.seed
-            look = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
-            evaluation.log_test_evaluation(evaluation.LOG, *look)
+            entry = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
+            evaluation.log_test_evaluation(evaluation.LOG, *entry)
             prepared = prepare.read_summary(data, test.dataset)
             has_card = test.dataset in cards.names()
             yield Result(
@@ -141,10 +141,10 @@ def score(
 
 def _check_same(wanted: Recipe, saved: Recipe, out: Path) -> None:
     """Raise ``DataError`` that names the first key in which a model's recipe is another one."""
-    for keys, asked, stored in differences(_plain(wanted), _plain(saved)):
+    for keys, expected, stored in differences(_plain(wanted), _plain(saved)):
         raise DataError(
             f"{out}: a model of another recipe: its {'.'.join(map(str, keys))} is {stored!r:.40}, "
-            f"asked for is {asked!r:.40}; ask for the same (--set), or choose another -o"
+            f"asked for is {expected!r:.40}; ask for the same (--set), or choose another -o"
         )
 
 
@@ -224,7 +224,7 @@ def _row(model: Model, name: str, test: Test, log: Log) -> dict[str, Any] | None
 
 
 def _intervals(metrics: Mapping[str, float], report: Mapping[str, Any]) -> dict[str, Bounds]:
-    """Return the intervals of a report by metric; one at its top level is the main metric's."""
+    """Return the intervals of a report by metric; a top-level one is that of the main metric."""
     main = next(iter(metrics))
     sections = {name: report.get(_SECTIONS.get(name, name)) for name in metrics}
     if INTERVAL in report:

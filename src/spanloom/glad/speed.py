@@ -1,4 +1,4 @@
-"""How fast a model annotates beside its bare encoder, and what its training took.
+"""Speed of annotation compared with the bare encoder, and the cost of training.
 
 Speeds are words a second of CPU time, all threads counted, so one number a core.
 """
@@ -38,7 +38,7 @@ Call = dict[str, Any]  # what an encoder was called with
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """The best of some rounds; ``ratios`` are annotated by encoder, one a round, ascending.
+    """The best of several rounds; ``ratios`` are annotation by encoder, one per round, ascending.
 
     Without a transformer there is no ``encoder`` and no ratio, none where onnxruntime stands for
     it, and none on a GPU, whose work takes no CPU time.
@@ -68,15 +68,15 @@ def speeds(
     The encoder reads the very tensors that annotation hands it, already made and as they were cut
     for it, and keeps no states. One round goes ahead unmeasured.
     """
-    chosen = list(names) if names is not None else None
-    words = sum(len(model.tokenize(each).words) for each in documents)
+    task_names = list(names) if names is not None else None
+    words = sum(len(model.tokenize(document).words) for document in documents)
 
-    def whole() -> None:
-        for _ in model.annotate(documents, chosen):
+    def annotate() -> None:
+        for _ in model.annotate(documents, task_names):
             pass
 
-    alone = _alone(model, whole)
-    pairs = [(_seconds(alone, clock), _seconds(whole, clock)) for _ in range(rounds)]
+    alone = _alone(model, annotate)
+    pairs = [(_seconds(alone, clock), _seconds(annotate, clock)) for _ in range(rounds)]
     annotated = words / min(all_of_it for _, all_of_it in pairs)
     if _encoder(model) is None:
         return Speeds(words, annotated, None, ())
@@ -85,31 +85,31 @@ def speeds(
 
 
 def first(model: Model, documents: Iterable[Document], words: int = WORDS) -> list[Document]:
-    """Return the first documents, until they have so many words or there are no more."""
-    found: list[Document] = []
+    """Return the first documents, until they have ``words`` words or there are no more."""
+    selected: list[Document] = []
     for document in documents:
         if words <= 0:
             break
-        found.append(document)
+        selected.append(document)
         words -= len(model.tokenize(document).words)
-    return found
+    return selected
 
 
 def _seconds(work: Work, clock: Callable[[], float]) -> float:
-    """What one call takes, never 0."""
+    """Return the seconds of one call, never 0."""
     began = clock()
     work()
     return max(clock() - began, 1e-9)
 
 
-def _alone(model: Model, whole: Work) -> Work:
-    """Run ``whole``; return what has the encoder read again all that it read."""
+def _alone(model: Model, annotate: Work) -> Work:
+    """Run ``annotate``; return a function that has the encoder repeat all its calls."""
     encoder = _encoder(model)
     if encoder is None:
-        whole()
+        annotate()
         return lambda: None
     with recorded(encoder) as calls:
-        whole()
+        annotate()
 
     def again() -> None:
         with torch.inference_mode(), model.compute.autocast():
@@ -120,10 +120,10 @@ def _alone(model: Model, whole: Work) -> Work:
 
 
 def _encoder(model: Model) -> nn.Module | None:
-    found = model.network.transformer
-    if found is None or found.runtime is not None or model.compute.device.type != "cpu":
+    transformer = model.network.transformer
+    if transformer is None or transformer.runtime is not None or model.compute.device.type != "cpu":
         return None
-    return found.encoder
+    return transformer.encoder
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def recorded(module: nn.Module) -> Iterator[list[Call]]:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a run took, all its resumptions together, and when its weights were chosen.
+    """Cost of a run, all its resumptions together, and the epoch of the selected weights.
 
     ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
@@ -187,25 +187,27 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
     None where the run's folder is gone, not whole, or of other weights. Raises ``FormatError``
     where it is damaged.
     """
-    place = home(out)
-    metrics, state = place / METRICS, place / STATE / _PROGRESS
-    if not (metrics.is_file() and state.is_file() and _weights(place / BEST) == _weights(out)):
+    run_dir = home(out)
+    metrics, state = run_dir / METRICS, run_dir / STATE / _PROGRESS
+    if not (metrics.is_file() and state.is_file() and _weights(run_dir / BEST) == _weights(out)):
         return None
     progress, lines = _read(state, _WHERE), _lines(metrics)
-    logs = [each for each in lines if isinstance(each, _Log) and each.step > 1]
-    looks = [
-        each for each in lines if isinstance(each, _Look) and each.step > progress.stage_start_step
+    logs = [line for line in lines if isinstance(line, _Log) and line.step > 1]
+    evaluations = [
+        line for line in lines if isinstance(line, _Look) and line.step > progress.stage_start_step
     ]
-    if not looks or not all(looks[0].dev.keys() == look.dev.keys() != set() for look in looks):
+    if not evaluations or not all(
+        evaluations[0].dev.keys() == evaluation.dev.keys() != set() for evaluation in evaluations
+    ):
         problem = "expected metrics on dev of the last stage, the same each time"
         raise FormatError(str(metrics), None, problem)
-    if last.validation_metric is not None and last.validation_metric not in looks[0].dev:
-        known = ", ".join(looks[0].dev)
+    if last.validation_metric is not None and last.validation_metric not in evaluations[0].dev:
+        names = ", ".join(evaluations[0].dev)
         raise FormatError(
-            str(metrics), None, f"expected {last.validation_metric} on dev, got {known}"
+            str(metrics), None, f"expected {last.validation_metric} on dev, got {names}"
         )
     best = max(
-        looks, key=lambda look: validation.selection_score(look.dev, last)
+        evaluations, key=lambda evaluation: validation.selection_score(evaluation.dev, last)
     )  # the first of equal ones
     minutes, speed = _cost(progress, logs, lines[-1].step)
     return Trained(minutes, speed, best.step, best.epoch, best.dev, progress.data)
@@ -230,10 +232,10 @@ def _cost(
 
 
 def _weights(folder: Path) -> str | None:
-    """The SHA-256 of a model folder's weights, as its manifest says it."""
+    """Return the SHA-256 of a model folder's weights, from its manifest."""
     try:
-        said = json.loads((folder / MANIFEST).read_bytes())
-        return str(said["files"][WEIGHTS]["sha256"])
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        return str(manifest["files"][WEIGHTS]["sha256"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -251,6 +253,6 @@ def _parsed(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> 
     try:
         return kind.validate_json(text)
     except ValidationError as error:
-        said = error.errors(include_url=False)[0]["msg"]
-        problem = f"expected what training writes: {said}, got {text!r:.60}"
+        message = error.errors(include_url=False)[0]["msg"]
+        problem = f"expected what training writes: {message}, got {text!r:.60}"
         raise FormatError(str(path), line, problem) from error

@@ -1,4 +1,4 @@
-"""What is in the prepared datasets, as a page of markdown (SpanRel, table 3 and appendix A)."""
+"""Statistics of the prepared datasets as a markdown page (SpanRel, table 3 and appendix A)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,21 +23,23 @@ _ROOTS = {"dependency"}  # layers where a relation may lead from a word to itsel
 
 
 def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the page, a section a dataset; raises ``DataError`` where none is prepared."""
-    found = [(name, made) for name in names if (made := read_summary(data, name)) is not None]
-    if not found:
+    """Yield the page, one section per dataset; raises ``DataError`` if none is prepared."""
+    prepared = [
+        (name, dataset) for name in names if (dataset := read_summary(data, name)) is not None
+    ]
+    if not prepared:
         raise DataError(f"{data}: no prepared dataset; spanloom glad prepare all makes them")
     yield (
         "# Open GLAD: the datasets\n\nMade by `spanloom glad stats`. The ceiling is the F1 of a "
         "model that finds every span and relation\nwhich whole words of one sentence can be, of "
         "any width; what is beyond it counts as missed.\n"
     )
-    for name, made in found:
-        yield _section(name, cards.load(name), made, data / name)
+    for name, dataset in prepared:
+        yield _section(name, cards.load(name), dataset, data / name)
 
 
-def _section(name: str, card: Card, made: Prepared, place: Path) -> str:
-    """One dataset: where it comes from, what is in it, what is not comparable."""
+def _section(name: str, card: Card, dataset: Prepared, folder: Path) -> str:
+    """Return the section of a dataset: its source, its contents, notes on comparability."""
     facts = [
         f"{card.title}. {card.homepage}",
         f"Licence: {card.license}; data {_may(card.may_share_data)}, "
@@ -46,11 +48,11 @@ def _section(name: str, card: Card, made: Prepared, place: Path) -> str:
     ]
     if card.custom_split:
         facts.append("Own split: there is no official one.")
-    facts += [f"{label}: {said}" for label, said in _told(card) if said]
-    facts += [f"**Differs from the card:** {each}." for each in made.differing(card)]
-    rows = "".join(_rows(made, place))
+    facts += [f"{label}: {value}" for label, value in _told(card) if value]
+    facts += [f"**Differs from the card:** {fact}." for fact in dataset.differing(card)]
+    rows = "".join(_rows(dataset, folder))
     return (
-        f"\n## {name}\n\n" + "\n".join(f"* {each}" for each in facts) + f"\n\n{_HEAD}{_RULE}{rows}"
+        f"\n## {name}\n\n" + "\n".join(f"* {fact}" for fact in facts) + f"\n\n{_HEAD}{_RULE}{rows}"
     )
 
 
@@ -63,10 +65,10 @@ def _may(allowed: bool) -> str:
     return "may be passed on" if allowed else "may not be passed on"
 
 
-def _rows(made: Prepared, place: Path) -> Iterator[str]:
-    """The rows of a dataset's table: a line a split and layer."""
-    corpora = {split: folder.read(place, split) for split in made.counts}
-    for split, counts in made.counts.items():
+def _rows(dataset: Prepared, corpus_dir: Path) -> Iterator[str]:
+    """Yield the rows of a dataset's table, one per split and layer."""
+    corpora = {split: folder.read(corpus_dir, split) for split in dataset.counts}
+    for split, counts in dataset.counts.items():
         sizes = [counts.get(what, 0) for what in ("documents", "sentences", "words")]
         head = " | ".join(f"{size:,}" for size in sizes)
         layers = _layers(corpora[split].documents)
@@ -76,19 +78,19 @@ def _rows(made: Prepared, place: Path) -> Iterator[str]:
 
 
 def _layers(documents: Iterable[Document]) -> list[str]:
-    found = {layer.name for each in documents for layer in each.layers}
-    return sorted(found.difference(GIVEN_WORDS))
+    names = {layer.name for document in documents for layer in document.layers}
+    return sorted(names.difference(GIVEN_WORDS))
 
 
 def _layer(corpus: Corpus, layer: str) -> str:
-    """The cells of one layer; the ceiling is told where a model of spans could learn it."""
+    """Return the cells of one layer, with the ceiling if a span model can learn the layer."""
     if not layer:
         return " | | | "
-    alone = tuple(each.unannotated([layer]) for each in corpus.documents)
+    alone = tuple(document.unannotated([layer]) for document in corpus.documents)
     bounds = (
-        [(span.start, span.end) for span in each[layer].spans]
-        for each in alone
-        if each.has_layer(layer)
+        [(span.start, span.end) for span in document[layer].spans]
+        for document in alone
+        if document.has_layer(layer)
     )
     reach = ModelLimits(
         word_tokenizer("whitespace", "newline"),
@@ -97,20 +99,20 @@ def _layer(corpus: Corpus, layer: str) -> str:
         self_pairs=layer in _ROOTS,
     )
     report = check({"all": replace(corpus, documents=alone)}, reach).splits["all"]
-    found = report.layers[layer]
-    return f"{layer} | {found.spans.gold:,} | {found.relations.gold:,} | {_ceiling(found)}"
+    counts = report.layers[layer]
+    return f"{layer} | {counts.spans.gold:,} | {counts.relations.gold:,} | {_ceiling(counts)}"
 
 
-def _ceiling(found: LayerReport) -> str:
-    """The F1 of spans, and of relations where there are any."""
-    each = [c.f1 for c in (found.spans, found.relations) if c.gold]
-    return " / ".join(f"{100 * f1:.1f}" for f1 in each) or "–"
+def _ceiling(layer: LayerReport) -> str:
+    """Return the F1 ceiling of spans, and of relations if there are any."""
+    scores = [c.f1 for c in (layer.spans, layer.relations) if c.gold]
+    return " / ".join(f"{100 * f1:.1f}" for f1 in scores) or "–"
 
 
 def differences(prepared: Mapping[str, Prepared]) -> list[str]:
-    """Return where counts are not the cards', a line each."""
+    """Return a line for each count that differs from the card's."""
     return [
-        f"{name}: {each}"
-        for name, made in prepared.items()
-        for each in made.differing(cards.load(name))
+        f"{name}: {difference}"
+        for name, dataset in prepared.items()
+        for difference in dataset.differing(cards.load(name))
     ]

@@ -160,9 +160,9 @@ def _report_lost(document: Document, *, strict: bool) -> None:
     warnings.warn(message, LossWarning, stacklevel=3)
 
 
-def _rename(layer: Layer, chosen: str | None) -> Layer:
+def _rename(layer: Layer, entity_layer: str | None) -> Layer:
     """Return the chosen layer as ``docbin.ENTITIES``; another layer of that name is renamed."""
-    if layer.name == chosen:
+    if layer.name == entity_layer:
         return replace(layer, name=docbin.ENTITIES)
     if layer.name == docbin.ENTITIES:
         return replace(layer, name=_RENAMED_ENTITIES)

@@ -44,19 +44,6 @@ def without_singletons(clusters: Clusters) -> Clusters:
     return [cluster for cluster in clusters if len(cluster) > 1]
 
 
-def restrict_to(clusters: Clusters, given_mentions: Iterable[Hashable]) -> Clusters:
-    """Return the clusters restricted to the given mentions, for systems that read gold mentions.
-
-    Other mentions are left out, and a given mention in no cluster becomes a singleton.
-    """
-    ordered = list(dict.fromkeys(given_mentions))
-    allowed = set(ordered)
-    restricted = [[mention for mention in cluster if mention in allowed] for cluster in clusters]
-    linked = {mention for cluster in restricted for mention in cluster}
-    singletons = [[mention] for mention in ordered if mention not in linked]
-    return [*filter(None, restricted), *singletons]
-
-
 def mentions(gold: Clusters, predicted: Clusters) -> PartialCounts:
     """Count the mentions of clusters, each once."""
     gold_mentions, predicted_mentions = cluster_of(gold), cluster_of(predicted)

@@ -83,8 +83,8 @@ class LayerReport:
     def to_table(self) -> str:
         """Return aligned text: one section per measure, ratios in percent."""
         header = heading(self.layer, self.documents, self.not_annotated, self.unscored)
-        shown = self.shown_measures()
-        sections = [section(self.MEASURES[name][1], getattr(self, name)) for name in shown]
+        names = self.shown_measures()
+        sections = [section(self.MEASURES[name][1], getattr(self, name)) for name in names]
         return "\n\n".join([header, *sections]) + "\n"
 
     def shown_measures(self) -> Sequence[str]:

@@ -69,7 +69,7 @@ def map_to_task_labels(
 def log_test_evaluation(
     log: Path,
     command: str,
-    place: str,
+    model_path: str,
     data: str,
     split: str,
     documents: Sequence[Document],
@@ -77,11 +77,11 @@ def log_test_evaluation(
     metrics: Mapping[str, MetricValues],
 ) -> None:
     """Append one evaluation on a test set to a log: date, command, model, data and metrics."""
-    manifest = Path(place) / MANIFEST
+    manifest = Path(model_path) / MANIFEST
     entry = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
-        "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else place,
+        "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else model_path,
         "data": data,
         "fingerprint": fingerprint(documents),
         "split": split,

@@ -21,7 +21,7 @@ _LABELS = {  # keys of a task's vocabulary, and what a card calls them
 
 
 def stored(card: str, store: StorageDtypes) -> str:
-    """Return a card that says how weights are stored, and no more what it said of that before."""
+    """Return a card with a line on how weights are stored, replacing an earlier such line."""
     lines = [line for line in card.splitlines() if not line.startswith(_STORED)]
     if store != StorageDtypes():
         lines.append(f"{_STORED}{store}.")
@@ -29,14 +29,14 @@ def stored(card: str, store: StorageDtypes) -> str:
 
 
 def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
-    """Return the labels that a task writes, by what they are labels of."""
-    found = recipe.vocabulary.get(task.name, {})
+    """Return the labels that a task writes, by kind of annotation."""
+    vocabulary = recipe.vocabulary.get(task.name, {})
     kept = {
-        name: tuple(label for label in found[key] if label not in task.unwritten)
+        name: tuple(label for label in vocabulary[key] if label not in task.unwritten)
         for key, name in _LABELS.items()
-        if key in found
+        if key in vocabulary
     }
-    return {key: some for key, some in kept.items() if some}
+    return {key: names for key, names in kept.items() if names}
 
 
 def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
@@ -54,14 +54,16 @@ def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
 
 
 def initial_models(recipe: Recipe) -> list[str]:
-    """Return a section on what the model was made of before it learnt its tasks."""
+    """Return a section on the pre-trained models that training started from."""
     lines = ["## What it began with", ""]
     for part in recipe.trunk:
-        lines += _began(part)
+        lines += _initial_weights(part)
     if recipe.init_from is not None:
         earlier = ", ".join(recipe.pretraining_data)
         learnt = f", learnt from {earlier}" if earlier else ""
-        lines.append(f"- All weights that fit: the model `{_place(recipe.init_from)}`{learnt}")
+        lines.append(
+            f"- All weights that fit: the model `{_source_name(recipe.init_from)}`{learnt}"
+        )
     return [*lines, ""] if len(lines) > 2 else []
 
 
@@ -70,7 +72,7 @@ def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
     lines = []
     if recipe.card.intended_use is not None:
         lines += ["## Intended use", "", recipe.card.intended_use.strip(), ""]
-    limits = [each.strip() for each in recipe.card.limitations]
+    limits = [limitation.strip() for limitation in recipe.card.limitations]
     for name, task in tasks.items():
         if recipe.tasks[name].on_request:
             limits.append(f"`{name}` runs only where it is asked for (`--tasks {name}`).")
@@ -80,7 +82,7 @@ def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:
                 f"scored."
             )
     if limits:
-        lines += ["## Limits", "", *(f"- {each}" for each in limits), ""]
+        lines += ["## Limits", "", *(f"- {limitation}" for limitation in limits), ""]
     return lines
 
 
@@ -90,10 +92,10 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     lines = [*front_matter(recipe), "# A Spanloom model", "", "Tasks:", ""]
     for name in recipe.kept_tasks:
         spec = recipe.tasks[name]
-        sources = ", ".join(f"`{each}`" for each in recipe.sources(name))
+        sources = ", ".join(f"`{source}`" for source in recipe.sources(name))
         lines.append(f"- **{name}** ({spec.kind}), learnt from layer `{spec.layer}` of {sources}")
-        for key, some in labels(recipe, model.tasks[name]).items():
-            lines.append(f"  - {key}: {', '.join(f'`{each}`' for each in some)}")
+        for key, label_names in labels(recipe, model.tasks[name]).items():
+            lines.append(f"  - {key}: {', '.join(f'`{source}`' for source in label_names)}")
     lines += [
         "",
         "Scores on the dev set (the model was chosen on it), in percent:",
@@ -109,27 +111,27 @@ def write(model: Model, figures: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def _place(said: str) -> str:
-    """Where something came from: of a path on somebody's machine the last name alone."""
-    return Path(said).name if Path(said).is_absolute() else said
+def _source_name(source: str) -> str:
+    """Return a source; of a local path only the last name."""
+    return Path(source).name if Path(source).is_absolute() else source
 
 
 def _pretrained(part: EmbedderSpec) -> str | None:
-    """The name of a part's pre-trained encoder, None where it has none."""
+    """Return the name of a part's pre-trained encoder, None if it has none."""
     name = part.options.get("transformer")
     return None if name is None or part.options.get("init") == "random" else str(name)
 
 
-def _began(part: EmbedderSpec) -> list[str]:
-    """What a part of the trunk was before training: a line, or none where it was nothing."""
+def _initial_weights(part: EmbedderSpec) -> list[str]:
+    """Return a line on what a part of the trunk was initialised from, if it was."""
     if "static" in part.options:
-        return [f"- Word vectors: `{_place(str(part.options['static']))}`"]
+        return [f"- Word vectors: `{_source_name(str(part.options['static']))}`"]
     name = _pretrained(part)
     if name is None:
         return []
     if name not in SOURCES:
-        told = f"`{_place(name)}`, pre-trained; its licence is its own"
-        return [f"- The encoder below all layers: {told}"]
+        description = f"`{_source_name(name)}`, pre-trained; its licence is its own"
+        return [f"- The encoder below all layers: {description}"]
     source = SOURCES[name]
     return [
         f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "
@@ -138,17 +140,17 @@ def _began(part: EmbedderSpec) -> list[str]:
 
 
 def licence(card: str) -> str | None:
-    """Return what the front matter of a card says of the weights' licence, None for nothing."""
+    """Return the licence of the weights from a card's front matter, None if it has none."""
     front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
-    found = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
-    return found[1].strip() if found else None
+    license_line = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
+    return license_line[1].strip() if license_line else None
 
 
 def tables(card: str) -> Iterator[dict[str, str]]:
     """Yield the rows of a card's tables, which hold its scores: cells by the head of the column."""
     head: list[str] = []
     for line in card.splitlines():
-        cells = [each.strip() for each in line.strip().strip("|").split("|")]
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|"):
             head = []
         elif not head:

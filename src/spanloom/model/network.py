@@ -55,7 +55,7 @@ class Network(nn.Module):
         self.trunk = nn.ModuleList(trunk)
         self.levels = nn.ModuleDict(levels)
         self.heads = nn.ModuleDict(heads)
-        self.task_vectors = task_inputs.embeddings
+        self.task_embeddings = task_inputs.embeddings
         tokens = task_inputs.tokens
         self.task_tokens = None if tokens is None else nn.ModuleList(tokens)
         self.specs = {spec.name: spec for spec in level_specs}
@@ -81,12 +81,12 @@ class Network(nn.Module):
             for name in names
         }
 
-    def encode(self, batch: Batch, wanted: Iterable[str]) -> dict[str, HeadInputs]:
+    def encode(self, batch: Batch, levels: Iterable[str]) -> dict[str, HeadInputs]:
         """Return the vectors of the wanted levels, and of those below them."""
-        wanted = set(wanted)
-        if wanted == {PIECES}:
+        levels = set(levels)
+        if levels == {PIECES}:
             return {PIECES: self._encode_pieces(batch)}
-        needed = self._with_levels_below(wanted)
+        needed = self._with_levels_below(levels)
         layout = batch.prompt_layout
         runs = (batch.sentences, batch.windows) if layout is None else layout.level_runs
         words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
@@ -128,9 +128,9 @@ class Network(nn.Module):
     def _with_task_embedding(self, task: str, inputs: HeadInputs) -> HeadInputs:
         """Concatenate the task embedding, if there is one, to each word and `[CLS]` vector."""
         row = self.routes[task].row
-        if self.task_vectors is None or row is None:
+        if self.task_embeddings is None or row is None:
             return inputs
-        embedding = self.task_vectors.weight[row]
+        embedding = self.task_embeddings.weight[row]
 
         def extend(vectors: Tensor) -> Tensor:
             return torch.cat([vectors, embedding.expand(len(vectors), -1)], dim=-1)
@@ -142,8 +142,8 @@ class Network(nn.Module):
             cls_vectors=None if cls is None else extend(cls),
         )
 
-    def _with_levels_below(self, wanted: Iterable[str]) -> set[str]:
-        needed = set(wanted)
+    def _with_levels_below(self, levels: Iterable[str]) -> set[str]:
+        needed = set(levels)
         for name in reversed(list(self.levels)):
             if name in needed:
                 needed.update(self.specs[name].inputs)

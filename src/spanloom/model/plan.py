@@ -27,7 +27,7 @@ from spanloom.embedders import transformer
 from spanloom.embedders._base import EmbedderType
 from spanloom.errors import NameNotFound
 from spanloom.nn import recurrent
-from spanloom.tasks._base import Task, TaskType
+from spanloom.tasks._base import Task, TaskSetup, TaskType
 from spanloom.tokenization import WordTokenizer, word_tokenizer
 
 SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
@@ -88,8 +88,10 @@ class TaskPlan:
 
     def build(self, sharing: str) -> Task:
         """Build the task from its options and vocabularies."""
-        spec, own, shared = self.spec, self.vocabulary, self.head_vocabulary
-        task = self.type.build(self.name, spec.layer, self.options, own, shared)
+        setup = TaskSetup(
+            self.name, self.spec.layer, self.options, self.vocabulary, self.head_vocabulary
+        )
+        task = self.type.build(setup)
         return task.with_task_token(self.index) if sharing == TOKEN else task
 
 

@@ -1,4 +1,4 @@
-"""Which device and which arithmetic: found out once, said aloud."""
+"""Device and precision of computation: chosen once, and logged."""
 
 import os
 import warnings
@@ -26,7 +26,7 @@ _READY, _PRODUCTS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:
-    """Where tensors live and what matrix products are computed in; weights stay fp32.
+    """The device, and the precision of matrix products; weights stay fp32.
 
     With ``int8`` some products of the encoder are of whole numbers (``eight_bits``); with ``onnx``
     they are, too, and onnxruntime computes them and all else of it.
@@ -44,13 +44,13 @@ class ComputeConfig:
         return torch.autocast(self.device.type, torch.bfloat16)
 
     def __str__(self) -> str:
-        """Say it in words for the first line a command prints."""
+        """Return the configuration in words, for the first line that a command logs."""
         kinds = {"bf16": self.bf16, "int8": self.int8, "onnx": self.onnx, "fp32": True}
-        said = [str(self.device), next(name for name, chosen in kinds.items() if chosen)]
+        parts = [str(self.device), next(name for name, is_used in kinds.items() if is_used)]
         if self.device.type == "cpu":
             count = torch.get_num_threads()
-            said.insert(1, f"{count} thread{'s' if count > 1 else ''}")
-        return ", ".join(said)
+            parts.insert(1, f"{count} thread{'s' if count > 1 else ''}")
+        return ", ".join(parts)
 
 
 def compute(precision: str = "auto", device: str | None = None) -> ComputeConfig:
@@ -63,38 +63,38 @@ def compute(precision: str = "auto", device: str | None = None) -> ComputeConfig
     """
     if precision not in CHOICES:
         raise NameNotFound("precision", precision, CHOICES)
-    chosen = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if precision in ("int8", "onnx") and chosen.type != "cpu":
-        raise NameNotFound(f"precision on {chosen}", precision, ("auto", "fp32", "bf16"))
+    target_device = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if precision in ("int8", "onnx") and target_device.type != "cpu":
+        raise NameNotFound(f"precision on {target_device}", precision, ("auto", "fp32", "bf16"))
     fastest = precision == "fastest"
-    bf16 = precision == "bf16" or (precision in ("auto", "fastest") and _has_bf16(chosen))
-    int8 = precision == "int8" or (fastest and not bf16 and _has_int8(chosen))
-    return ComputeConfig(chosen, bf16, int8, precision == "onnx")
+    bf16 = precision == "bf16" or (precision in ("auto", "fastest") and _has_bf16(target_device))
+    int8 = precision == "int8" or (fastest and not bf16 and _has_int8(target_device))
+    return ComputeConfig(target_device, bf16, int8, precision == "onnx")
 
 
-def prepare(encoder: Transformer | None, chosen: ComputeConfig) -> ComputeConfig:
-    """Have an encoder in use compute as was chosen; return what came of it, fp32 without one.
+def prepare(encoder: Transformer | None, config: ComputeConfig) -> ComputeConfig:
+    """Prepare an encoder for a configuration; return the one in effect, fp32 without an encoder.
 
     On a CPU the process keeps fewer products ready, unless its environment says how many. Raises
     ``PackageMissing`` and ``ModelError`` for what onnxruntime cannot run.
     """
     os.environ.setdefault(_READY, _PRODUCTS)  # read by oneDNN at the first product
     if encoder is None:
-        return replace(chosen, int8=False, onnx=False)
-    if chosen.onnx:
+        return replace(config, int8=False, onnx=False)
+    if config.onnx:
         encoder.runtime = runtime(encoder.encoder, encoder.layers, _EIGHT_BITS)
-    return replace(chosen, int8=chosen.int8 and eight_bits(encoder.encoder))
+    return replace(config, int8=config.int8 and eight_bits(encoder.encoder))
 
 
 def eight_bits(encoder: nn.Module) -> bool:
-    """Have an encoder compute its widening products in whole numbers; whether it has any.
+    """Quantise an encoder's widening products to int8; return whether it has any.
 
     Weights have 8 bits and a scale a row, what they multiply 7 bits and the scale of its largest
     value in the batch: so vectors depend a little on what else is read. It cannot be saved.
     """
     from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
 
-    chosen = {
+    qconfig_of = {
         name: per_channel_dynamic_qconfig
         for name, part in encoder.named_modules()
         if isinstance(part, nn.Linear) and name.endswith(_EIGHT_BITS)
@@ -103,8 +103,8 @@ def eight_bits(encoder: nn.Module) -> bool:
         # torch points to a package of its own for this; what it replaces is there and enough
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", UserWarning)
-        quantize_dynamic(encoder, chosen, inplace=True)
-    return bool(chosen)
+        quantize_dynamic(encoder, qconfig_of, inplace=True)
+    return bool(qconfig_of)
 
 
 def _device(name: str) -> torch.device:
@@ -112,8 +112,8 @@ def _device(name: str) -> torch.device:
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:  # no such word, or none in this machine
-        known = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
-        raise NameNotFound("device", name, known) from error
+        choices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+        raise NameNotFound("device", name, choices) from error
 
 
 def _has_bf16(device: torch.device) -> bool:

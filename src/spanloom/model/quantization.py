@@ -1,6 +1,6 @@
-"""Weights as they are stored: fp32, fp16, or int8 with a scale a row. Computed with is fp32 alone.
+"""Storage of weights as fp32, fp16, or int8 with a scale per row; computation is in fp32.
 
-A matrix of name ``N`` in int8 has its scales beside it, ``N@scale``, one a row.
+A matrix ``N`` in int8 is stored with its scales, one per row, as ``N@scale``.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,75 +20,75 @@ _KNOWN = ("F32", "F16", "I64", "BOOL")  # what a weight may be stored as, beside
 
 @dataclass(frozen=True, slots=True)
 class StorageDtypes:
-    """How weights are stored: the trunk's vectors that are looked up (``tables``), other matrices.
+    """Storage types: of the trunk's embeddings (``tables``), and of other matrices.
 
-    What has one dimension stays as it is: it is small, and norms need it.
+    One-dimensional weights stay as they are: they are small, and norms need their precision.
     """
 
     tables: str = "fp32"
     matrices: str = "fp32"
 
     def __post_init__(self) -> None:
-        """Raise ``NameNotFound`` for what is none of ``FORMS``."""
-        for each in (self.tables, self.matrices):
-            if each not in FORMS:
-                raise NameNotFound("form", each, FORMS)
+        """Raise ``NameNotFound`` for a type that is not among ``FORMS``."""
+        for form in (self.tables, self.matrices):
+            if form not in FORMS:
+                raise NameNotFound("form", form, FORMS)
 
     def __str__(self) -> str:
-        """Say it in words, for a model card."""
+        """Return the types in words, for a model card."""
         return f"vectors that are looked up as {self.tables}, other matrices as {self.matrices}"
 
 
 def pack(
     weights: Mapping[str, Tensor], tables: Collection[str], store: StorageDtypes
 ) -> dict[str, Tensor]:
-    """Return weights as they are to be stored; ``tables`` names what is looked up."""
+    """Return weights in their storage types; ``tables`` has the names of embeddings."""
     packed: dict[str, Tensor] = {}
-    for name, each in weights.items():
+    for name, weight in weights.items():
         form = store.tables if name in tables else store.matrices
-        if each.ndim < 2 or not each.is_floating_point() or form == "fp32":
-            packed[name] = each.contiguous()
+        if weight.ndim < 2 or not weight.is_floating_point() or form == "fp32":
+            packed[name] = weight.contiguous()
         elif form == "fp16":
-            packed[name] = each.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
+            packed[name] = weight.clamp(-_LARGEST_HALF, _LARGEST_HALF).half().contiguous()
         else:
-            rows = each.float().flatten(1)
+            rows = weight.float().flatten(1)
             scale = rows.abs().amax(1) / _LARGEST
             steps = (rows / scale.clamp(min=_TINY)[:, None]).round()
-            packed[name] = steps.to(torch.int8).view_as(each).contiguous()
+            packed[name] = steps.to(torch.int8).view_as(weight).contiguous()
             packed[name + _SCALE] = scale
     return packed
 
 
 def unpack(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return what ``pack`` was given, as near as what was stored allows; float tensors in fp32."""
+    """Return weights as fp32, dequantised if they were int8."""
     weights: dict[str, Tensor] = {}
-    for name, each in stored.items():
+    for name, weight in stored.items():
         if name.endswith(_SCALE):
             continue
-        if each.dtype == torch.int8:
-            scale = stored[name + _SCALE].view(-1, *(1 for _ in each.shape[1:]))
-            weights[name] = each.float() * scale
+        if weight.dtype == torch.int8:
+            scale = stored[name + _SCALE].view(-1, *(1 for _ in weight.shape[1:]))
+            weights[name] = weight.float() * scale
         else:
-            weights[name] = each.float() if each.is_floating_point() else each
+            weights[name] = weight.float() if weight.is_floating_point() else weight
     return weights
 
 
 def shapes(header: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight from how it is stored: type and shape by name.
+    """Return the shape of each weight from its stored type and shape, by name.
 
-    Raises ``ValueError`` that names a tensor which ``unpack`` could make nothing of.
+    Raises ``ValueError`` that names a tensor which ``unpack`` cannot read.
     """
-    found = {}
+    shape_of = {}
     for name, (form, shape) in header.items():
         if name.endswith(_SCALE):
             if header.get(name.removesuffix(_SCALE), ("",))[0] != "I8":
                 raise ValueError(f"{name}: a scale of no int8 weight")
             continue
         if form == "I8":
-            beside = header.get(name + _SCALE)
-            if len(shape) < 2 or beside != ("F32", shape[:1]):
+            scale = header.get(name + _SCALE)
+            if len(shape) < 2 or scale != ("F32", shape[:1]):
                 raise ValueError(f"{name}: int8 needs a scale for each of {shape[:1]} rows")
         elif form not in _KNOWN:
             raise ValueError(f"{name}: expected {', '.join(_KNOWN)} or I8, got {form}")
-        found[name] = shape
-    return found
+        shape_of[name] = shape
+    return shape_of

@@ -92,7 +92,7 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
 
 
 def default() -> Path:
-    """Return the folder of the bundled model; raises ``ModelError`` where there is none."""
+    """Return the folder of the bundled model; raises ``ModelError`` if there is none."""
     path = Path(str(inside("spanloom"))) / "models" / DEFAULT
     if not path.is_dir():
         raise ModelError(
@@ -103,14 +103,14 @@ def default() -> Path:
 
 
 def load(
-    place: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
+    source: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
 ) -> Model:
     """Load a model from a folder, from the Hugging Face Hub by its id, or the bundled one.
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
     and what ``compute`` and ``prepare`` raise for a device and a precision.
     """
-    folder, files = _verified(place)
+    folder, files = _verified(source)
     for name, path in files.items():
         if name != WEIGHTS and path.stat().st_size > _LARGEST_TEXT:
             raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")
@@ -130,21 +130,21 @@ def load(
     build.check_window(plan, tokenizer, empty)
     network = _network(plan, tasks, files, folder)
     load_weights(folder, network)
-    wanted = compute(precision, device)
-    network.to(wanted.device).eval()
-    chosen = prepare(network.transformer, wanted)
-    return Model(plan, plan.word_tokenizer, tokenizer, network, tasks, chosen)
+    requested = compute(precision, device)
+    network.to(requested.device).eval()
+    config = prepare(network.transformer, requested)
+    return Model(plan, plan.word_tokenizer, tokenizer, network, tasks, config)
 
 
-def load_recipe(place: str | Path) -> Recipe:
+def load_recipe(source: str | Path) -> Recipe:
     """Return the recipe of a model that ``load`` loads; raises ``ModelError`` as it does."""
-    _, files = _verified(place)
+    _, files = _verified(source)
     return plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
 
 
-def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
+def _verified(source: str | Path | None) -> tuple[Path, dict[str, Path]]:
     """Return a model's folder and its files by name, compared with the manifest."""
-    folder, blobs = _fetch(default() if place is None else place)
+    folder, blobs = _fetch(default() if source is None else source)
     files = verify_folder(folder, blobs=blobs)
     missing = [name for name in _NEEDED if name not in files]
     if missing:
@@ -153,7 +153,7 @@ def _verified(place: str | Path | None) -> tuple[Path, dict[str, Path]]:
 
 
 def push_to_hub(
-    place: str | Path, repo: str, *, private: bool = False, token: str | None = None
+    folder_path: str | Path, repo: str, *, private: bool = False, token: str | None = None
 ) -> str:
     """Upload a model folder to ``repo`` ("me/protocols") and return its address.
 
@@ -165,7 +165,7 @@ def push_to_hub(
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    folder = Path(place)
+    folder = Path(folder_path)
     load(folder, device="cpu", precision="fp32")
     files = [*verify_folder(folder), MANIFEST]
     api = HfApi(token=token)
@@ -183,27 +183,27 @@ def push_to_hub(
     return str(address)
 
 
-def card_of(place: str | Path | None = None) -> str:
+def card_of(source: str | Path | None = None) -> str:
     """Return the card of a model that ``load`` loads, "" without one; raises ``ModelError``."""
-    folder, blobs = _fetch(default() if place is None else place)
+    folder, blobs = _fetch(default() if source is None else source)
     path = verify_folder(folder, blobs=blobs).get(CARD)
     return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
-def digest_of(place: str | Path | None = None) -> str:
+def digest_of(source: str | Path | None = None) -> str:
     """Return the SHA-256 of the manifest of a model that ``load`` loads."""
-    folder, _ = _fetch(default() if place is None else place)
+    folder, _ = _fetch(default() if source is None else source)
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
-def repack(place: str | Path, target: Path, dtypes: StorageDtypes) -> None:
+def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
     """Write the model at ``place`` to ``target`` with its weights stored in other types.
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
-    network = load(place, device="cpu", precision="fp32").network
+    network = load(source, device="cpu", precision="fp32").network
     weights = pack(network.state_dict(), _embedding_tables(network), dtypes)
-    folder, blobs = _fetch(place)
+    folder, blobs = _fetch(source)
     files = verify_folder(folder, blobs=blobs)
     with _copied(files, target) as staging:
         (staging / WEIGHTS).write_bytes(serialized(weights))
@@ -228,7 +228,7 @@ def _embedding_tables(network: Network) -> frozenset[str]:
         if isinstance(part, nn.Embedding):
             names.add(f"{name}.weight")
         elif isinstance(part, Static):
-            names.add(f"{name}.table")
+            names.add(f"{name}.vectors")
     return frozenset(names)
 
 
@@ -262,10 +262,10 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     network.load_state_dict(weights)
 
 
-def _fetch(place: str | Path) -> tuple[Path, Path | None]:
+def _fetch(source: str | Path) -> tuple[Path, Path | None]:
     """Return a model's folder, and the folder of the hub's cache to which its links lead."""
-    folder = Path(place)
-    if folder.exists() or isinstance(place, Path):
+    folder = Path(source)
+    if folder.exists() or isinstance(source, Path):
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")
         return folder, None
@@ -273,11 +273,11 @@ def _fetch(place: str | Path) -> tuple[Path, Path | None]:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(str(place), allow_patterns=list(_PARTS)))
+        folder = Path(snapshot_download(str(source), allow_patterns=list(_PARTS)))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).splitlines()[0]
         raise ModelError(
-            f"no model {str(place)!r}: no such folder, and the hub does not have it ({first})"
+            f"no model {str(source)!r}: no such folder, and the hub does not have it ({first})"
         ) from error
     return folder, folder.parents[1] / "blobs"
 
@@ -318,14 +318,14 @@ def _plan(recipe: Recipe, path: Path) -> tuple[Plan, dict[str, Task]]:
 
 
 def is_valid_vocabulary(value: object) -> bool:
-    """Whether training can have inferred it: a text, a number, texts, or texts by name."""
+    """Return whether a value is a valid vocabulary entry: text, number, texts, texts by name."""
     if isinstance(value, dict):
         return all(_is_label_list(labels) for labels in value.values())
     return _is_label_list(value) or isinstance(value, str | int | float)
 
 
 def _is_label_list(value: object) -> bool:
-    """Whether it is a list of different texts."""
+    """Return whether a value is a list of distinct strings."""
     return (
         isinstance(value, list)
         and all(isinstance(label, str) for label in value)
@@ -336,7 +336,7 @@ def _is_label_list(value: object) -> bool:
 def _network(
     plan: Plan, tasks: Mapping[str, Task], files: Mapping[str, Path], folder: Path
 ) -> Network:
-    """Build it, its weights not filled yet; raises ``ModelError`` where recipe and files clash."""
+    """Build the network without filling its weights; raises ``ModelError`` if files do not fit."""
 
     def extra_files(row: int) -> dict[str, str]:
         return {
@@ -359,7 +359,7 @@ def _network(
 
 
 def _subword_tokenizer(path: Path, recipe: Recipe, vocab_size: int | None) -> SubwordTokenizer:
-    """Load the tokenizer; raises ``ModelError`` where it is broken or yields unknown pieces.
+    """Load the tokenizer; raises ``ModelError`` if it is broken or yields unknown pieces.
 
     ``vocab_size`` is the number of pieces of the encoder, None without one.
     """

@@ -62,7 +62,7 @@ class ArcLabeler(nn.Module):
         super().__init__()
         self.head, self.dependent = nn.Linear(dim, hidden_size), nn.Linear(dim, hidden_size)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
-        self.readout = OutputFeedForward(hidden_size, num_labels, dropout)
+        self.output = OutputFeedForward(hidden_size, num_labels, dropout)
 
     def forward(
         self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
@@ -84,7 +84,7 @@ class ArcLabeler(nn.Module):
     ) -> Float[Tensor, "arc label"]:
         """Return the scores of all labels of ``arcs`` from the vectors that ``ends`` returns."""
         head, dependent = gather_rows(heads, arcs[:, 0]), gather_rows(dependents, arcs[:, 1])
-        scores: Tensor = self.readout(head + dependent + self.product(head * dependent))
+        scores: Tensor = self.output(head + dependent + self.product(head * dependent))
         return scores.float()
 
 

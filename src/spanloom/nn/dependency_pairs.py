@@ -26,7 +26,7 @@ class ArcPairs(nn.Module):
     def __init__(self, dim: int, *, num_labels: int, hidden_size: int, dropout: float) -> None:
         """``num_labels`` counts no "none"."""
         super().__init__()
-        self.every = ArcLabeler(
+        self.scorer = ArcLabeler(
             dim, num_labels=1 + num_labels, hidden_size=hidden_size, dropout=dropout
         )
 
@@ -43,7 +43,7 @@ class ArcPairs(nn.Module):
         self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
     ) -> Float[Tensor, "arc label"]:
         """Return the scores of ``arcs`` (head, dependent) for all labels except "none"."""
-        scores: Tensor = self.every(words, arcs)
+        scores: Tensor = self.scorer(words, arcs)
         return scores[:, 1:]
 
     def loss(
@@ -71,9 +71,9 @@ class ArcPairs(nn.Module):
         self, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
     ) -> Iterator[Group]:
         """Yield groups of runs: word indices, lengths, and scores (run, head, dependent, label)."""
-        ends = self.every.ends(words)
+        ends = self.scorer.ends(words)
         longest = int((runs[:, 1] - runs[:, 0]).max()) if len(runs) else 1
         for indices, lengths in padded_groups(runs, _CHUNK // max(1, longest)):
             heads, dependents = torch.broadcast_tensors(indices[:, :, None], indices[:, None])
             arcs = torch.stack([heads.flatten(), dependents.flatten()], dim=1)
-            yield indices, lengths, self.every.pairs(*ends, arcs).view(*heads.shape, -1)
+            yield indices, lengths, self.scorer.pairs(*ends, arcs).view(*heads.shape, -1)

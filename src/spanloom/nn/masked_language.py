@@ -56,11 +56,11 @@ class SpanBoundaryObjective(nn.Module):
     def __init__(self, dim: int, piece_dim: int, vocab_size: int, num_positions: int) -> None:
         """Pieces beyond ``num_positions`` in their span share the last position's embedding."""
         super().__init__()
-        self.position = nn.Embedding(num_positions, _POSITION_DIM)
-        nn.init.normal_(self.position.weight, std=0.02)
+        self.position_embedding = nn.Embedding(num_positions, _POSITION_DIM)
+        nn.init.normal_(self.position_embedding.weight, std=0.02)
         self.first = Transform(2 * dim + _POSITION_DIM, dim)
         self.second = Transform(dim, piece_dim)
-        self.guess = MLMDecoder(vocab_size)
+        self.decoder = MLMDecoder(vocab_size)
 
     def forward(
         self,
@@ -74,9 +74,11 @@ class SpanBoundaryObjective(nn.Module):
         ``left`` and ``right`` are the hidden states before and after the span of each masked piece,
         ``span_position`` is its position in the span.
         """
-        position = self.position(span_position.clamp(max=self.position.num_embeddings - 1))
+        position = self.position_embedding(
+            span_position.clamp(max=self.position_embedding.num_embeddings - 1)
+        )
         y = self.second(self.first(torch.cat([left, right, position], dim=-1)))
-        scores: Tensor = self.guess(y, piece_embeddings)
+        scores: Tensor = self.decoder(y, piece_embeddings)
         return scores
 
 
@@ -95,8 +97,8 @@ class MaskedLMHead(nn.Module):
         """``dim`` is the size of the encoder's hidden states, ``piece_dim`` of its embeddings."""
         super().__init__()
         self.transform = Transform(dim, piece_dim)
-        self.guess = MLMDecoder(vocab_size)
-        self.boundary = (
+        self.decoder = MLMDecoder(vocab_size)
+        self.span_boundary = (
             SpanBoundaryObjective(dim, piece_dim, vocab_size, num_positions)
             if use_boundary
             else None
@@ -106,7 +108,7 @@ class MaskedLMHead(nn.Module):
         self, hidden: Float[Tensor, "n dim"], piece_embeddings: Float[Tensor, "vocab piece_dim"]
     ) -> Float[Tensor, "n vocab"]:
         """Return unnormalised scores of all pieces for each hidden state."""
-        scores: Tensor = self.guess(self.transform(hidden), piece_embeddings)
+        scores: Tensor = self.decoder(self.transform(hidden), piece_embeddings)
         return scores
 
     def loss(
@@ -130,10 +132,10 @@ class MaskedLMHead(nn.Module):
                 self(gather_rows(hidden, masked), piece_embeddings), labels
             )
         }
-        if self.boundary is not None:
+        if self.span_boundary is not None:
             boundary = gather_rows(hidden, left), gather_rows(hidden, right)
             losses["boundary"] = _sum_cross_entropy(
-                self.boundary(*boundary, span_position, piece_embeddings), labels
+                self.span_boundary(*boundary, span_position, piece_embeddings), labels
             )
         return losses
 

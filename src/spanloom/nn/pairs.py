@@ -95,15 +95,17 @@ class PairScorer(BasePairScorer):
         self.head_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.tail_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
-        self.between = nn.Linear(dim, hidden_size, bias=False) if features.context_between else None
-        self.voices = nn.Embedding(_SPEAKER_CASES, hidden_size) if features.same_speaker else None
-        self.genres = (
+        self.context = nn.Linear(dim, hidden_size, bias=False) if features.context_between else None
+        self.speaker_embedding = (
+            nn.Embedding(_SPEAKER_CASES, hidden_size) if features.same_speaker else None
+        )
+        self.genre_embedding = (
             nn.Embedding(features.num_genres, hidden_size) if features.num_genres else None
         )
-        self.distance = nn.Embedding(2 * len(_EDGES) + 3, hidden_size)
-        nn.init.normal_(self.distance.weight, std=0.02)
+        self.distance_embedding = nn.Embedding(2 * len(_EDGES) + 3, hidden_size)
+        nn.init.normal_(self.distance_embedding.weight, std=0.02)
         num_columns = sizes.num_labels + sizes.attribute_sizes.columns
-        self.readout = OutputFeedForward(hidden_size, num_columns, sizes.dropout)
+        self.output = OutputFeedForward(hidden_size, num_columns, sizes.dropout)
         self.add_mention_scores = features.add_mention_scores
 
     def prepare(
@@ -121,13 +123,15 @@ class PairScorer(BasePairScorer):
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
             head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
             gap, distance = self._bucket_gap(bounds, pairs)
-            first = head + tail + self.product(head * tail).float() + self.distance(distance)
+            first = (
+                head + tail + self.product(head * tail).float() + self.distance_embedding(distance)
+            )
             if context_sums is not None:
                 first = first + segment_means(context_sums, gap)
             if inputs.features is not None:
                 first_words = bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
                 first = first + self._embed_features(inputs.features, *first_words)
-            scores: Tensor = self.readout(first).float()
+            scores: Tensor = self.output(first).float()
             if mentions is None:
                 return scores
             return scores + (mentions[pairs[:, 0]] + mentions[pairs[:, 1]])[:, None]
@@ -139,20 +143,24 @@ class PairScorer(BasePairScorer):
     ) -> Float[Tensor, "pair hidden"] | float:
         """Return the speaker and genre embeddings of pairs; head and tail are their first words."""
         hidden: Float[Tensor, "pair hidden"] | float = 0.0
-        if self.voices is not None:
+        if self.speaker_embedding is not None:
             head_speaker, tail_speaker = features.speaker_ids[head], features.speaker_ids[tail]
             is_unknown = (head_speaker == 0) | (tail_speaker == 0)
             case = torch.where(head_speaker == tail_speaker, 1, 2).masked_fill(is_unknown, 0)
-            hidden = hidden + self.voices(case)
-        return hidden if self.genres is None else hidden + self.genres(features.genre_ids[head])
+            hidden = hidden + self.speaker_embedding(case)
+        return (
+            hidden
+            if self.genre_embedding is None
+            else hidden + self.genre_embedding(features.genre_ids[head])
+        )
 
     def _context_sums(
         self, words: Float[Tensor, "word dim"]
     ) -> Float[Tensor, "offset column"] | None:
         """Return prefix sums of the words' context vectors; None without ``context_between``."""
-        if self.between is None:
+        if self.context is None:
             return None
-        context = self.between(words).float()
+        context = self.context(words).float()
         return prefix_sums(context, context.new_ones(len(context), 1))
 
     def _bucket_gap(

@@ -73,7 +73,7 @@ class SpanRelation(nn.Module):
         self.pair_loss = label_loss if pairs is None else pairs.loss
         self.predicate_selector = None if pairs is None else pairs.predicate_selector
         self.dropout = Dropout(dropout)
-        self.gate = spans.coarse_scorer  # a name of stored weights
+        self.coarse_scorer = spans.coarse_scorer
 
     def span_inputs(
         self,
@@ -100,18 +100,18 @@ class SpanRelation(nn.Module):
         indices ``gold``, and with whole sentences if it keeps those; all others get "none".
         ``coarse_scores`` are computed here unless they are handed in.
         """
-        if self.gate is not None:
+        if self.coarse_scorer is not None:
             coarse_scores = self.score_coarse(inputs) if coarse_scores is None else coarse_scores
-            return self._score_survivors(self.gate, inputs, coarse_scores, gold)
+            return self._score_survivors(self.coarse_scorer, inputs, coarse_scores, gold)
         starts = self.candidates.starts(inputs.sentences)
         scores: Tensor = self.spans(inputs.words, inputs.weights, starts, inputs.neighbors)
         return scores
 
     def score_coarse(self, inputs: SpanInputs) -> Float[Tensor, " span"]:
         """Return the coarse scorer's log-odds of all candidates."""
-        assert self.gate is not None, "the head has no coarse scorer"
+        assert self.coarse_scorer is not None, "the head has no coarse scorer"
         starts = self.candidates.starts(inputs.sentences)
-        coarse_scores: Tensor = self.gate(inputs.words, inputs.weights, starts)
+        coarse_scores: Tensor = self.coarse_scorer(inputs.words, inputs.weights, starts)
         return coarse_scores
 
     def _score_survivors(
@@ -166,7 +166,7 @@ class SpanRelation(nn.Module):
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         gold_labels = torch.where(gold.labels > 0, gold.labels, UNKNOWN)
         target[gold_index[is_candidate]] = gold_labels[is_candidate]
-        coarse_scores = None if self.gate is None else self.score_coarse(inputs)
+        coarse_scores = None if self.coarse_scorer is None else self.score_coarse(inputs)
         scores = self.score_spans(inputs, coarse_scores, gold_index[is_candidate])
         scores, attribute_scores = scores.tensor_split([self.spans.labels], dim=-1)
         label_mask = None if gold.label_mask is None else gold.label_mask[bounds[:, 0]]

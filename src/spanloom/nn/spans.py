@@ -87,10 +87,12 @@ class SpanProjection(nn.Module):
         """
         super().__init__()
         self.words = nn.Linear(dim, 3 * hidden_size)
-        self.width = nn.Embedding(num_width_embeddings, hidden_size)
-        nn.init.normal_(self.width.weight, std=0.02)
-        self.around = nn.Linear(dim, 2 * hidden_size, bias=False) if boundary_context else None
-        self.edges = nn.Parameter(torch.zeros(2, hidden_size)) if boundary_context else None
+        self.width_embedding = nn.Embedding(num_width_embeddings, hidden_size)
+        nn.init.normal_(self.width_embedding.weight, std=0.02)
+        self.boundary_context = (
+            nn.Linear(dim, 2 * hidden_size, bias=False) if boundary_context else None
+        )
+        self.edge_vectors = nn.Parameter(torch.zeros(2, hidden_size)) if boundary_context else None
 
     def forward(
         self,
@@ -114,10 +116,10 @@ class SpanProjection(nn.Module):
     ) -> SpanFeatures:
         """Project each word to what it adds to spans; ``neighbors`` are as in ``forward``."""
         first, last, contents = self.words(words).float().chunk(3, dim=-1)
-        if self.around is not None and self.edges is not None:
+        if self.boundary_context is not None and self.edge_vectors is not None:
             assert neighbors is not None, "a layer that reads outside was not told what is there"
-            before, after = self.around(words).float().chunk(2, dim=-1)
-            edge_before, edge_after = self.edges[:, None]
+            before, after = self.boundary_context(words).float().chunk(2, dim=-1)
+            edge_before, edge_after = self.edge_vectors[:, None]
             first = first + gather_rows(torch.cat([edge_before, before]), neighbors[:, 0] + 1)
             last = last + gather_rows(torch.cat([edge_after, after]), neighbors[:, 1] + 1)
         return SpanFeatures(first, last, contents, weights)
@@ -130,9 +132,11 @@ class SpanProjection(nn.Module):
 
         def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
             start, end = bounds.unbind(-1)
-            width = (end - start - 1).clamp(max=self.width.num_embeddings - 1)
+            width = (end - start - 1).clamp(max=self.width_embedding.num_embeddings - 1)
             ends = gather_rows(features.first, start) + gather_rows(features.last, end - 1)
-            hidden: Tensor = ends + segment_means(content_sums, bounds) + self.width(width)
+            hidden: Tensor = (
+                ends + segment_means(content_sums, bounds) + self.width_embedding(width)
+            )
             return hidden
 
         return gather
@@ -154,7 +158,9 @@ class SpanProjection(nn.Module):
                 weight_sums = weight_sums[:-1] + features.weights[extra_words:]
             ends = first[: len(first) - extra_words] + last[extra_words:]
             hidden = ends + content_sums / weight_sums
-            width = self.width.weight[min(extra_words, len(self.width.weight) - 1)]
+            width = self.width_embedding.weight[
+                min(extra_words, len(self.width_embedding.weight) - 1)
+            ]
             yield gather_rows(hidden + width, start)
 
     def blocks(
@@ -226,10 +232,10 @@ class SpanScorer(nn.Module):
         super().__init__()
         self.predicts_none = predicts_none
         self.labels, self.attribute_sizes = num_labels, attribute_sizes
-        self.first = SpanProjection(
+        self.projection = SpanProjection(
             dim, hidden_size, num_width_embeddings, boundary_context=boundary_context
         )
-        self.readout = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
+        self.output = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
 
     def forward(
         self,
@@ -243,15 +249,17 @@ class SpanScorer(nn.Module):
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, pending, num_pending = [], [], 0
-        for block in self.first.blocks(self.first.features(words, weights, neighbors), starts):
+        for block in self.projection.blocks(
+            self.projection.features(words, weights, neighbors), starts
+        ):
             checkpoint()
             pending.append(block)
             num_pending += len(block)
             if num_pending >= _CHUNK and not torch.is_grad_enabled():
-                scores.append(self.readout(torch.cat(pending)))
+                scores.append(self.output(torch.cat(pending)))
                 pending, num_pending = [], 0
         if pending:
-            scores.append(self.readout(torch.cat(pending)))
+            scores.append(self.output(torch.cat(pending)))
         return self._mask_none(torch.cat(scores).float())
 
     def _mask_none(self, scores: Float[Tensor, "span label"]) -> Float[Tensor, "span label"]:
@@ -269,8 +277,8 @@ class SpanScorer(nn.Module):
         neighbors: Int[Tensor, "word 2"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Return scores of the spans ``bounds``; in chunks where no gradient is kept."""
-        gather = self.first.gatherer(self.first.features(words, weights, neighbors))
-        scores = [self.readout(gather(chunk)) for chunk in _chunks(bounds)]
+        gather = self.projection.gatherer(self.projection.features(words, weights, neighbors))
+        scores = [self.output(gather(chunk)) for chunk in _chunks(bounds)]
         return self._mask_none(torch.cat(scores).float())
 
 

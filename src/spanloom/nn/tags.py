@@ -17,7 +17,7 @@ _CHUNK = 1 << 20  # scores (words times tags, padding included) in one group of 
 _FORBIDDEN = -1e4  # finite: gold that breaks the scheme costs much, but not infinitely much
 
 
-class Transitions(nn.Module):
+class CRF(nn.Module):
     """Learnt scores of tag transitions, first tags and last tags; some of them are forbidden."""
 
     never_first: Tensor
@@ -32,9 +32,9 @@ class Transitions(nn.Module):
     ) -> None:
         """The masks tell what is allowed; they follow from the tags and are not saved."""
         super().__init__()
-        self.starts = nn.Parameter(torch.zeros(starts.shape))
-        self.follow = nn.Parameter(torch.zeros(follow.shape))
-        self.ends = nn.Parameter(torch.zeros(ends.shape))
+        self.start_transitions = nn.Parameter(torch.zeros(starts.shape))
+        self.transitions = nn.Parameter(torch.zeros(follow.shape))
+        self.end_transitions = nn.Parameter(torch.zeros(ends.shape))
         self.register_buffer("never_first", ~starts, persistent=False)
         self.register_buffer("never_after", ~follow, persistent=False)
         self.register_buffer("never_last", ~ends, persistent=False)
@@ -43,9 +43,9 @@ class Transitions(nn.Module):
         self, emissions: Float[Tensor, "seq word tag"], lengths: Int[Tensor, " seq"]
     ) -> LinearChain:
         """Return the CRF of padded sentences; ``lengths`` count the words of each."""
-        follow = self.follow.float().masked_fill(self.never_after, _FORBIDDEN)
-        starts = self.starts.float().masked_fill(self.never_first, _FORBIDDEN)
-        ends = self.ends.float().masked_fill(self.never_last, _FORBIDDEN)
+        follow = self.transitions.float().masked_fill(self.never_after, _FORBIDDEN)
+        starts = self.start_transitions.float().masked_fill(self.never_first, _FORBIDDEN)
+        ends = self.end_transitions.float().masked_fill(self.never_last, _FORBIDDEN)
         return LinearChain(emissions, lengths, follow, starts, ends)
 
 
@@ -66,12 +66,12 @@ class Tagger(nn.Module):
         """The masks are from ``annotation.tag_schemes``' ``allowed``; only ``crf`` uses them."""
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.emit = nn.Linear(dim, num_tags)
-        self.transitions = Transitions(starts, follow, ends) if crf else None
+        self.emission = nn.Linear(dim, num_tags)
+        self.crf = CRF(starts, follow, ends) if crf else None
 
     def forward(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word tag"]:
         """Return the emission score of each tag at each word."""
-        scores: Tensor = self.emit(self.dropout(words))
+        scores: Tensor = self.emission(self.dropout(words))
         return scores.float()
 
     def loss(
@@ -82,11 +82,11 @@ class Tagger(nn.Module):
     ) -> Loss:
         """Return the negative log-likelihood of the gold tags, summed over all sentences."""
         emissions = self(words)
-        if self.transitions is None:
+        if self.crf is None:
             return Loss(F.cross_entropy(emissions, target, reduction="sum"), len(sentences))
         total = emissions.sum() * 0
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.transitions(pad(emissions, indices), lengths)
+            chain = self.crf(pad(emissions, indices), lengths)
             total = total + (log_partition(chain) - path_score(chain, target[indices])).sum()
         return Loss(total, len(sentences))
 
@@ -105,13 +105,13 @@ class Tagger(nn.Module):
         emissions = self(words)
         if allowed is not None:
             emissions = emissions.masked_fill(~allowed, -torch.inf)
-        if self.transitions is None:
+        if self.crf is None:
             probs, tags = emissions.softmax(-1).max(-1)
             return tags, probs
         tags = torch.zeros(len(words), dtype=torch.long, device=words.device)
         probs = emissions.new_zeros(len(words))
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.transitions(pad(emissions, indices), lengths)
+            chain = self.crf(pad(emissions, indices), lengths)
             is_word = chain.word_mask()
             path, _ = viterbi(chain)
             path_probs = marginals(chain).gather(2, path[:, :, None])[:, :, 0]

@@ -32,7 +32,7 @@ class WordPairs(nn.Module):
         self.head = nn.Linear(dim, hidden_size)
         self.tail = nn.Linear(dim, hidden_size, bias=False)
         self.labels = nn.Linear(hidden_size, num_labels)
-        self.every = PairGenerator(self_pairs=True)
+        self.pair_generator = PairGenerator(self_pairs=True)
         nn.init.constant_(self.labels.bias, math.log(_PRIOR / (1 - _PRIOR)))
 
     def ends(
@@ -71,7 +71,7 @@ class WordPairs(nn.Module):
         # -log s(x) = softplus(x) - x, -log(1 - s(x)) = softplus(x)
         total = -gold_scores.gather(1, gold[:, 2:]).sum()
         sentence = _sentence_of(candidates, sentences)
-        for pairs in self.every.iter_by_head(sentence, self._pairs_per_chunk):
+        for pairs in self.pair_generator.iter_by_head(sentence, self._pairs_per_chunk):
             total = total + F.softplus(self(heads, tails, pairs)).sum()
         return Loss(total, len(sentences))
 
@@ -91,7 +91,7 @@ class WordPairs(nn.Module):
         """
         heads, tails = self.ends(gather_rows(words, candidates))
         sentence = _sentence_of(candidates, sentences)
-        for pairs in self.every.iter_by_head(sentence, self._pairs_per_chunk):
+        for pairs in self.pair_generator.iter_by_head(sentence, self._pairs_per_chunk):
             probs = self(heads, tails, pairs).sigmoid()
             pair, label = (probs > threshold).nonzero(as_tuple=True)
             if len(pair):

@@ -136,20 +136,20 @@ def _check_keys(payload: Json, *allowed: str) -> None:
             raise Problem(422, what, where="body")
 
 
-def _tasks(payload: Json, model: ModelInfo, able: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _tasks(payload: Json, model: ModelInfo, capable: tuple[str, ...], what: str) -> tuple[str, ...]:
     """Return the requested tasks in the model's order, without ``tasks`` the default ones.
 
     Refuses an endpoint for which no task is ``able``, and no ``tasks`` if there is no default.
     """
-    if not able:
+    if not capable:
         tasks = ", ".join(f"{task.name} ({task.kind})" for task in model.tasks) or "none"
         raise Problem(404, f"model {model.name} has no task that {what}; its tasks: {tasks}")
     if "tasks" in payload:
-        values = _list(payload["tasks"], "tasks", len(able))
-        requested = {_name(value, f"tasks[{i}]", able) for i, value in enumerate(values)}
-        return tuple(name for name in able if name in requested)
-    if not (default_tasks := model.default_tasks(able)):
-        problem = f"each task that {what} runs on request only: {', '.join(able)}"
+        values = _list(payload["tasks"], "tasks", len(capable))
+        requested = {_name(value, f"tasks[{i}]", capable) for i, value in enumerate(values)}
+        return tuple(name for name in capable if name in requested)
+    if not (default_tasks := model.default_tasks(capable)):
+        problem = f"each task that {what} runs on request only: {', '.join(capable)}"
         raise Problem(422, f"expected the names of tasks, got none; {problem}", where="tasks")
     return default_tasks
 

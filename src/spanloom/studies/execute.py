@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -31,21 +32,31 @@ from spanloom.training.prepare import read_dev
 Log = Callable[[str], None]
 
 
-def execute(job: Job, data: Path, runs: Path, results: Path, log: Log) -> Row:
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Corpora, models in training, and rows; and the plugins that recipes need."""
+
+    data: Path
+    runs: Path
+    results: Path
+    plugins: tuple[str, ...] = ()
+
+
+def execute(job: Job, folders: Folders, log: Log) -> Row:
     """Return the row of a run; train and score it first unless its row is there.
 
-    Its model is written below ``runs``, its row below ``results``. A run that was stopped goes on
+    A run that was stopped goes on
     from its last checkpoint. If the model that it starts from is missing, that is trained again.
     Waits while another process executes the same run. Raises what training and scoring do.
     """
-    path = row_path(results, job.key)
+    runs, path = folders.runs, row_path(folders.results, job.key)
     with _locked(runs, job.key):
         if path.is_file():
             return rows.from_json(path.read_bytes(), str(path))
         start = time.process_time()
-        plan = _train(job, data, runs, log)
+        plan = _train(job, folders.data, runs, log)
         row = _row(job, plan, runs / job.key, start, log)
-        rows.save(row, results)
+        rows.save(row, folders.results)
         _delete(train.home(runs / job.key))
     return row
 

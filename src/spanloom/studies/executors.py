@@ -7,15 +7,15 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from spanloom.errors import PackageMissing, StudyError
 from spanloom.studies import row as rows
+from spanloom.studies import worker
+from spanloom.studies.execute import Folders
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
 
-NICENESS = 10
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -26,16 +26,6 @@ class Outcome:
     key: str
     row: Row | None = None
     error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """Corpora, models in training, and rows; and the plugins that recipes need."""
-
-    data: Path
-    runs: Path
-    results: Path
-    plugins: tuple[str, ...] = ()
 
 
 class Executor(Protocol):
@@ -197,15 +187,11 @@ class RayWorker:
 
     def __init__(self, folders: Folders) -> None:
         """Lower the priority, use one thread, load plugins."""
-        from spanloom.studies import worker
-
         self._folders = folders
         worker.prepare_process(folders.plugins)
 
     def run(self, job: dict[str, Any]) -> bytes:
         """Execute a job and return a worker's line."""
-        from spanloom.studies import worker
-
         return worker.answer(Job.from_json(job), self._folders)
 
 

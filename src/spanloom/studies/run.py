@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from spanloom.errors import StudyError
 from spanloom.studies.designs import StudyPlan, plan
 from spanloom.studies.estimate import Estimates, format_hours
-from spanloom.studies.execute import delete_model
-from spanloom.studies.executors import Executor, Folders, Outcome
+from spanloom.studies.execute import Folders, delete_model
+from spanloom.studies.executors import Executor, Outcome
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study

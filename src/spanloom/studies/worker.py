@@ -19,8 +19,10 @@ from pathlib import Path
 
 from spanloom import plugins
 from spanloom.errors import SpanloomError
-from spanloom.studies.executors import NICENESS, Folders
+from spanloom.studies.execute import Folders, execute
 from spanloom.studies.job import Job
+
+NICENESS = 10
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -50,17 +52,13 @@ def prepare_process(modules: Sequence[str]) -> None:
 
 def answer(job: Job, folders: Folders) -> bytes:
     """Execute a job and return its line: the row, or the error of one line."""
-    from spanloom.studies.execute import execute
-
     log_path = folders.runs / f"{job.key}.log"
     try:
         folders.runs.mkdir(parents=True, exist_ok=True)
         with log_path.open("a", encoding="utf-8", buffering=1) as log:
             row = execute(
                 job,
-                folders.data,
-                folders.runs,
-                folders.results,
+                folders,
                 lambda line: print(datetime.now().isoformat(timespec="seconds"), line, file=log),
             )
         result: dict[str, object] = {"row": asdict(row)}

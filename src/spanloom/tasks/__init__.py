@@ -1,12 +1,13 @@
-"""What labels mean: one file a kind of task; the file's name is the kind's name. No parameters.
+"""Kinds of task: one file per kind, named as the kind. Tasks have no parameters.
 
-The names below are those that kinds of task of other packages build on (docs/extending.md).
+The names below are those that kinds of task of other packages use (docs/extending.md).
 """
 
 from spanloom.config import registry
 from spanloom.config.options import Options
-from spanloom.tasks._base import HeadInputSpec, LayerTask, TaskType
+from spanloom.tasks._base import HeadInputSpec, LayerTask, Metrics, TaskSetup, TaskType
 from spanloom.tasks._coverage import cross_sentence_gold
+from spanloom.tasks._document_prediction import spans_and_relations, to_characters
 from spanloom.tasks._spans import (
     RELATION_ROW,
     SPAN_ROW,
@@ -14,9 +15,7 @@ from spanloom.tasks._spans import (
     Labels,
     SpanGold,
     number_spans,
-    spans_and_relations,
     split_by_instance,
-    to_characters,
 )
 from spanloom.tasks._word_task import ScoredWordSpan, WordSpan, WordTask
 
@@ -25,11 +24,13 @@ __all__ = [
     "InstancePrediction",
     "Labels",
     "LayerTask",
+    "Metrics",
     "Options",
     "RELATION_ROW",
     "SPAN_ROW",
     "ScoredWordSpan",
     "SpanGold",
+    "TaskSetup",
     "TaskType",
     "WordSpan",
     "WordTask",

@@ -1,8 +1,8 @@
-"""The interface of tasks, which training and annotation use without knowing the kind."""
+"""Interface of tasks; training and annotation use it for every kind of task."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 from torch import nn
@@ -19,9 +19,9 @@ from spanloom.tokenization import Bounds
 
 NewId = IdGenerator  # ``new_id("T")`` is the next free id of spans
 MetricValues = dict[str, float]
-TrainDocuments = Sequence[
-    tuple[Document, TokenizedDocument]
-]  # documents that have the task's layer, cut into words
+# documents that have the task's layer, cut into words
+TrainDocuments = Sequence[tuple[Document, TokenizedDocument]]
+OptionsT = TypeVar("OptionsT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Report(Protocol):
     """Scores of predictions against gold."""
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return what figures are made of, by name: those that sums over documents make."""
+        """Return counts per document, by metric, for metrics that are made of sums."""
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -50,10 +50,33 @@ class Report(Protocol):
 
 
 class Targets(Protocol):
-    """The gold of a batch, as a loss needs it."""
+    """The gold of a batch as a loss reads it."""
 
     def to(self, device: Any) -> "Targets":
         """Return the same targets on another device."""
+
+
+class Measure(Protocol):
+    """What is measured of a task: a report, and the metrics of a report."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics; the first is the one to choose a model by."""
+
+    def compute(self, gold: Sequence[Document], predicted: Sequence[Document], layer: str) -> Any:
+        """Score a layer; return a ``Report``."""
+
+    def values(self, report: Any) -> MetricValues:
+        """Return the metrics of a report; they may be more than those named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """A measure made of two functions: documents to report, report to metrics."""
+
+    names: tuple[str, ...]
+    compute: Callable[[Sequence[Document], Sequence[Document], str], Any]
+    values: Callable[[Any], MetricValues]
 
 
 MaskedBatch = tuple[Batch, Targets | None]  # a batch, and what is hidden in it
@@ -63,14 +86,14 @@ class Predictor(Protocol):
     """Interface of a model used for evaluation: predict documents, compute dev losses."""
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
-        """Return the bare documents with what the task predicts."""
+        """Return the unannotated documents with the predictions of a task."""
 
     def losses(self, documents: Sequence[Document], task: str) -> MetricValues:
-        """Return the task's losses a thing learnt, over all documents."""
+        """Return the task's mean losses per item, over all documents."""
 
 
 class Task(Protocol):
-    """One task of a recipe, its labels known.
+    """One task of a recipe with its labels.
 
     It owns no parameters: the head that its ``build_head`` built is handed in. ``collate_targets``
     gets what ``encode_gold`` returns, ``loss`` what that returns, and ``to_layer`` what ``predict``
@@ -83,19 +106,19 @@ class Task(Protocol):
 
     @property
     def layer(self) -> str:
-        """The document layer it reads as gold and writes."""
+        """The document layer that it reads as gold and writes."""
 
     @property
     def reader(self) -> InstanceReader:
-        """What is read at once."""
+        """The reader that builds its instances."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The layers that it is given, at training and at annotation."""
+        """The layers that are input, in training and in annotation."""
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The names of its ``figures``, in their order, known before anything is scored."""
+        """The names of its ``metrics``, in their order, known before anything is scored."""
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -103,37 +126,37 @@ class Task(Protocol):
 
     @property
     def predicts(self) -> bool:
-        """Whether it predicts anything at all."""
+        """Whether it predicts annotations."""
 
     @property
     def unwritten(self) -> frozenset[str]:
-        """The labels that it learns and never writes."""
+        """The labels that it learns but never writes."""
 
     def without_gold(self, document: Document) -> Document:
-        """Return the document bare of all that the task is to find: what may be annotated."""
+        """Return the document without the annotations that the task predicts."""
 
     def with_task_token(self, token: int) -> "Task":
-        """Return the task with the token of its number before each sentence that it reads."""
+        """Return the task with its task token before each sentence that it reads."""
 
     def has_gold(self, document: Document) -> bool:
-        """Whether there is anything to learn from a document, or to score in it."""
+        """Return whether the document has gold for training or scoring."""
 
     def build_head(self, spec: HeadInputSpec) -> nn.Module:
-        """Make the head that learns it."""
+        """Build the task's head."""
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
-        """Express a document's layer over words; its ``len`` is how much there is to learn."""
+        """Express a document's layer over words; ``len`` is the number of items to learn."""
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
-        """Express what the task is given of a document, for ``targets``; None where it is nothing.
+        """Express the annotations that are input, for ``collate_targets``; None if there are none.
 
-        What it is to find is not in it.
+        The annotations to predict are not part of it.
         """
 
     def coverage_notes(
         self, train: TrainDocuments, full_sentences: Sequence[Sequence[Bounds]], gold: Any
     ) -> list[str]:
-        """Report what can be learnt; ``full_sentences`` are those before long ones were divided."""
+        """Report what can be learnt; ``full_sentences`` has long sentences undivided."""
 
     def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, Any]) -> Targets:
         """Collate the gold of instances, by document; indices refer to the batch's word list."""
@@ -158,34 +181,35 @@ class Task(Protocol):
         instances: Sequence[Instance],
         given: Any,
     ) -> Iterator[Any]:
-        """Score and decode a batch; yield the prediction for each instance.
+        """Score and decode a batch; yield the prediction of each instance.
 
-        ``given`` are targets of what ``told`` returned for each document, else None.
+        ``given`` are the targets collated from what ``encode_given`` returned, None if that is
+        None.
         """
 
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, Any]], new_id: NewId
     ) -> Layer:
-        """Return a layer made of the predictions for the instances of a document."""
+        """Return a layer of the predictions of a document's instances."""
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
-        """Return the numbers a training run may watch; the first is the task's own."""
+        """Return the metrics that a training run may watch; the first is the main one."""
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
         """Score the task's layer."""
 
     def metrics(self, report: Any) -> MetricValues:
-        """Return the numbers of ``score`` from a report."""
+        """Return the metrics of a report."""
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
-        """Return the labels in some documents that the task has never seen: all are missed."""
+        """Return labels in the documents that train did not have; they count as missed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerTask:
-    """What tasks that learn one layer of labelled things have in common.
+    """Base of tasks that learn one layer; it has what is the same for most of them.
 
-    A plain base: what it says holds unless a task says otherwise.
+    A subclass has a ``measure``, as a field or an attribute of the class.
     """
 
     name: str
@@ -193,8 +217,18 @@ class LayerTask:
     reader: InstanceReader
 
     @property
+    def measure(self) -> Measure:
+        """The metrics of its layer."""
+        raise NotImplementedError
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of ``metrics``."""
+        return self.measure.names
+
+    @property
     def inputs(self) -> tuple[str, ...]:
-        """Nothing but the text is given."""
+        """No layers: only the text is input."""
         return ()
 
     @property
@@ -204,22 +238,22 @@ class LayerTask:
 
     @property
     def unwritten(self) -> frozenset[str]:
-        """It writes what it learns."""
+        """No labels: it writes all that it learns."""
         return frozenset()
 
     def without_gold(self, document: Document) -> Document:
-        """Return the bare document with the layers that the task is given, of its own the spans."""
+        """Return the unannotated document with its input layers; only spans of its own."""
         bare = document.unannotated(self.inputs)
         if self.layer not in self.inputs:
             return bare
         return bare.with_layer(Layer(self.layer, bare[self.layer].spans))
 
     def with_task_token(self, token: int) -> Any:
-        """Return the task with the token of its number before each sentence that it reads."""
+        """Return the task with its task token before each sentence that it reads."""
         return replace(self, reader=replace(self.reader, task_number=token))
 
     def has_gold(self, document: Document) -> bool:
-        """Whether the document has the layer."""
+        """Return whether the document has the layer."""
         return document.has_layer(self.layer)
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
@@ -227,7 +261,7 @@ class LayerTask:
         raise NotImplementedError
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
-        """Express what is given of its own layer, if anything is."""
+        """Express the spans of its own layer over words if they are input."""
         return (
             self.encode_gold(self.without_gold(document), tokenized)
             if self.layer in self.inputs
@@ -240,37 +274,38 @@ class LayerTask:
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, Any],
     ) -> list[str]:
-        """Say how much there is to learn from."""
+        """Report the number of documents and of annotations to learn from."""
         things = sum(map(len, gold.values()))
         return [f"{self.name}: {len(gold)} documents, {things} annotations to learn from"]
 
     def mask_inputs(
         self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int
     ) -> MaskedBatch:
-        """Hide nothing."""
+        """Return the batch unchanged."""
         return batch, None
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
-        """Annotate the bare documents and measure the outcome."""
+        """Annotate the unannotated documents and return the metrics."""
         return self.metrics(
             self.compute_metrics(documents, predictor.annotate(documents, self.name))
         )
 
     def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Any:
         """Score the task's layer."""
-        raise NotImplementedError
+        return self.measure.compute(gold, predicted, self.layer)
 
     def metrics(self, report: Any) -> MetricValues:
-        """Return the numbers a training run may watch."""
-        raise NotImplementedError
+        """Return the named metrics."""
+        values = self.measure.values(report)
+        return {name: values[name] for name in self.metric_names}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
-        """No label is told to be unknown."""
+        """Return no labels."""
         return set()
 
 
 def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels that a task chooses from; raises ``DataError`` where there is none."""
+    """Return the labels of a task; raises ``DataError`` if there are none."""
     labels = tuple(collected)
     if not labels:
         raise DataError(f"task {task!r}: expected a label to learn, its layer has none in train")
@@ -278,22 +313,41 @@ def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskType:
-    """A kind of task.
+class TaskSetup(Generic[OptionsT]):
+    """All that a task is built from.
 
-    ``infer_vocabulary`` takes options, layer and documents of train. ``build`` takes the task's
-    name, layer, options, its own vocabulary, and that of all tasks that share its head. Tasks of
-    one ``family`` can share a head; ``merge_vocabularies`` joins their vocabularies (None: they
-    cannot). ``level`` is the level that its heads read if the recipe does not decide. A kind that
-    ``needs_no_layer`` learns from any text; one that ``supports_partial_labels`` learns from
-    corpora in which not all labels were annotated (``annotation.partial_labels``). ``example`` is
-    a small gold document: the page in the docs, and the input of the contract test.
-    ``example_unit`` is what counts as one example where a recipe limits them.
+    ``vocabulary`` is what was inferred from train; ``shared_vocabulary`` is that of all tasks that
+    share its head, merged (its own if none does).
+    """
+
+    name: str
+    layer: str
+    options: OptionsT
+    vocabulary: Mapping[str, Any]
+    shared_vocabulary: Mapping[str, Any]
+
+
+def no_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    """Return an empty vocabulary, for tasks that learn no labels."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskType:
+    """A kind of task: its options, how labels are inferred from train, how a task is built.
+
+    ``infer_vocabulary`` takes options, layer and documents. Tasks of one ``family`` can share a
+    head if ``merge_vocabularies`` merges what was inferred for each. ``level`` is the level that
+    its heads read, if the recipe does not choose it. A kind that ``needs_no_layer`` learns from any
+    text. One that ``supports_partial_labels`` learns from corpora in which not all labels were
+    annotated (``annotation.partial_labels``). ``example`` is a small gold document: the page in the
+    docs, and the input of the contract test. ``example_unit`` is what counts as one example where a
+    recipe limits them.
     """
 
     options: type[BaseModel]
     infer_vocabulary: Callable[[Any, str, TrainDocuments], dict[str, Any]]
-    build: Callable[[str, str, Any, Mapping[str, Any], Mapping[str, Any]], Task]
+    build: Callable[[TaskSetup[Any]], Task]
     example: Document
     family: str = ""
     merge_vocabularies: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None

@@ -1,71 +1,71 @@
-"""What tasks that judge a whole text, or two, have in common, by whatever head they do it."""
+"""Parts shared by tasks that classify a text or a pair of texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, Field
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, text_pair
+from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.metrics.classification import ClassificationReport, score_classes
-from spanloom.tasks._base import MetricValues, TrainDocuments
+from spanloom.tasks._base import Metrics, TrainDocuments
+
+
+class TextOptions(Options):
+    """Options of tasks whose head is one linear layer."""
+
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelGold:
-    """The row of the right choice, None where nothing is said."""
+    """The index of a document's gold label; None if it has no learnt label."""
 
     row: int | None
 
     def __len__(self) -> int:
-        """How many judgements there are to learn from."""
+        """Return the number of labels to learn from."""
         return int(self.row is not None)
 
 
 class TextPairMixin:
-    """What is read, of a task that knows whether train has ``parts``."""
+    """The inputs of a task; ``text_pairs`` says whether train has pairs of texts."""
 
     __slots__ = ()
-    parts: bool
+    text_pairs: bool
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The two parts, where train has them."""
-        return (TEXT_PAIR,) if self.parts else ()
+        """The layer with the bounds of both texts, if train has pairs."""
+        return (TEXT_PAIR,) if self.text_pairs else ()
 
 
 class SingleLabelMixin:
-    """The measures of a task that has a ``layer`` and ``labels``."""
+    """The metrics of a task that has a ``layer`` and ``labels``."""
 
     __slots__ = ()
     layer: str
     labels: tuple[str, ...]
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("accuracy", "macro_f1", "mcc")
-
-    def compute_metrics(
-        self, gold: Sequence[Document], predicted: Sequence[Document]
-    ) -> ClassificationReport:
-        """Score the labels."""
-        return score_classes(gold, predicted, self.layer)
-
-    def metrics(self, report: ClassificationReport) -> MetricValues:
-        """Return accuracy, macro F1 and Matthews' correlation."""
-        return report.metrics()
+    measure = Metrics(("accuracy", "macro_f1", "mcc"), score_classes, ClassificationReport.metrics)
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels that train did not have."""
-        said = [classification_of(document, self.layer) for document in documents]
-        return {each.label for each in said if each is not None} - set(self.labels)
+        classifications = [classification_of(document, self.layer) for document in documents]
+        return {
+            classification.label for classification in classifications if classification is not None
+        } - set(self.labels)
 
 
-def text_labels(layer: str, train: TrainDocuments) -> set[str]:
-    """Return the labels that a layer gives to texts."""
-    said = [classification_of(document, layer) for document, _ in train]
-    return {each.label for each in said if each is not None}
+def text_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    """Return the labels that a layer gives to texts, and whether train has pairs of texts."""
+    classifications = [classification_of(document, layer) for document, _ in train]
+    labels = {classification.label for classification in classifications if classification}
+    return {"labels": sorted(labels), "text_pairs": has_text_pairs(train)}
 
 
 def has_text_pairs(train: TrainDocuments) -> bool:
-    """Whether any document has two parts."""
+    """Return whether any document is a pair of texts."""
     return any(text_pair(document) for document, _ in train)

@@ -34,7 +34,7 @@ def span_coverage_notes(
     gold: Mapping[int, SpanGold],
     prepare: Callable[[Layer], Layer] = _same,
 ) -> list[str]:
-    """Return a line on a task's gold, and more lines if sentences take some of it away.
+    """Return a line on a task's gold, and more lines if sentences cut some of it off.
 
     ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
     them after. ``prepare`` is what the task does to a layer before it is expressed over words.
@@ -68,7 +68,7 @@ def partial_coverage_notes(
     full_sentences: Sequence[Sequence[Bounds]],
     gold: Mapping[int, PartialGold],
 ) -> list[str]:
-    """Return a line on a task's gold, and one per reason why some of its layer is not in it.
+    """Return a line on a task's gold, and one per reason why annotations are left out.
 
     ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
     them after.

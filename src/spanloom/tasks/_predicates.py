@@ -8,7 +8,7 @@ as spans first: any of a sentence's K most probable spans may be one.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from spanloom.annotation.nesting import has_nesting
 from spanloom.annotation.unary_chains import JOINER, expand_unary, merge_spans
@@ -20,7 +20,7 @@ from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import Pruner
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.span_decoding import PredicateDecoder
-from spanloom.tasks._base import MetricValues, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, prepare_layers
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import Labels, word_bounds
@@ -30,6 +30,8 @@ from spanloom.tasks._vocabulary import (
     infer_span_vocabulary,
     read_vocabulary,
 )
+
+OptionsT = TypeVar("OptionsT", bound=PredicateOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,21 +186,16 @@ def _argument_labels(
     }
 
 
-def build(
-    name: str,
-    layer: str,
-    options: PredicateOptions,
-    collected: Mapping[str, Any],
-    name_of: Callable[[str], str],
-) -> SpanRelationTask:
-    """Build a task from an inferred vocabulary.
+def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRelationTask:
+    """Build a task from an inferred vocabulary; ``name_of`` is as in ``GoldPredicates``.
 
     Raises ``DataError`` if it has no label, no predicate, or no name for the tail of a relation.
     """
-    vocabulary, by_tail = read_vocabulary(collected), collected["argument_label_of"]
+    name, options = setup.name, setup.options
+    vocabulary, by_tail = read_vocabulary(setup.vocabulary), setup.vocabulary["argument_label_of"]
     gold = GoldPredicates(
         name_of,
-        frozenset(collected["predicate_labels"]),
+        frozenset(setup.vocabulary["predicate_labels"]),
         frozenset(by_tail),
         {relation: tail for tail, relations in by_tail.items() for relation in relations},
     )
@@ -220,7 +217,7 @@ def build(
     metric_names = ("relation_f1",) if options.gold_predicates else ("relation_f1", "predicate_f1")
     return SpanRelationTask(
         name,
-        layer,
+        setup.layer,
         InstanceReader(SentenceReader()),
         vocabulary,
         replace(

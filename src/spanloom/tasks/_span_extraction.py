@@ -1,4 +1,4 @@
-"""What ``question``, ``choice`` and ``number`` share: one head that extracts a span (SpEx-BERT).
+"""Base of tasks that extract a span: answers, classes and numbers (SpEx-BERT).
 
 An answer is a span of the text. A class or a number is one of the choices that are written behind
 the text, or in its place, in natural language.
@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation.text_pairs import Classification, classification_of, classify
-from spanloom.config.options import Options
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.nn.start_end import StartEndScorer
@@ -30,29 +28,20 @@ TokenBounds = Float[np.ndarray, "row 2"]  # scores as first and as last word
 AnswerLogProbs = tuple[float, ...]  # of each choice, adding up to 1
 
 
-class ExtractOptions(Options):
-    """Options of every task that extracts."""
-
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
-
-
 # gold starts and ends as rows of ``nn.start_end``: all words, then "no answer" per instance
 AnswerTargets = Bool[Tensor, "row 2"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractTask(LayerTask):
-    """Something that is a span of what is read."""
+    """Base of tasks that extract a span."""
 
     dropout: float
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The first word and the last."""
-        return ("start", "end")
+    loss_names = ("start", "end")
 
     def build_head(self, spec: HeadInputSpec) -> StartEndScorer:
-        """Make the head; it knows nothing of the task."""
+        """Build the head; it is the same for all these tasks."""
         return StartEndScorer(spec.word_dim, self.dropout)
 
     def loss(
@@ -64,27 +53,27 @@ class ExtractTask(LayerTask):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
-    """One of several choices, said of a text or of two."""
+    """Select one of several choices for a text or a pair of texts."""
 
-    parts: bool
+    text_pairs: bool
 
-    def index_of(self, said: Classification) -> int | None:
-        """Return the choice that says this, None where none does."""
+    def index_of(self, gold: Classification) -> int | None:
+        """Return the index of the choice with this label or value, None if there is none."""
         raise NotImplementedError
 
     def label_at(self, row: int) -> Classification:
-        """Return what a choice says."""
+        """Return the label or value of a choice."""
         raise NotImplementedError
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
-        """Find the choice that says what the layer does."""
-        said = classification_of(document, self.layer)
-        return LabelGold(None if said is None else self.index_of(said))
+        """Return the index of the gold choice."""
+        gold = classification_of(document, self.layer)
+        return LabelGold(None if gold is None else self.index_of(gold))
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
     ) -> AnswerTargets:
-        """Mark the words of the right choice."""
+        """Mark the words of the gold choice."""
         rows = [gold[instance.document].row for instance in instances]
         return collate_answers(
             instances,
@@ -102,9 +91,9 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         instances: Sequence[Instance],
         given: Any,
     ) -> Iterator[AnswerLogProbs]:
-        """Score each choice by its first and its last word; yield how likely each is."""
+        """Yield the probabilities of the choices, from the scores of their first and last words."""
         for instance, (words, _) in zip(
-            instances, classification_report(head, vectors, instances), strict=True
+            instances, iter_scores(head, vectors, instances), strict=True
         ):
             scores = [words[a, 0] + words[b - 1, 1] for a, b in instance.choices]
             weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
@@ -116,22 +105,24 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         predictions: Sequence[tuple[Instance, AnswerLogProbs]],
         new_id: NewId,
     ) -> Layer:
-        """Say the choice that is likeliest over all stretches of the text; of no text nothing."""
+        """Return a layer with the most probable choice; an empty one for blank text."""
         if not document.text.strip():
             return Layer(self.layer)
-        chances = np.mean([each for _, each in predictions], axis=0)
-        row = int(chances.argmax())
-        said = self.label_at(row)
-        return classify(document, self.layer, said.label, said.value, new_id, float(chances[row]))
+        mean_probs = np.mean([probs for _, probs in predictions], axis=0)
+        row = int(mean_probs.argmax())
+        label = self.label_at(row)
+        return classify(
+            document, self.layer, label.label, label.value, new_id, float(mean_probs[row])
+        )
 
 
 def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return nothing: what is extracted stands in the text, so any tasks can share the head."""
+    """Return an empty vocabulary: answers are in the text, so any tasks can share the head."""
     return {}
 
 
 def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "instance dim"]:
-    """Return the "[CLS]" vectors of the instances, which the readers of these tasks ask for."""
+    """Return the "[CLS]" vectors of the instances; the readers of these tasks request them."""
     assert vectors.cls_vectors is not None, "units without openings: a reading that does not ask"
     return vectors.cls_vectors
 
@@ -158,7 +149,7 @@ def collate_answers(
     return rows
 
 
-def classification_report(
+def iter_scores(
     head: StartEndScorer, vectors: HeadInputs, instances: Sequence[Instance]
 ) -> Iterator[tuple[TokenBounds, TokenBounds]]:
     """Yield the scores of each instance's words, and those of its "no answer" as one row."""

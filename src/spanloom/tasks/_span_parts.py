@@ -1,4 +1,4 @@
-"""Parts of span-relation tasks: how gold is read, what the head is made of, what is measured."""
+"""Parts of span-relation tasks: reading gold from a layer, building heads, metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ GoldPairs = dict[tuple[int, int], tuple[int, str]]  # label id and relation id b
 
 @dataclass(frozen=True, slots=True)
 class GoldSpans:
-    """How gold is read from a layer: its own spans and relations, by their labels."""
+    """Read gold from a layer: its spans and relations, by their labels."""
 
     def prepare(self, layer: Layer) -> Layer:
         """Return the layer in the form that is learnt."""
@@ -74,11 +74,11 @@ class GoldSpans:
         return pairs
 
     def given(self, layer: Layer) -> Layer:
-        """Return what of the gold layer is input, in a task that is given some of it."""
+        """Return the part of the gold layer that is input."""
         return Layer(layer.name, layer.spans)
 
     def encode_given(self, layer: Layer) -> Layer:
-        """Return what ``given`` returned with labels of the vocabulary."""
+        """Return what ``given`` returned, with labels of the vocabulary."""
         return layer
 
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
@@ -95,7 +95,7 @@ class GoldSpans:
 
 @dataclass(frozen=True, slots=True)
 class SpanMetrics:
-    """F1 of spans and of relations; the first of ``names`` is the one to choose a model by."""
+    """F1 of spans and of relations; the first of ``names`` selects the best model."""
 
     names: tuple[str, ...]
 

@@ -13,29 +13,26 @@ from spanloom.annotation.events import EventScheme, restore
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
-from spanloom.metrics.report import Report
 from spanloom.nn.span_decoding import Decoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    MetricValues,
+    Measure,
     NewId,
     TrainDocuments,
     labels_of,
 )
 from spanloom.tasks._coverage import span_coverage_notes
+from spanloom.tasks._document_prediction import DocumentPrediction, number_relations, to_characters
 from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics
 from spanloom.tasks._spans import (
-    DocumentPrediction,
     InstancePrediction,
     Labels,
     SpanGold,
     collate_gold,
-    number_relations,
     split_by_instance,
-    to_characters,
 )
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary
 from spanloom.tensors import Batch, HeadInputs, Loss, SpanTargets
@@ -55,7 +52,7 @@ class SpanRelationTask(LayerTask):
     parts: HeadParts
     decoder: Decoder
     gold: GoldSpans = GoldSpans()
-    measure: SpanMetrics = SpanMetrics(("span_f1",))
+    measure: Measure = SpanMetrics(("span_f1",))
     label_names: Labels | None = None
     is_given: bool = False
     gold_spans: bool = False
@@ -73,17 +70,12 @@ class SpanRelationTask(LayerTask):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Its own layer if some of it is given."""
+        """Its own layer, if a part of it is input."""
         return (self.layer,) if self.is_given else ()
 
     @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``metrics``."""
-        return self.measure.names
-
-    @property
     def has_coarse_scorer(self) -> bool:
-        """Whether coarse scores prune spans: not in a task that is given some of them."""
+        """Whether coarse scores prune spans; they do not if some spans are input."""
         return self.parts.coarse_spans_per_word is not None and not self.is_given
 
     @property
@@ -101,12 +93,12 @@ class SpanRelationTask(LayerTask):
         return self.parts.build(spec.word_dim, self.vocabulary, coarse=self.has_coarse_scorer)
 
     def without_gold(self, document: Document) -> Document:
-        """Return the unannotated document, with what is given of its layer."""
+        """Return the unannotated document, with the input part of its layer."""
         bare = document.unannotated(self.inputs)
         return bare.with_layer(self.gold.given(bare[self.layer])) if self.is_given else bare
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> SpanGold | None:
-        """Express what is given over words; None if nothing is."""
+        """Express the input part of the layer over words; None if nothing is input."""
         if not self.is_given:
             return None
         bare = self.without_gold(document)
@@ -123,7 +115,7 @@ class SpanRelationTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, SpanGold],
     ) -> list[str]:
-        """Report what is learnt, and what sentences take away."""
+        """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(
             self.name, self.layer, train, full_sentences, gold, self.gold.prepare
         )
@@ -144,7 +136,7 @@ class SpanRelationTask(LayerTask):
     def span_inputs(
         self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets | None
     ) -> SpanInputs:
-        """Return the inputs of the head; ``targets`` are those to learn, or what is given."""
+        """Return the inputs of the head; ``targets`` are gold or given annotations."""
         groups = batch.instances if self.across_sentences else batch.sentences
         features = None if targets is None else targets.features
         return head.span_inputs(vectors.word_vectors, batch.sentences, groups, features)
@@ -199,15 +191,6 @@ class SpanRelationTask(LayerTask):
             if target is not None:
                 decoded.append(attributes.attribute(name, value, target, prob, new_id))
         return tuple(decoded)
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the task's layer."""
-        return self.measure.compute(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return the named metrics."""
-        values = self.measure.values(report)
-        return {name: values[name] for name in self.metric_names}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return the labels in the documents' layers that train did not have."""

@@ -1,4 +1,4 @@
-"""What span tasks ask for and what they collect from train: options, labels, limits."""
+"""Options of span tasks, and the labels and limits that are inferred from train."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ LIMIT = 1000  # words that a recipe may ask a span to be wide
 
 
 class SpanOptions(Options):
-    """Options of every span task; what is null is collected from train.
+    """Options of every span task; those that are null are inferred from train.
 
     With ``limits: spanrel`` the defaults are those of SpanRel's table 8 for the kind.
     """
@@ -49,16 +49,13 @@ class SpanOptions(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_in_the_paper(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping) or given.get("limits") != "spanrel":
-            return given
-        said = (
-            {"spans_per_sentence"} if "spans_per_word" in given else set()
-        )  # which would hide what the recipe says
-        return {
-            **{key: cls.spanrel_limits[key] for key in cls.spanrel_limits.keys() - said},
-            **given,
-        }
+    def _with_spanrel_limits(cls, options: Any) -> Any:
+        if not isinstance(options, Mapping) or options.get("limits") != "spanrel":
+            return options
+        limits = dict(cls.spanrel_limits)
+        if "spans_per_word" in options:
+            limits.pop("spans_per_sentence", None)  # it would hide the recipe's spans_per_word
+        return {**limits, **options}
 
 
 class RelationOptions(SpanOptions):
@@ -109,7 +106,7 @@ class Vocabulary:
 
     @property
     def labels(self) -> Labels:
-        """What rows of scores mean."""
+        """The names of the indices that the head predicts."""
         attributes = self.attributes.spans, self.attributes.relations
         return Labels(self.spans, self.relations, *attributes)
 
@@ -123,20 +120,20 @@ class Vocabulary:
             "role_relations": sorted(self.events.relations),
             "max_span_width": self.max_span_width,
             "nested": self.nested,
-            "attributes": {name: list(each) for name, each in self.attributes.spans.items()},
+            "attributes": {name: list(values) for name, values in self.attributes.spans.items()},
             "event_attributes": sorted(self.attributes.events),
             "relation_attributes": {
-                name: list(each) for name, each in self.attributes.relations.items()
+                name: list(values) for name, values in self.attributes.relations.items()
             },
         }
 
 
 def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
-    """Read back what ``to_dict`` wrote."""
+    """Return the vocabulary that ``to_dict`` wrote."""
     named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
     labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
     spans, relations = (
-        {name: tuple(each) for name, each in data[key].items()}
+        {name: tuple(values) for name, values in data[key].items()}
         for key in ("attributes", "relation_attributes")
     )
     attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
@@ -155,16 +152,20 @@ def infer_span_vocabulary(
     if relations:
         for layer, _ in train:
             pairs.update(relation.label for relation in project(layer, scheme)[1])
-    there = [word_bounds(layer, words) for layer, words in train]
-    width = options.max_span_width or _width([b - a for each in there for a, b in each.values()])
+    bounds_of_layers = [word_bounds(layer, words) for layer, words in train]
+    width = options.max_span_width or _width(
+        [b - a for layer_bounds in bounds_of_layers for a, b in layer_bounds.values()]
+    )
     nested = options.nested
     if nested is None:
-        nested = has_nesting(each.values() for each in there)
-    found = attributes.collect(layer for layer, _ in train if options.attributes)
+        nested = has_nesting(layer_bounds.values() for layer_bounds in bounds_of_layers)
+    attribute_scheme = attributes.collect(layer for layer, _ in train if options.attributes)
     if not relations:
-        found = replace(found, relations={})
+        attribute_scheme = replace(attribute_scheme, relations={})
     del spans[UNKNOWN_LABEL]
-    return Vocabulary(tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, found)
+    return Vocabulary(
+        tuple(sorted(spans)), tuple(sorted(pairs)), scheme, width, nested, attribute_scheme
+    )
 
 
 def _width(widths: list[int]) -> int:

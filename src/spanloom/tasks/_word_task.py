@@ -13,22 +13,18 @@ from torch import Tensor
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Document, Layer
-from spanloom.metrics.report import Report, score
+from spanloom.metrics.report import score
 from spanloom.tasks._base import (
     LayerTask,
-    MetricValues,
+    Metrics,
     NewId,
+    TaskSetup,
     TaskType,
     TrainDocuments,
     labels_of,
 )
-from spanloom.tasks._spans import (
-    SPAN_ROW,
-    InstancePrediction,
-    Labels,
-    spans_and_relations,
-    word_bounds,
-)
+from spanloom.tasks._document_prediction import spans_and_relations
+from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tensors import Batch, HeadInputs, Loss
 
 WordSpan = tuple[int, int, int]  # first word, one past the last, index of the label
@@ -58,15 +54,9 @@ class WordTask(LayerTask):
     options: Any
     labels: tuple[str, ...]
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """F1 of spans."""
-        return ("span_f1",)
+    measure = Metrics(("span_f1",), score, lambda report: {"span_f1": report.spans.micro.f1})
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The loss of the words."""
-        return ("words",)
+    loss_names = ("words",)
 
     def encode_words(self, spans: Sequence[WordSpan], num_words: int) -> Tensor:
         """Return the targets of a document's words, one row per word."""
@@ -123,17 +113,9 @@ class WordTask(LayerTask):
         predictions: Sequence[tuple[Instance, InstancePrediction]],
         new_id: NewId,
     ) -> Layer:
-        """Make a layer of the spans, in text order."""
+        """Return a layer of the spans, in text order."""
         spans, _ = spans_and_relations(predictions, new_id)
         return Layer(self.layer, spans)
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the task's layer."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return F1 of spans."""
-        return {"span_f1": report.spans.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of spans that train did not have."""
@@ -152,11 +134,10 @@ def infer_labels(options: Any, layer: str, train: TrainDocuments) -> dict[str, A
     return {"labels": sorted(labels)}
 
 
-def _builder(task: type[WordTask]) -> Callable[..., Any]:
-    def build(
-        name: str, layer: str, options: Any, vocabulary: Mapping[str, Any], shared: Any
-    ) -> WordTask:
-        labels = labels_of(name, vocabulary["labels"])
-        return task(name, layer, InstanceReader(SentenceReader()), options, labels)
+def _builder(task: type[WordTask]) -> Callable[[TaskSetup[Any]], Any]:
+    def build(setup: TaskSetup[Any]) -> WordTask:
+        labels = labels_of(setup.name, setup.vocabulary["labels"])
+        reader = InstanceReader(SentenceReader())
+        return task(setup.name, setup.layer, reader, setup.options, labels)
 
     return build

@@ -4,7 +4,6 @@ A layer has spans labelled with a polarity. End to end they are entities. With `
 terms are gold and their polarities are not: the measure is accuracy (SemEval-2014, task 4).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from spanloom.nn.losses import labeled_spans_loss
 from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
-from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
@@ -82,22 +81,28 @@ def _infer_vocabulary(options: AspectOptions, layer: str, train: TrainDocuments)
     return replace(vocabulary, attributes=AttributeScheme({}, {})).to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: AspectOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    vocabulary, parts = read_vocabulary(collected), head_parts(options)
+def _build(setup: TaskSetup[AspectOptions]) -> SpanRelationTask:
+    options = setup.options
+    vocabulary, parts = read_vocabulary(setup.vocabulary), head_parts(options)
     reader = InstanceReader(SentenceReader())
     if not options.gold_spans:
         decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
-        return SpanRelationTask(name, layer, reader, vocabulary, parts, decoder)
-    gold, measure = GoldTerms(labels_of(name, vocabulary.spans)[0]), AspectMetrics(("accuracy",))
+        return SpanRelationTask(setup.name, setup.layer, reader, vocabulary, parts, decoder)
+    gold, measure = (
+        GoldTerms(labels_of(setup.name, vocabulary.spans)[0]),
+        AspectMetrics(("accuracy",)),
+    )
     parts = replace(parts, predicts_none=False, span_loss=labeled_spans_loss)
     return SpanRelationTask(
-        name, layer, reader, vocabulary, parts, label_given_spans, gold, measure, is_given=True
+        setup.name,
+        setup.layer,
+        reader,
+        vocabulary,
+        parts,
+        label_given_spans,
+        gold,
+        measure,
+        is_given=True,
     )
 
 

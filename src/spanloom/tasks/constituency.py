@@ -4,7 +4,7 @@ Of several labels on the same words the first is the outermost: a unary chain.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -27,16 +27,15 @@ from spanloom.nn.candidates import ScoredSpans, neighbors, text_order
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
-from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
-from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepare_layers
-from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import (
-    InstancePrediction,
+from spanloom.tasks._base import MetricValues, NewId, TaskSetup, TaskType, TrainDocuments
+from spanloom.tasks._document_prediction import (
     expand_labels,
     fragments_of_long_sentences,
-    number_spans,
     spans_and_relations,
 )
+from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepare_layers
+from spanloom.tasks._span_relation import SpanRelationTask
+from spanloom.tasks._spans import InstancePrediction, number_spans
 from spanloom.tasks._vocabulary import (
     SpanOptions,
     Vocabulary,
@@ -180,7 +179,7 @@ class ConstituencyTask(SpanRelationTask):
         their roots have.
         """
         spans, _ = spans_and_relations(predictions, IdGenerator())
-        roots = _over(spans, fragments_of_long_sentences(predictions))
+        roots = _part_parents(spans, fragments_of_long_sentences(predictions))
         expanded = expand_labels(spans, roots, unary_chains.expand_unary, new_id)
         return Layer(self.layer, expanded)
 
@@ -200,21 +199,21 @@ def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
         yield first, SpanInputs(words, weights, runs, runs, neighbors(runs))
 
 
-def _over(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
-    """The nodes above the trees of the parts of some sentences, given in characters."""
+def _part_parents(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
+    """Return the nodes above the trees of the parts of some sentences, given in characters."""
     if not sentences:
         return []
-    wanted = {part for parts in sentences for part in parts}
+    splits = {part for parts in sentences for part in parts}
     top: dict[Fragment, str] = {}
     for span in spans:
-        if (span.start, span.end) in wanted:
+        if (span.start, span.end) in splits:
             top.setdefault((span.start, span.end), unary_chains.expand_unary(span.label)[0])
-    made = []
+    added = []
     for parts in sentences:
         names = Counter(top[part] for part in parts)
-        whole = parts[0][0], parts[-1][1]
-        made.append(Span("", names.most_common(1)[0][0], (whole,)))
-    return made
+        sentence = parts[0][0], parts[-1][1]
+        added.append(Span("", names.most_common(1)[0][0], (sentence,)))
+    return added
 
 
 def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
@@ -238,14 +237,9 @@ def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments
     return infer_span_vocabulary(limits, layer, trees, relations=False).to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: BracketOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ConstituencyTask:
-    vocabulary = read_vocabulary(collected)
+def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
+    options = setup.options
+    vocabulary = read_vocabulary(setup.vocabulary)
     labels = tuple(map(unary_chains.drop_empty_labels, vocabulary.spans))
     parts = HeadParts(
         hidden_size=options.hidden_size,
@@ -255,8 +249,8 @@ def _build(
         keep_sentences=True,
     )
     return ConstituencyTask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         InstanceReader(SentenceReader()),
         replace(vocabulary, spans=labels),
         parts,

@@ -6,7 +6,7 @@ are measured as CoNLL-2012 does (``metrics.clusters``).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ from spanloom.nn.pairs import PairFeatures, PairGenerator
 from spanloom.nn.span_decoding import SelectedHeads, SpanPairDecoder, TopSpans
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
-from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import GoldPairs, GoldSpans, SpanMetrics, head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import SpanGold, collate_gold
@@ -110,7 +110,7 @@ class MentionGold:
 
 @dataclass(frozen=True, slots=True)
 class GoldClusters(GoldSpans):
-    """Mentions, and pairs of those that mean the same."""
+    """Mentions, and pairs of coreferent mentions."""
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary
@@ -253,21 +253,22 @@ class CoreferenceTask(SpanRelationTask):
 
 def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     vocabulary = infer_span_vocabulary(options, layer, train, relations=False)
-    clustered = sum(len(cluster) for each, _ in train for cluster in connected_spans(each[layer]))
-    mentions = sum(len(each[layer].spans) for each, _ in train)
-    names = Counter(each.label for document, _ in train for each in document[layer].relations)
+    layers = [document[layer] for document, _ in train]
+    clustered = sum(len(cluster) for source in layers for cluster in connected_spans(source))
+    mentions = sum(len(source.spans) for source in layers)
+    names = Counter(link.label for source in layers for link in source.relations)
     usual = names.most_common(1)[0][0] if names else _USUAL
     alone = mentions - clustered > _ALONE * mentions
     return {
         **replace(vocabulary, relations=(usual,)).to_dict(),
         "singletons": alone,
-        "speakers": options.speakers and any(any(speakers(*each)) for each in _words(train)),
+        "speakers": options.speakers and _has_speakers(train),
         "genres": _genres(options.genre_field, train),
     }
 
 
-def _words(train: TrainDocuments) -> Iterator[tuple[Document, Sequence[Bounds]]]:
-    return ((document, tokenized.words) for document, tokenized in train)
+def _has_speakers(train: TrainDocuments) -> bool:
+    return any(any(speakers(document, tokenized.words)) for document, tokenized in train)
 
 
 def _genres(part: int | None, train: TrainDocuments) -> list[str]:
@@ -275,27 +276,22 @@ def _genres(part: int | None, train: TrainDocuments) -> list[str]:
     return sorted({name for name in names if name})
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: MentionOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> CoreferenceTask:
-    vocabulary, pruner = read_vocabulary(collected), Pruner(options.spans_per_word)
-    labels_of(name, vocabulary.relations)
-    genres = tuple(collected["genres"])
+def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
+    options = setup.options
+    vocabulary, pruner = read_vocabulary(setup.vocabulary), Pruner(options.spans_per_word)
+    labels_of(setup.name, vocabulary.relations)
+    genres = tuple(setup.vocabulary["genres"])
     # mentions are far apart, so pairs do not read the words between them
     features = PairFeatures(
         context_between=False,
-        same_speaker=bool(collected["speakers"]),
+        same_speaker=bool(setup.vocabulary["speakers"]),
         num_genres=0 if options.genre_field is None else 1 + len(genres),
         add_mention_scores=options.add_mention_scores,
     )
-    antecedents = Antecedents(bool(collected["singletons"]) or options.gold_mentions)
+    antecedents = Antecedents(bool(setup.vocabulary["singletons"]) or options.gold_mentions)
     return CoreferenceTask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         InstanceReader(SentenceReader(), max_windows=options.max_training_windows),
         vocabulary,
         replace(
@@ -313,7 +309,7 @@ def _build(
         is_given=options.gold_mentions,
         gold_spans=options.gold_mentions,
         across_sentences=True,
-        use_speakers=bool(collected["speakers"]),
+        use_speakers=bool(setup.vocabulary["speakers"]),
         genre_field=options.genre_field,
         genres=genres,
     )

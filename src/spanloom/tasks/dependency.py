@@ -20,26 +20,26 @@ from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding import mst
 from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
-from spanloom.metrics.dependencies import Report, score
+from spanloom.metrics.dependencies import score
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler, ArcScorer, DependencyHead
 from spanloom.nn.dependency_pairs import ArcPairs
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    MetricValues,
+    Metrics,
     NewId,
+    TaskSetup,
     TaskType,
     TrainDocuments,
     labels_of,
 )
 from spanloom.tasks._coverage import span_coverage_notes
+from spanloom.tasks._document_prediction import fragments_of_long_sentences, spans_and_relations
 from spanloom.tasks._spans import (
     InstancePrediction,
     Labels,
     SpanGold,
-    fragments_of_long_sentences,
     number_spans,
-    spans_and_relations,
     split_by_instance,
     word_bounds,
 )
@@ -117,10 +117,11 @@ class DependencyTask(LayerTask):
     roots: frozenset[str]
     decode: mst.Decoder
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("las", "uas")
+    measure = Metrics(
+        ("las", "uas"),
+        score,
+        lambda report: {"las": report.las.micro.f1, "uas": report.uas.micro.f1},
+    )
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ class DependencyTask(LayerTask):
         return ("relation",) if self.options.loss == "pairwise" else ("arcs", "labels")
 
     def build_head(self, spec: HeadInputSpec) -> Scorer:
-        """Make the scorers of arcs and labels."""
+        """Build the scorers of arcs and labels."""
         size, dropout = self.options.hidden_size, self.options.dropout
         if self.options.loss == "pairwise":
             return ArcPairs(
@@ -161,7 +162,7 @@ class DependencyTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, SpanGold],
     ) -> list[str]:
-        """Say what is learnt, and what sentences take away."""
+        """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(self.name, self.layer, train, full_sentences, gold)
 
     def collate_targets(
@@ -234,7 +235,7 @@ class DependencyTask(LayerTask):
         The root of a long sentence's first part becomes the head of the other parts' roots.
         """
         spans, relations = spans_and_relations(predictions, new_id)
-        heads = _above(spans, relations, fragments_of_long_sentences(predictions))
+        heads = _heads_of_parts(spans, relations, fragments_of_long_sentences(predictions))
         if not heads:
             return Layer(self.layer, spans, relations)
         tree = (
@@ -250,21 +251,13 @@ class DependencyTask(LayerTask):
         usual = (by_lower[label] for label in _JOIN_LABELS if label in by_lower)
         return next(usual, self.labels[0])
 
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score arcs, with labels and without."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return F1 of labelled arcs and of arcs."""
-        return {"las": report.las.micro.f1, "uas": report.uas.micro.f1}
-
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of arcs that train did not have."""
         arcs = (arc for document in documents for arc in document[self.layer].relations)
         return {arc.label for arc in arcs} - set(self.labels)
 
 
-def _above(
+def _heads_of_parts(
     spans: Sequence[Span], relations: Sequence[Relation], sentences: Sequence[Sequence[Fragment]]
 ) -> dict[str, str]:
     """Return the new head of the root of each later part of a long sentence, by word ids."""
@@ -302,20 +295,15 @@ def _infer_vocabulary(options: TreeOptions, layer: str, train: TrainDocuments) -
     }
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: TreeOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> DependencyTask:
+def _build(setup: TaskSetup[TreeOptions]) -> DependencyTask:
+    options = setup.options
     return DependencyTask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         InstanceReader(SentenceReader()),
         options,
-        labels_of(name, collected["relation_labels"]),
-        frozenset(collected["roots"]),
+        labels_of(setup.name, setup.vocabulary["relation_labels"]),
+        frozenset(setup.vocabulary["roots"]),
         _DECODERS[options.decoder],
     )
 

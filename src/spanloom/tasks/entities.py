@@ -1,12 +1,11 @@
 """Named entities and their like: labelled spans, flat or nested as the data needs."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
-from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
@@ -31,17 +30,13 @@ def _infer_vocabulary(options: SpanOptions, layer: str, train: TrainDocuments) -
     return infer_span_vocabulary(options, layer, train, relations=False).to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: SpanOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    vocabulary = read_vocabulary(collected)
+def _build(setup: TaskSetup[SpanOptions]) -> SpanRelationTask:
+    vocabulary = read_vocabulary(setup.vocabulary)
     decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
     reader = InstanceReader(SentenceReader())
-    return SpanRelationTask(name, layer, reader, vocabulary, head_parts(options), decoder)
+    return SpanRelationTask(
+        setup.name, setup.layer, reader, vocabulary, head_parts(setup.options), decoder
+    )
 
 
 KIND = TaskType(SpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True)

@@ -1,10 +1,9 @@
-"""Texts, or pairs of texts, of one class each: what the class is called is extracted (SpEx-BERT).
+"""Texts, or pairs of texts, of one class each: the name of the class is extracted (SpEx-BERT).
 
 All classes are written in natural language, behind the first of two texts or in the place of one
 (section 3, table 1).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,12 +12,15 @@ from pydantic import Field
 from spanloom.annotation.text_pairs import Classification
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.tasks._base import TaskType, TrainDocuments, labels_of
-from spanloom.tasks._classification import SingleLabelMixin, has_text_pairs, text_labels
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._classification import (
+    SingleLabelMixin,
+    TextOptions,
+    text_vocabulary,
+)
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ExtractiveChoiceTask,
-    ExtractOptions,
     merge_vocabularies,
 )
 
@@ -29,7 +31,7 @@ _SAMPLE = Document(
 )
 
 
-class ChoiceOptions(ExtractOptions):
+class ChoiceOptions(TextOptions):
     """Options of choices."""
 
     verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] | None = Field(
@@ -39,43 +41,43 @@ class ChoiceOptions(ExtractOptions):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
-    """One of the labels that train has."""
+    """Select one of the labels of train."""
 
     labels: tuple[str, ...]
 
-    def index_of(self, said: Classification) -> int | None:
-        """Return the row of a label."""
-        return self.labels.index(said.label) if said.label in self.labels else None
+    def index_of(self, gold: Classification) -> int | None:
+        """Return the index of a label, None for an unknown one."""
+        return self.labels.index(gold.label) if gold.label in self.labels else None
 
     def label_at(self, row: int) -> Classification:
-        """Return a label."""
+        """Return the label at an index."""
         return Classification(self.labels[row])
 
 
-def written(label: str) -> str:
-    """Return a label as it is read: signs between words as blanks."""
+def default_text(label: str) -> str:
+    """Return a label as it is read: hyphens and underscores as spaces."""
     return label.translate({ord("-"): " ", ord("_"): " "}).strip() or label
 
 
 def _infer_vocabulary(options: ChoiceOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    labels = text_labels(layer, train) | {*(options.verbalizer or ())}
-    return {"labels": sorted(labels), "parts": has_text_pairs(train)}
+    vocabulary = text_vocabulary(options, layer, train)
+    return {**vocabulary, "labels": sorted({*vocabulary["labels"], *(options.verbalizer or ())})}
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: ChoiceOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ExtractiveClassificationTask:
-    labels = labels_of(name, collected["labels"])
+def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
+    options = setup.options
+    labels = labels_of(setup.name, setup.vocabulary["labels"])
     texts = options.verbalizer or {}
     reading = InstanceReader(
-        ChoiceReader(tuple(texts.get(label) or written(label) for label in labels))
+        ChoiceReader(tuple(texts.get(label) or default_text(label) for label in labels))
     )
     return ExtractiveClassificationTask(
-        name, layer, reading, options.dropout, bool(collected["parts"]), labels
+        setup.name,
+        setup.layer,
+        reading,
+        options.dropout,
+        bool(setup.vocabulary["text_pairs"]),
+        labels,
     )
 
 

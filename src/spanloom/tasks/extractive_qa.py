@@ -1,4 +1,4 @@
-"""Queries that a span of the text answers, or none (SQuAD; SpEx-BERT, section 3)."""
+"""Answer queries with a span of the text, or with none (SQuAD; SpEx-BERT, section 3)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,25 +12,25 @@ from spanloom.data.instance_readers import InstanceReader, QuestionReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import Answer, best_answer_span
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
-from spanloom.metrics.qa import Report, score
+from spanloom.metrics.qa import score
 from spanloom.nn.start_end import StartEndScorer
-from spanloom.tasks._base import MetricValues, NewId, TaskType, TrainDocuments
+from spanloom.tasks._base import Metrics, NewId, TaskSetup, TaskType, TrainDocuments, no_vocabulary
+from spanloom.tasks._classification import TextOptions
 from spanloom.tasks._span_extraction import (
     FAMILY,
     AnswerTargets,
-    ExtractOptions,
     ExtractTask,
-    classification_report,
     collate_answers,
+    iter_scores,
     merge_vocabularies,
 )
 from spanloom.tensors import Batch, HeadInputs
 from spanloom.tokenization import Bounds
 
-Found = tuple[
+AnswerSpan = tuple[
     int, int, float
 ]  # bounds in the instance's words; how likely, if it is that or no answer
-Known = tuple[Bounds, ...] | None  # right answers, () for "no answer"; None: words cannot say
+GoldBounds = tuple[Bounds, ...] | None  # right answers, () for "no answer"; None: words cannot say
 
 _SAMPLE = Document(
     "Ada met Bob in old London .\nShe wrote .",
@@ -46,7 +46,7 @@ _SAMPLE = Document(
 )
 
 
-class QuestionOptions(ExtractOptions):
+class QuestionOptions(TextOptions):
     """Options of questions."""
 
     max_answer_length: int = Field(30, ge=1, le=1000, description="widest answer, in words")
@@ -57,32 +57,31 @@ class QuestionOptions(ExtractOptions):
 
 @dataclass(frozen=True, slots=True)
 class AnswerGold:
-    """What is right for each query of a document, in words of the document."""
+    """The gold answers of each query of a document, in words of the document."""
 
-    answers: tuple[Known, ...]
+    answers: tuple[GoldBounds, ...]
 
     def __len__(self) -> int:
-        """How many queries there are to learn from."""
-        return sum(each is not None for each in self.answers)
+        """Return the number of queries to learn from."""
+        return sum(answer is not None for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveQATask(ExtractTask):
-    """Queries in, an answer or none to each out."""
+    """Answer each query with a span of the text, or with none."""
 
     max_answer_length: int
     no_answer_threshold: float
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("f1", "exact_match")
+    measure = Metrics(
+        ("f1", "exact_match"), score, lambda report: {"f1": report.f1, "exact_match": report.exact}
+    )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> AnswerGold:
         """Express the answers to each query over words."""
-        place = _Places(document, tokenized.words)
-        every = answers(document, self.layer).values()
-        return AnswerGold(tuple(place.known(spans) for spans in every))
+        index = _WordLookup(document, tokenized.words)
+        spans_by_query = answers(document, self.layer).values()
+        return AnswerGold(tuple(index.bounds_of(spans) for spans in spans_by_query))
 
     def coverage_notes(
         self,
@@ -90,21 +89,24 @@ class ExtractiveQATask(ExtractTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, AnswerGold],
     ) -> list[str]:
-        """Say how many queries there are, and how many of them teach that there is no answer."""
-        every = [each for document in gold.values() for each in document.answers]
-        none, lost = every.count(()), every.count(None)
-        missed = f", {lost} others have answers that words cannot express" if lost else ""
-        counts = f"{len(gold)} documents, {len(every) - lost} queries to learn from"
-        return [f"{self.name}: {counts} ({none} without an answer){missed}"]
+        """Report the number of queries, and of those that have no answer."""
+        query_answers = [answer for document in gold.values() for answer in document.answers]
+        num_unanswerable, num_lost = query_answers.count(()), query_answers.count(None)
+        missed = f", {num_lost} others have answers that words cannot express" if num_lost else ""
+        counts = f"{len(gold)} documents, {len(query_answers) - num_lost} queries to learn from"
+        return [f"{self.name}: {counts} ({num_unanswerable} without an answer){missed}"]
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, AnswerGold]
     ) -> AnswerTargets:
         """Mark the answers to each instance's query that lie within the instance."""
-        known = [gold[instance.document].answers[instance.query] for instance in instances]
+        gold_answers = [gold[instance.document].answers[instance.query] for instance in instances]
         return collate_answers(
             instances,
-            [_inside(each, instance) for each, instance in zip(known, instances, strict=True)],
+            [
+                _inside(answer, instance)
+                for answer, instance in zip(gold_answers, instances, strict=True)
+            ],
         )
 
     def predict(
@@ -114,89 +116,70 @@ class ExtractiveQATask(ExtractTask):
         batch: Batch,
         instances: Sequence[Instance],
         given: Any,
-    ) -> Iterator[Found | None]:
-        """Choose the best span of each instance, where it beats "no answer" by the threshold."""
-        for words, none in classification_report(head, vectors, instances):
+    ) -> Iterator[AnswerSpan | None]:
+        """Yield the best span of each instance if it beats "no answer" by the threshold."""
+        for words, none in iter_scores(head, vectors, instances):
             answer = best_answer_span(words[:, 0], words[:, 1], self.max_answer_length)
             yield self._answer(answer, float(none.sum())) if answer else None
 
-    def _answer(self, answer: Answer, none: float) -> Found | None:
-        """Give an answer that scores enough above none."""
+    def _answer(self, answer: Answer, none: float) -> AnswerSpan | None:
+        """Return an answer whose score is far enough above that of "no answer"."""
         start, end, score = answer
-        chance = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
-        return (start, end, chance) if score - none > self.no_answer_threshold else None
+        prob = (1 + math.tanh((score - none) / 2)) / 2  # e^score / (e^score + e^none)
+        return (start, end, prob) if score - none > self.no_answer_threshold else None
 
     def to_layer(
         self,
         document: Document,
-        predictions: Sequence[tuple[Instance, Found | None]],
+        predictions: Sequence[tuple[Instance, AnswerSpan | None]],
         new_id: NewId,
     ) -> Layer:
-        """Make a layer of the answers; a query without one has none."""
-        said = []
-        for instance, each in predictions:
-            if each is not None:
-                start, end, score = each
+        """Return a layer of the answers."""
+        predicted = []
+        for instance, prediction in predictions:
+            if prediction is not None:
+                start, end, score = prediction
                 bounds = instance.words[start][0], instance.words[end - 1][1]
-                said.append((document.queries[instance.query].id, (bounds,), score))
-        return answer_layer(self.layer, said, new_id)
-
-    def compute_metrics(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Report:
-        """Score the texts of the answers."""
-        return score(gold, predicted, self.layer)
-
-    def metrics(self, report: Report) -> MetricValues:
-        """Return the mean F1 of words, and the share of exact answers."""
-        return {"f1": report.f1, "exact_match": report.exact}
+                predicted.append((document.queries[instance.query].id, (bounds,), score))
+        return answer_layer(self.layer, predicted, new_id)
 
 
-class _Places:
-    """Where spans stand in a document's words."""
+class _WordLookup:
+    """Look up spans in a document's words."""
 
     def __init__(self, document: Document, words: Sequence[Bounds]) -> None:
         self.text = document.text
         self.starts = {start: row for row, (start, _) in enumerate(words)}
         self.ends = {end: row for row, (_, end) in enumerate(words, 1)}
 
-    def known(self, spans: Sequence[Span]) -> Known:
-        """Return the bounds of the spans that stand on word borders, in one piece."""
-        bounds = [each for span in spans if (each := self._bounds(span)) is not None]
+    def bounds_of(self, spans: Sequence[Span]) -> GoldBounds:
+        """Return the word bounds of the contiguous spans whose ends are word ends."""
+        bounds = [span_bounds for span in spans if (span_bounds := self._bounds(span)) is not None]
         return tuple(bounds) if bounds or not spans else None
 
     def _bounds(self, span: Span) -> Bounds | None:
-        """Word bounds; a span over several lines comes from brat in several fragments."""
+        """Return word bounds; brat has a span over several lines in several fragments."""
         pieces = sorted(span.fragments)
         gaps = [self.text[a:b] for (_, a), (b, _) in zip(pieces, pieces[1:], strict=False)]
         first, last = self.starts.get(span.start), self.ends.get(span.end)
-        whole = not any(gap.strip() for gap in gaps)
-        return (first, last) if whole and first is not None and last is not None else None
+        is_contiguous = not any(gap.strip() for gap in gaps)
+        return (first, last) if is_contiguous and first is not None and last is not None else None
 
 
-def _inside(known: Known, instance: Instance) -> list[Bounds] | None:
+def _inside(answer: GoldBounds, instance: Instance) -> list[Bounds] | None:
     """Return bounds, in the instance's words, of the answers that lie within it."""
-    if known is None:
+    if answer is None:
         return None
-    shifted = [(start - instance.first_word, end - instance.first_word) for start, end in known]
+    shifted = [(start - instance.first_word, end - instance.first_word) for start, end in answer]
     return [(start, end) for start, end in shifted if start >= 0 and end <= len(instance.tokens)]
 
 
-def _infer_vocabulary(
-    options: QuestionOptions, layer: str, train: TrainDocuments
-) -> dict[str, Any]:
-    return {}
-
-
-def _build(
-    name: str,
-    layer: str,
-    options: QuestionOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> ExtractiveQATask:
+def _build(setup: TaskSetup[QuestionOptions]) -> ExtractiveQATask:
+    options = setup.options
     reading = InstanceReader(QuestionReader())
     return ExtractiveQATask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         reading,
         options.dropout,
         options.max_answer_length,
@@ -206,7 +189,7 @@ def _build(
 
 KIND = TaskType(
     QuestionOptions,
-    _infer_vocabulary,
+    no_vocabulary,
     _build,
     _SAMPLE,
     FAMILY,

@@ -1,4 +1,4 @@
-"""Pre-training: guess masked spans from themselves and from their boundaries (SpanBERT, section 3).
+"""Pre-training: predict masked spans from their positions and from their boundaries (SpanBERT).
 
 It learns from any text and annotates nothing. It reads the pieces of the trunk's transformer.
 """
@@ -29,8 +29,9 @@ from spanloom.tasks._base import (
     MetricValues,
     NewId,
     Predictor,
+    TaskSetup,
     TaskType,
-    TrainDocuments,
+    no_vocabulary,
 )
 from spanloom.tensors import Batch, HeadInputs, Loss
 
@@ -53,19 +54,19 @@ class MaskingOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class MaskedLMTask(LayerTask):
-    """Text in, masked pieces out."""
+    """Predict masked pieces."""
 
     masking: Masking
     boundary: bool
 
     @property
     def predicts(self) -> bool:
-        """It makes no annotation."""
+        """It predicts no annotations."""
         return False
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """How likely the right pieces are, by the geometric mean."""
+        """The geometric mean of the probabilities of the right pieces."""
         return ("inverse_perplexity",)
 
     @property
@@ -74,11 +75,11 @@ class MaskedLMTask(LayerTask):
         return ("masked", "boundary") if self.boundary else ("masked",)
 
     def has_gold(self, document: Document) -> bool:
-        """Whether there is any text."""
+        """Return whether there is any text."""
         return bool(document.text.strip())
 
     def build_head(self, spec: HeadInputSpec) -> MaskedLMHead:
-        """Make the head, whose output is tied to the encoder's pieces."""
+        """Build the head, whose output is tied to the encoder's piece embeddings."""
         return MaskedLMHead(
             spec.word_dim,
             piece_dim=spec.piece_dim,
@@ -87,13 +88,13 @@ class MaskedLMTask(LayerTask):
         )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> range:
-        """All words are there to learn from."""
+        """Return the indices of all words."""
         return range(len(tokenized.words))
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, Any]
     ) -> MaskTargets:
-        """Nothing, before something is concealed."""
+        """Return no targets: nothing is masked yet."""
         none = torch.zeros(0, dtype=torch.long)
         return MaskTargets(none, none, none, none, none)
 
@@ -113,8 +114,8 @@ class MaskedLMTask(LayerTask):
         masked = []
         with torch.random.fork_rng(devices=[]):
             for instance, part in zip(instances, split_instances(batch), strict=True):
-                chance = Random(f"{seed}/{instance.document}/{instance.first_word}")
-                torch.manual_seed(chance.getrandbits(63))
+                rng = Random(f"{seed}/{instance.document}/{instance.first_word}")
+                torch.manual_seed(rng.getrandbits(63))
                 masked.append(mask_pieces(part, self.masking, piece=pieces.mask, vocabulary=size))
         return merge_batches(batch, masked)
 
@@ -123,7 +124,7 @@ class MaskedLMTask(LayerTask):
     ) -> dict[str, Loss]:
         """Return the losses of both objectives."""
         assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
-        rows = targets.rows, targets.labels, targets.left, targets.right, targets.place
+        rows = targets.rows, targets.labels, targets.left, targets.right, targets.span_position
         return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
 
     def predict(
@@ -134,31 +135,22 @@ class MaskedLMTask(LayerTask):
         instances: Sequence[Instance],
         given: None,
     ) -> Iterator[None]:
-        """Find nothing."""
+        """Yield None for each instance."""
         yield from [None] * len(instances)
 
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, None]], new_id: NewId
     ) -> Layer:
-        """Make an empty layer."""
+        """Return an empty layer."""
         return Layer(self.layer)
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
-        """Return the likelihood of masked pieces."""
+        """Return the inverse perplexity of masked pieces."""
         return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
 
 
-def _infer_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    return {}
-
-
-def _build(
-    name: str,
-    layer: str,
-    options: MaskingOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> MaskedLMTask:
+def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
+    options = setup.options
     masking = Masking(
         options.mlm_probability,
         options.geometric_p,
@@ -166,10 +158,12 @@ def _build(
         scheme=options.masking,
     )
     return MaskedLMTask(
-        name, layer, InstanceReader(SentenceReader()), masking, options.span_boundary_objective
+        setup.name,
+        setup.layer,
+        InstanceReader(SentenceReader()),
+        masking,
+        options.span_boundary_objective,
     )
 
 
-KIND = TaskType(
-    MaskingOptions, _infer_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True
-)
+KIND = TaskType(MaskingOptions, no_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from spanloom.annotation.openie_tuples import ARGUMENT, PREDICATE
 from spanloom.document import MAIN, Document, Layer, Relation
-from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._predicates import build, infer_vocabulary
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
@@ -61,14 +61,8 @@ def _infer_vocabulary(options: TupleOptions, layer: str, train: TrainDocuments) 
     return infer_vocabulary(options, layer, train, str, [ARGUMENT])
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: TupleOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    return build(name, layer, options, collected, str)
+def _build(setup: TaskSetup[TupleOptions]) -> SpanRelationTask:
+    return build(setup, str)
 
 
 KIND = TaskType(TupleOptions, _infer_vocabulary, _build, _SAMPLE)

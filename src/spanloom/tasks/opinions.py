@@ -5,12 +5,11 @@ from them to spans of the same names. With ``gold_predicates`` the expressions a
 Marasović and Frank (2018); holders and targets never are.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats.opinions import SOURCE, TARGET
-from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._predicates import build, infer_vocabulary
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
@@ -47,14 +46,8 @@ def _infer_vocabulary(
     return infer_vocabulary(options, layer, train, str, [SOURCE, TARGET])
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: PredicateOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    return build(name, layer, options, collected, str)
+def _build(setup: TaskSetup[PredicateOptions]) -> SpanRelationTask:
+    return build(setup, str)
 
 
 KIND = TaskType(PredicateOptions, _infer_vocabulary, _build, _SAMPLE)

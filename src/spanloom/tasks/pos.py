@@ -1,6 +1,5 @@
 """A label for every word, as spans of one word (SpanRel, table 2: parts of speech)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.candidates import ScoredSpans, text_order
 from spanloom.nn.losses import labeled_spans_loss
 from spanloom.nn.span_decoding import SpanPairDecoder
-from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import HeadParts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
@@ -58,13 +57,8 @@ def _infer_vocabulary(options: WordOptions, layer: str, train: TrainDocuments) -
     return infer_span_vocabulary(single_words, layer, train, relations=False).to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: WordOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
+def _build(setup: TaskSetup[WordOptions]) -> SpanRelationTask:
+    options = setup.options
     parts = HeadParts(
         hidden_size=options.hidden_size,
         dropout=options.dropout,
@@ -72,7 +66,9 @@ def _build(
         span_loss=labeled_spans_loss,
     )
     reader, decoder = InstanceReader(SentenceReader()), SpanPairDecoder(all_spans)
-    return SpanRelationTask(name, layer, reader, read_vocabulary(collected), parts, decoder)
+    return SpanRelationTask(
+        setup.name, setup.layer, reader, read_vocabulary(setup.vocabulary), parts, decoder
+    )
 
 
 KIND = TaskType(WordOptions, _infer_vocabulary, _build, _SAMPLE)

@@ -1,4 +1,4 @@
-"""Entities and the relations between them, end to end, or relations of given entities.
+"""Entities and the relations between them, end to end, or relations of gold entities.
 
 Events are trigger spans with relations to their arguments, in training and in scoring; what is
 written has one event per trigger. With ``single_relation`` a sentence has one relation, as in
@@ -7,7 +7,7 @@ the given ones. The ``negative_label`` is learnt, but it is no relation: it is n
 scored, and with ``single_relation`` its two spans are not either, so a sentence may have none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ from spanloom.nn.span_decoding import (
     TopSpans,
     WithoutLabel,
 )
-from spanloom.tasks._base import MetricValues, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import SpanMetrics, head_parts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._vocabulary import (
@@ -140,7 +140,9 @@ class RelationMetrics(SpanMetrics):
             return document
         layer = document[name]
         negative, others = set[str](), set[str]()
-        removed = {each.id for each in layer.relations if each.label == self.negative_label}
+        removed = {
+            relation.id for relation in layer.relations if relation.label == self.negative_label
+        }
         for relation in layer.relations:
             ends = negative if relation.id in removed else others
             ends.update((relation.head, relation.tail))
@@ -221,23 +223,18 @@ def _infer_vocabulary(options: PairOptions, layer: str, train: TrainDocuments) -
     return vocabulary.to_dict()
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: PairOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    vocabulary, negative = read_vocabulary(collected), options.negative_label
-    _check(name, options, vocabulary)
+def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
+    options = setup.options
+    vocabulary, negative = read_vocabulary(setup.vocabulary), options.negative_label
+    _check(setup.name, options, vocabulary)
     pruner = Pruner(options.spans_per_word, options.spans_per_sentence)
     generator = PairGenerator(single_relation=options.single_relation)
     parts = replace(
         head_parts(options), pruner=pruner, pair_generator=generator, pair_loss=_pair_loss(options)
     )
     return SpanRelationTask(
-        name,
-        layer,
+        setup.name,
+        setup.layer,
         InstanceReader(SentenceReader()),
         vocabulary,
         parts,

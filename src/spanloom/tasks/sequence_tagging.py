@@ -1,4 +1,4 @@
-"""Labelled spans as one tag a word, chosen by a CRF (Changpinyo et al. 2018, sections 2 and 3.3).
+"""Labelled spans as one tag per word, decoded by a CRF (Changpinyo et al. 2018, section 2).
 
 So are named entities and mentions in HMTL (Sanh et al. 2019). Spans are flat and stay in their
 sentence; with the scheme ``none`` every word has a label of its own: parts of speech. Tasks that
@@ -24,7 +24,7 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.nn.tags import Tagger
-from spanloom.tasks._base import HeadInputSpec, TaskType, TrainDocuments
+from spanloom.tasks._base import HeadInputSpec, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tasks._word_task import WordTask
@@ -49,7 +49,7 @@ _SAMPLE = Document(
 
 
 class TagOptions(Options):
-    """Options of tags."""
+    """Options of sequence tagging."""
 
     scheme: Literal["BIO", "IOB1", "BIOES", "BILOU", "none"] = Field(
         "BIOES", description="how spans are spelt; none: each word has a label, as parts of speech"
@@ -60,9 +60,9 @@ class TagOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class TagGold:
-    """A document's gold: a row of the head's tags a word, and how many spans they spell.
+    """A document's gold: one tag id of the head per word, and the number of spans they encode.
 
-    ``left`` counts the spans that are left out, by reason.
+    ``skipped`` counts the spans that are left out, by reason.
     """
 
     tags: tuple[int, ...]
@@ -70,13 +70,13 @@ class TagGold:
     skipped: Counter[str]
 
     def __len__(self) -> int:
-        """How many spans there are to learn from."""
+        """Return the number of spans to learn from."""
         return self.spans
 
 
 @dataclass(frozen=True, slots=True)
 class TagTargets:
-    """A tag for each of a batch's words."""
+    """One tag id per word of a batch."""
 
     tags: Int[Tensor, " word"]
 
@@ -87,24 +87,21 @@ class TagTargets:
 
 @dataclass(frozen=True, slots=True)
 class SequenceTaggingTask(WordTask):
-    """Spans of ``labels``, spelt by ``scheme``; ``sets`` are the head's labels, by scheme."""
+    """Spans of ``labels``, encoded by ``scheme``; ``sets`` are the head's labels, by scheme."""
 
     scheme: Scheme
     sets: tuple[tuple[str, tuple[str, ...]], ...]
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The tags of whole sentences."""
-        return ("tags",)
+    loss_names = ("tags",)
 
     @property
     def tags(self) -> list[str]:
-        """All tags that the head knows, "O" first: its own, and those it shares the head with."""
+        """All tags of the head, "O" first: its own and those of the tasks that share the head."""
         tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
         return list(dict.fromkeys(tags))
 
     def build_head(self, spec: HeadInputSpec) -> Tagger:
-        """Make the tagger; a step between two tags is allowed where a scheme that has both does."""
+        """Build the tagger; it allows the tag transitions that any of its schemes allows."""
         tag_to_id = {tag: index for index, tag in enumerate(self.tags)}
         starts, ends = torch.zeros(2, len(tag_to_id), dtype=torch.bool)
         follow = torch.zeros(len(tag_to_id), len(tag_to_id), dtype=torch.bool)
@@ -126,8 +123,8 @@ class SequenceTaggingTask(WordTask):
         )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TagGold:
-        """Spell a layer; of spans that overlap the earlier stays, of equal starts the longer."""
-        kept, skipped = self._flat(document[self.layer], tokenized)
+        """Encode a layer; of overlapping spans the earlier is kept, of equal starts the longer."""
+        kept, skipped = self._flat_spans(document[self.layer], tokenized)
         tag_to_id = {tag: index for index, tag in enumerate(self.tags)}
         tags = [tag_to_id[OUTSIDE]] * len(tokenized.words)
         starts = [start for start, _ in tokenized.sentences]
@@ -141,10 +138,10 @@ class SequenceTaggingTask(WordTask):
             tags[a:b] = [tag_to_id[tag] for tag in self.scheme.encode(spans, b - a)]
         return TagGold(tuple(tags), len(kept), skipped)
 
-    def _flat(
+    def _flat_spans(
         self, layer: Layer, tokenized: TokenizedDocument
     ) -> tuple[list[Tagged], Counter[str]]:
-        """Return the spans that tags can spell, in words, and the others counted by reason."""
+        """Return the spans that tags can encode, in words, and the number of others by reason."""
         bounds = word_bounds(layer, tokenized.words)
         on_words = [span for span in layer.spans if span.id in bounds]
         skipped = Counter({"off word borders or in pieces": len(layer.spans) - len(on_words)})
@@ -152,7 +149,7 @@ class SequenceTaggingTask(WordTask):
         kept: list[Tagged] = []
         for span in sorted(on_words, key=lambda span: (bounds[span.id][0], -bounds[span.id][1])):
             start, end = bounds[span.id]
-            if reason := self._unspelt((start, end), span.label, ends):
+            if reason := self._reason_to_skip((start, end), span.label, ends):
                 skipped[reason] += 1
             elif kept and start < kept[-1][1]:
                 skipped["overlapping others"] += 1
@@ -160,8 +157,8 @@ class SequenceTaggingTask(WordTask):
                 kept.append((start, end, span.label))
         return kept, skipped
 
-    def _unspelt(self, bounds: Bounds, label: str, ends: Sequence[int]) -> str:
-        """Return the reason why no tags can spell a span; empty if tags can."""
+    def _reason_to_skip(self, bounds: Bounds, label: str, ends: Sequence[int]) -> str:
+        """Return the reason why no tags can encode a span; empty if tags can."""
         start, end = bounds
         if end > ends[bisect_right(ends, start)]:
             return "across sentences"
@@ -177,7 +174,7 @@ class SequenceTaggingTask(WordTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, TagGold],
     ) -> list[str]:
-        """Say how much there is to learn from, and what tags cannot spell."""
+        """Report the number of spans to learn from, and of those that tags cannot encode."""
         return partial_coverage_notes(self.name, "spans", train, full_sentences, gold)
 
     def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, TagGold]) -> Tensor:
@@ -205,7 +202,7 @@ class SequenceTaggingTask(WordTask):
         instances: Sequence[Instance],
         given: None,
     ) -> Iterator[InstancePrediction]:
-        """Choose among the task's own tags; a span's probability is the lowest of its words'."""
+        """Decode the task's own tags; a span's probability is the lowest of its words'."""
         words, tags = vectors.word_vectors, self.tags
         own_tags = set(self.scheme.tags(self.labels))
         is_own = torch.tensor([tag in own_tags for tag in tags], device=words.device)
@@ -230,7 +227,7 @@ class SequenceTaggingTask(WordTask):
 
 
 def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    """The labels, under their scheme; one that would be the tag of no span is no label."""
+    """Return the labels by scheme; "O" is no label of plain tags."""
     labels = {span.label for document, _ in train for span in document[layer].spans}
     if isinstance(SCHEMES[options.scheme], Plain):
         labels.discard(OUTSIDE)
@@ -238,10 +235,10 @@ def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) ->
 
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """All labels of each scheme; plain tags go with any scheme, two that spell spans do not mix."""
+    """Merge labels by scheme; plain tags go with any scheme, two schemes of spans do not."""
     by_scheme: dict[str, set[str]] = {}
-    for each in collected:
-        for scheme, labels in each.items():
+    for vocabulary in collected:
+        for scheme, labels in vocabulary.items():
             by_scheme.setdefault(scheme, set()).update(labels)
     spelt = sorted(scheme for scheme in by_scheme if not isinstance(SCHEMES[scheme], Plain))
     if len(spelt) > 1:
@@ -252,17 +249,16 @@ def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any
     return {scheme: sorted(by_scheme[scheme]) for scheme in sorted(by_scheme)}
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: TagOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SequenceTaggingTask:
-    ((scheme, labels),) = collected.items()
-    sets = tuple((each, tuple(united[each])) for each in united)
+def _build(setup: TaskSetup[TagOptions]) -> SequenceTaggingTask:
+    ((scheme, labels),) = setup.vocabulary.items()
+    sets = tuple(
+        (scheme_name, tuple(setup.shared_vocabulary[scheme_name]))
+        for scheme_name in setup.shared_vocabulary
+    )
     reading = InstanceReader(SentenceReader())
-    return SequenceTaggingTask(name, layer, reading, options, tuple(labels), SCHEMES[scheme], sets)
+    return SequenceTaggingTask(
+        setup.name, setup.layer, reading, setup.options, tuple(labels), SCHEMES[scheme], sets
+    )
 
 
 KIND = TaskType(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.formats._propositions import ARGUMENT
-from spanloom.tasks._base import TaskType, TrainDocuments
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._predicates import build, infer_vocabulary
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
@@ -70,14 +70,8 @@ def _infer_vocabulary(options: RoleOptions, layer: str, train: TrainDocuments) -
     )
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: RoleOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> SpanRelationTask:
-    return build(name, layer, options, collected, str if options.predict_senses else _name)
+def _build(setup: TaskSetup[RoleOptions]) -> SpanRelationTask:
+    return build(setup, str if setup.options.predict_senses else _name)
 
 
 KIND = TaskType(RoleOptions, _infer_vocabulary, _build, _SAMPLE)

@@ -1,16 +1,13 @@
-"""Texts, or pairs of texts, of one class each: a linear layer on what opens them (BERT on GLUE)."""
+"""Texts, or pairs of texts, of one class each: a linear layer on "[CLS]" (BERT on GLUE)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Int
-from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation.text_pairs import classification_of, classify
-from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, TextReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
@@ -19,21 +16,21 @@ from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
     NewId,
+    TaskSetup,
     TaskType,
-    TrainDocuments,
     labels_of,
 )
 from spanloom.tasks._classification import (
     LabelGold,
     SingleLabelMixin,
+    TextOptions,
     TextPairMixin,
-    has_text_pairs,
-    text_labels,
+    text_vocabulary,
 )
 from spanloom.tasks._span_extraction import cls_vectors
 from spanloom.tensors import Batch, HeadInputs, Loss
 
-Found = tuple[str, float]  # a label and its probability
+LabelProb = tuple[str, float]
 
 _SAMPLE = Document(
     "The film is slow , very slow .",
@@ -42,51 +39,39 @@ _SAMPLE = Document(
 )
 
 
-class LabelOptions(Options):
-    """Options of labels of texts."""
-
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
-
-
 @dataclass(frozen=True, slots=True)
 class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
-    """One of its ``labels``; the head knows ``every`` label of the tasks that share it."""
+    """Select one of ``labels``; the head scores those of all tasks that share it."""
 
     dropout: float
     labels: tuple[str, ...]
-    every: tuple[str, ...]
-    parts: bool
+    head_labels: tuple[str, ...]
+    text_pairs: bool
 
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """The label."""
-        return ("label",)
+    loss_names = ("label",)
 
     def build_head(self, spec: HeadInputSpec) -> TextClassifier:
-        """Make the linear layer."""
-        return TextClassifier(spec.word_dim, num_labels=len(self.every), dropout=self.dropout)
+        """Build the linear layer."""
+        return TextClassifier(spec.word_dim, num_labels=len(self.head_labels), dropout=self.dropout)
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> LabelGold:
-        """Find the label among all that the head knows."""
-        said = classification_of(document, self.layer)
-        known = said is not None and said.label in self.labels
-        return LabelGold(self.every.index(said.label) if said is not None and known else None)
+        """Return the index of the gold label among the head's labels."""
+        gold = classification_of(document, self.layer)
+        if gold is None or gold.label not in self.labels:
+            return LabelGold(None)
+        return LabelGold(self.head_labels.index(gold.label))
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, LabelGold]
-    ) -> Int[Tensor, " instance"]:
+    ) -> Tensor:
         """Return the label of each instance's document."""
         rows = [gold[instance.document].row for instance in instances]
         return torch.tensor([UNKNOWN if row is None else row for row in rows])
 
     def loss(
-        self,
-        head: TextClassifier,
-        vectors: HeadInputs,
-        batch: Batch,
-        targets: Int[Tensor, " instance"],
+        self, head: TextClassifier, vectors: HeadInputs, batch: Batch, targets: Tensor
     ) -> dict[str, Loss]:
-        """Return the loss of the labels."""
+        """Return the loss of the labels; ``targets`` has one label id per instance."""
         return {"label": head.loss(cls_vectors(vectors), targets)}
 
     def predict(
@@ -96,49 +81,46 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
         batch: Batch,
         instances: Sequence[Instance],
         given: Any,
-    ) -> Iterator[Found]:
-        """Choose the likeliest of the task's own labels."""
-        own = [label in self.labels for label in self.every]
-        read = cls_vectors(vectors)
-        rows, chances = head.best(read, torch.tensor(own, device=read.device))
-        for row, chance in zip(rows.tolist(), chances.tolist(), strict=True):
-            yield self.every[row], chance
+    ) -> Iterator[LabelProb]:
+        """Yield the most probable of the task's own labels for each instance."""
+        is_own = [label in self.labels for label in self.head_labels]
+        inputs = cls_vectors(vectors)
+        rows, probs = head.best(inputs, torch.tensor(is_own, device=inputs.device))
+        for row, prob in zip(rows.tolist(), probs.tolist(), strict=True):
+            yield self.head_labels[row], prob
 
     def to_layer(
-        self, document: Document, predictions: Sequence[tuple[Instance, Found]], new_id: NewId
+        self,
+        document: Document,
+        predictions: Sequence[tuple[Instance, LabelProb]],
+        new_id: NewId,
     ) -> Layer:
-        """Say the label of the text; of no text nothing."""
+        """Return a layer with the label of the text; an empty one for blank text."""
         if not document.text.strip():
             return Layer(self.layer)
-        ((_, (label, chance)),) = predictions
-        return classify(document, self.layer, label, None, new_id, chance)
-
-
-def _infer_vocabulary(options: LabelOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    return {"labels": sorted(text_labels(layer, train)), "parts": has_text_pairs(train)}
+        ((_, (label, prob)),) = predictions
+        return classify(document, self.layer, label, None, new_id, prob)
 
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"labels": sorted({label for each in collected for label in each["labels"]})}
+    return {"labels": sorted({label for vocabulary in collected for label in vocabulary["labels"]})}
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: LabelOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> TextClassificationTask:
-    labels, every = labels_of(name, collected["labels"]), tuple(united["labels"])
-    both = bool(collected["parts"])
+def _build(setup: TaskSetup[TextOptions]) -> TextClassificationTask:
     return TextClassificationTask(
-        name, layer, InstanceReader(TextReader()), options.dropout, labels, every, both
+        setup.name,
+        setup.layer,
+        InstanceReader(TextReader()),
+        setup.options.dropout,
+        labels_of(setup.name, setup.vocabulary["labels"]),
+        tuple(setup.shared_vocabulary["labels"]),
+        bool(setup.vocabulary["text_pairs"]),
     )
 
 
 KIND = TaskType(
-    LabelOptions,
-    _infer_vocabulary,
+    TextOptions,
+    text_vocabulary,
     _build,
     _SAMPLE,
     "labels",

@@ -23,13 +23,14 @@ from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
-from spanloom.metrics.report import TripleReport, score_triples
+from spanloom.metrics.report import score_triples
 from spanloom.nn.word_relations import WordPairs
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    MetricValues,
+    Metrics,
     NewId,
+    TaskSetup,
     TaskType,
     TrainDocuments,
 )
@@ -81,9 +82,9 @@ class WordPairOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class WordPairGold:
-    """A document's gold: ``(head, tail, label)`` in its words, sorted; the words spans end in.
+    """A document's gold: sorted ``(head, tail, label)`` in words, and the last words of spans.
 
-    ``left`` counts the relations that are left out, by reason.
+    ``skipped`` counts the relations that are left out, by reason.
     """
 
     pairs: tuple[tuple[int, int, int], ...]
@@ -91,13 +92,13 @@ class WordPairGold:
     skipped: Counter[str]
 
     def __len__(self) -> int:
-        """How many relations there are to learn from."""
+        """Return the number of relations to learn from."""
         return len(self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class PairTargets:
-    """Gold relations, rows ``(head, tail, label)`` of a batch's words; the words that make pairs.
+    """Gold relations ``(head, tail, label)`` in a batch's words, and the candidate words.
 
     Both ascend.
     """
@@ -112,29 +113,27 @@ class PairTargets:
 
 @dataclass(frozen=True, slots=True)
 class WordRelationsTask(LayerTask):
-    """Relations of ``labels``; ``events`` says which of them are arguments of events."""
+    """Relations of ``labels``; ``events`` has those that are arguments of events."""
 
     options: WordPairOptions
     labels: tuple[str, ...]
     events: EventScheme
 
+    measure = Metrics(
+        ("relation_f1",),
+        score_triples,
+        lambda report: {"relation_f1": report.relations.micro.f1},
+    )
+
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Its own layer, where spans are given."""
+        """Its own layer, if gold spans are input."""
         return (self.layer,) if self.options.gold_spans else ()
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The names of ``figures``."""
-        return ("relation_f1",)
-
-    @property
-    def loss_names(self) -> tuple[str, ...]:
-        """All labels of all pairs."""
-        return ("relation",)
+    loss_names = ("relation",)
 
     def build_head(self, spec: HeadInputSpec) -> WordPairs:
-        """Make the head; there is no label for "none"."""
+        """Build the head; "none" is no label."""
         return WordPairs(
             spec.word_dim,
             num_labels=len(self.labels),
@@ -143,7 +142,7 @@ class WordRelationsTask(LayerTask):
         )
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> WordPairGold:
-        """Express a layer over words: a span is the word that it ends with."""
+        """Express a layer over words: a span is represented by its last word."""
         layer = document[self.layer]
         word_ending_at = {end: word for word, (_, end) in enumerate(tokenized.words)}
         word_of = {
@@ -171,7 +170,7 @@ class WordRelationsTask(LayerTask):
         full_sentences: Sequence[Sequence[Bounds]],
         gold: Mapping[int, WordPairGold],
     ) -> list[str]:
-        """Say how much there is to learn from, and what words cannot express."""
+        """Report the number of relations to learn from, and of those left out."""
         return partial_coverage_notes(self.name, "relations", train, full_sentences, gold)
 
     def collate_targets(
@@ -179,30 +178,30 @@ class WordRelationsTask(LayerTask):
     ) -> PairTargets:
         """Collate the gold relations and candidate words of a batch of instances."""
         pairs: list[tuple[int, int, int]] = []
-        able: list[int] = []
+        candidates: list[int] = []
         bases = accumulate((len(instance.tokens) for instance in instances), initial=0)
         for base, instance in zip(bases, instances, strict=False):
-            mine, size, shift = (
+            document_gold, size, shift = (
                 gold[instance.document],
                 len(instance.tokens),
                 base - instance.first_word,
             )
             # an instance is whole sentences, so both ends of a relation are in it
             for head, tail, label in _within(
-                mine.pairs, (instance.first_word,), (instance.first_word + size,)
+                document_gold.pairs, (instance.first_word,), (instance.first_word + size,)
             ):
                 pairs.append((head + shift, tail + shift, label))
             if self.options.gold_spans:
-                able += [
+                candidates += [
                     end + shift
                     for end in _within(
-                        mine.relations, instance.first_word, instance.first_word + size
+                        document_gold.relations, instance.first_word, instance.first_word + size
                     )
                 ]
             else:
-                able += range(base, base + size)
+                candidates += range(base, base + size)
         rows = torch.tensor(pairs, dtype=torch.long).reshape(-1, 3)
-        return PairTargets(rows, torch.tensor(able, dtype=torch.long))
+        return PairTargets(rows, torch.tensor(candidates, dtype=torch.long))
 
     def loss(
         self, head: WordPairs, vectors: HeadInputs, batch: Batch, targets: PairTargets
@@ -222,12 +221,12 @@ class WordRelationsTask(LayerTask):
         instances: Sequence[Instance],
         given: PairTargets | None,
     ) -> Iterator[list[Link]]:
-        """Return labels above the threshold, between all words or those that given spans end in."""
+        """Yield labels above the threshold, between all words or the last words of given spans."""
         words = vectors.word_vectors
-        able = torch.arange(len(words), device=words.device) if given is None else given.able
+        candidates = torch.arange(len(words), device=words.device) if given is None else given.able
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         links: list[list[Link]] = [[] for _ in instances]
-        for part in head.best(words, batch.sentences, able, self.options.threshold):
+        for part in head.best(words, batch.sentences, candidates, self.options.threshold):
             columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
             for (head_word, tail_word), label, prob in zip(*columns, strict=True):
                 index = bisect_right(bases, head_word) - 1
@@ -238,39 +237,29 @@ class WordRelationsTask(LayerTask):
     def to_layer(
         self, document: Document, predictions: Sequence[tuple[Instance, list[Link]]], new_id: NewId
     ) -> Layer:
-        """Make a layer of relations, and of the spans they stand between."""
+        """Return a layer of relations and of the spans that they connect."""
         links = [
-            (instance.words[head], instance.words[tail], label, sure)
-            for instance, mine in predictions
-            for head, tail, label, sure in mine
+            (instance.words[head], instance.words[tail], label, prob)
+            for instance, instance_links in predictions
+            for head, tail, label, prob in instance_links
         ]
         if self.options.gold_spans:
             given = document[self.layer].spans
-            spans = [Span(new_id("T"), each.label, each.fragments, each.score) for each in given]
+            spans = [Span(new_id("T"), span.label, span.fragments, span.score) for span in given]
             scheme = self.events
         else:
             words = sorted({word for link in links for word in link[:2]})
             spans = [Span(new_id("T"), self.options.word_label, (word,)) for word in words]
             scheme = EventScheme()
-        at = _by_end(spans)
+        span_ending_at = _by_end(spans)
         relations = [
-            Relation("", label, at[head[1]], at[tail[1]], score=sure)
-            for head, tail, label, sure in sorted(links)
+            Relation("", label, span_ending_at[head[1]], span_ending_at[tail[1]], score=prob)
+            for head, tail, label, prob in sorted(links)
         ]
         layer = restore(spans, relations, scheme, self.layer, new_id)
         return replace(
-            layer, relations=tuple(replace(each, id=new_id("R")) for each in layer.relations)
+            layer, relations=tuple(replace(span, id=new_id("R")) for span in layer.relations)
         )
-
-    def compute_metrics(
-        self, gold: Sequence[Document], predicted: Sequence[Document]
-    ) -> TripleReport:
-        """Score the relations of the task's layer by the last words of their ends."""
-        return score_triples(gold, predicted, self.layer)
-
-    def metrics(self, report: TripleReport) -> MetricValues:
-        """Return F1 of relations."""
-        return {"relation_f1": report.relations.micro.f1}
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of relations that train did not have."""
@@ -278,21 +267,21 @@ class WordRelationsTask(LayerTask):
 
 
 def _within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
-    """Rows from one that is not below ``start`` to the last below ``stop``; they ascend."""
+    """Return the rows from ``start`` to ``stop``; rows ascend."""
     return rows[bisect_left(rows, start) : bisect_left(rows, stop)]
 
 
 def _by_end(spans: Iterable[Span]) -> dict[int, str]:
-    """The span that ends at each place; of several the widest, of those the first."""
-    at: dict[int, str] = {}
+    """Return the id of the span that ends at each offset: the widest, of those the first."""
+    span_at: dict[int, str] = {}
     for span in sorted(spans, key=lambda span: span.start):
-        at.setdefault(span.end, span.id)
-    return at
+        span_at.setdefault(span.end, span.id)
+    return span_at
 
 
 def _labels(layers: Sequence[Layer]) -> set[str]:
     scheme = collect(layers)
-    return {each.label for layer in layers for each in project(layer, scheme)[1]}
+    return {relation.label for layer in layers for relation in project(layer, scheme)[1]}
 
 
 def _infer_vocabulary(
@@ -308,17 +297,18 @@ def _infer_vocabulary(
     }
 
 
-def _build(
-    name: str,
-    layer: str,
-    options: WordPairOptions,
-    collected: Mapping[str, Any],
-    united: Mapping[str, Any],
-) -> WordRelationsTask:
-    named = (frozenset(collected[key]) for key in ("trigger_labels", "roles", "role_relations"))
-    labels = tuple(collected["labels"])
+def _build(setup: TaskSetup[WordPairOptions]) -> WordRelationsTask:
+    named = (
+        frozenset(setup.vocabulary[key]) for key in ("trigger_labels", "roles", "role_relations")
+    )
+    labels = tuple(setup.vocabulary["labels"])
     return WordRelationsTask(
-        name, layer, InstanceReader(SentenceReader()), options, labels, EventScheme(*named)
+        setup.name,
+        setup.layer,
+        InstanceReader(SentenceReader()),
+        setup.options,
+        labels,
+        EventScheme(*named),
     )
 
 

@@ -1,1 +1,1 @@
-"""The loop, its stages, optimisers and checkpoints."""
+"""The training loop, its stages, optimisers and checkpoints."""

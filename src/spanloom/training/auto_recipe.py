@@ -1,4 +1,4 @@
-"""A recipe from what data shows: one task a layer, with settings that did well elsewhere."""
+"""Propose a recipe for a corpus: one task per layer, with settings that did well elsewhere."""
 
 import re
 from collections import Counter
@@ -29,25 +29,25 @@ _NAME = re.compile(r"[^\w-]+")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A recipe, and what was seen in the data, by the recipe's keys."""
+    """A recipe, and notes on the data by the recipe's keys."""
 
     recipe: Recipe
     notes: dict[Keys, str]
 
 
 def propose_recipe(path: Path, data: str) -> Proposal:
-    """Read what there is to learn from at ``path`` and propose a recipe whose ``data`` is ``data``.
+    """Read the corpus at ``path`` and propose a recipe whose ``data`` is ``data``.
 
-    Raises ``DataError`` where nothing there has spans, and what ``corpora.folder.read`` raises.
+    Raises ``DataError`` if no layer has spans, and what ``corpora.folder.read`` raises.
     """
-    known = folder.splits(path)
-    documents = folder.read(path, "train" if "train" in known else next(iter(known))).documents
+    splits = folder.splits(path)
+    documents = folder.read(path, "train" if "train" in splits else next(iter(splits))).documents
     layers = _layers(documents)
     if not layers:
-        there = sorted({layer.name for document in documents for layer in document.layers})
+        layer_names = sorted({layer.name for document in documents for layer in document.layers})
         raise DataError(
             f"{path}: {len(documents)} documents, none with spans to learn "
-            f"(layers there: {', '.join(there) or 'none'})"
+            f"(layers there: {', '.join(layer_names) or 'none'})"
         )
     tasks, notes = _tasks(layers, path, data)
     raw: dict[str, Any] = {
@@ -57,7 +57,7 @@ def propose_recipe(path: Path, data: str) -> Proposal:
         "stages": [
             {
                 "tasks": list(tasks),
-                "epochs": epochs(sum(len(each.text.split()) for each in documents)),
+                "epochs": epochs(sum(len(document.text.split()) for document in documents)),
                 "lr": {"encoder": 5e-4, "task": 2e-3},
                 "ema_decay": 0.998,
             }
@@ -67,52 +67,57 @@ def propose_recipe(path: Path, data: str) -> Proposal:
 
 
 def words(documents: Sequence[Document]) -> str:
-    """Return the splitter whose words are most often (F1) those that documents give, else fine."""
-    there = [(each, known) for each in documents if (known := given_words(each)) is not None]
-    seen = there[:: max(1, len(there) // _LOOKED)]
-    if not seen:
+    """Return the tokenizer with the highest F1 on words that documents give, else "char-class"."""
+    given = [
+        (document.text, set(tokenization.words))
+        for document in documents
+        if (tokenization := given_words(document)) is not None
+    ]
+    sample = given[:: max(1, len(given) // _LOOKED)]
+    if not sample:
         return "char-class"
 
-    def likeness(name: str) -> float:
-        every = [(set(known.words), set(TOKENIZERS[name](each.text))) for each, known in seen]
-        counts = (Counts(len(mine & theirs), len(theirs), len(mine)) for mine, theirs in every)
-        return total(counts).f1
+    def word_f1(name: str) -> float:
+        pairs = [(words, set(TOKENIZERS[name](text))) for text, words in sample]
+        return total(Counts(len(a & b), len(b), len(a)) for a, b in pairs).f1
 
-    return max(TOKENIZERS, key=likeness)
+    return max(TOKENIZERS, key=word_f1)
 
 
 def sentences(documents: Iterable[Document]) -> str:
-    """Return ``line`` where lines are short enough to be sentences, else ``rule``."""
-    counts = [len(line.split()) for each in documents for line in each.text.splitlines()]
+    """Return "newline" if lines are short enough to be sentences, else "punctuation"."""
+    counts = [len(line.split()) for document in documents for line in document.text.splitlines()]
     filled = [count for count in counts if count]
     short = sum(count <= LONG for count in filled)
     return "newline" if short >= SHORT_LINES * len(filled) else "punctuation"
 
 
 def epochs(words: int) -> int:
-    """Return how often to go through so many words."""
+    """Return a number of epochs for a corpus of so many words."""
     times, usual = _EPOCHS
     return min(max(round(times * sqrt(usual / max(words, 1))), _FEWEST), _MOST)
 
 
 def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
-    """The layers that have spans anywhere, by name, those of words and sentences left out."""
-    found: dict[str, list[Layer]] = {}
+    """Return the layers that have spans in any document, by name, except words and sentences."""
+    layers_of: dict[str, list[Layer]] = {}
     for document in documents:
         for layer in document.layers:
             if layer.name not in GIVEN_WORDS:
-                found.setdefault(layer.name, []).append(layer)
-    return {name: each for name, each in found.items() if any(layer.spans for layer in each)}
+                layers_of.setdefault(layer.name, []).append(layer)
+    return {
+        name: layers for name, layers in layers_of.items() if any(layer.spans for layer in layers)
+    }
 
 
 def _tasks(
     layers: dict[str, list[Layer]], path: Path, data: str
 ) -> tuple[dict[str, Any], dict[Keys, str]]:
-    """One task a layer, and what was seen of each."""
+    """Return one task per layer, and notes on each."""
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
-    for layer, found in layers.items():
-        related = any(each.relations or each.events for each in found)
+    for layer, layers_of_name in layers.items():
+        related = any(source.relations or source.events for source in layers_of_name)
         name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
         kind = "relations" if related else "entities"
         tasks[name] = {"data": data, "kind": kind, "layer": layer}
@@ -121,29 +126,29 @@ def _tasks(
             notes["tasks", name, "spans_per_word"] = (
                 "spans kept for pairs, times the sentence's words"
             )
-        notes["tasks", name] = _seen(found)
+        notes["tasks", name] = _summary(layers_of_name)
     return tasks, notes
 
 
-def _name(wanted: str, taken: Iterable[str]) -> str:
-    """A valid name of a task that no other has."""
-    name = base = _NAME.sub("-", wanted).strip("-") or "task"
+def _name(stem: str, taken: Iterable[str]) -> str:
+    """Return a valid task name that is not taken."""
+    name = base = _NAME.sub("-", stem).strip("-") or "task"
     number = 2
     while name in taken:
         name, number = f"{base}-{number}", number + 1
     return name
 
 
-def _seen(layers: Sequence[Layer]) -> str:
-    """What a layer holds, in words."""
+def _summary(layers: Sequence[Layer]) -> str:
+    """Return a summary of the annotations of a layer."""
     spans = Counter(span.label for layer in layers for span in layer.spans)
-    relations = Counter(each.label for layer in layers for each in layer.relations)
-    events = Counter(each.label for layer in layers for each in layer.events)
-    told = [f"{len(layers)} documents"]
+    relations = Counter(annotation.label for layer in layers for annotation in layer.relations)
+    events = Counter(annotation.label for layer in layers for annotation in layer.events)
+    counts = [f"{len(layers)} documents"]
     for what, table in (("spans", spans), ("relations", relations), ("events", events)):
         if table:
-            told.append(f"{table.total()} {what} of {len(table)} labels")
-    return ", ".join(told)
+            counts.append(f"{table.total()} {what} of {len(table)} labels")
+    return ", ".join(counts)
 
 
 def with_comments(recipe: Recipe, notes: Mapping[Keys, str]) -> str:

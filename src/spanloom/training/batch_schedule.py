@@ -37,7 +37,7 @@ Update = tuple[TrainBatch, ...]  # the batches whose gradients are summed before
 
 @dataclass(slots=True)
 class _BatchIterator:
-    """The batches of some tasks with the same instances; shuffled anew when all were used.
+    """Iterates batches of tasks with the same instances; reshuffles them after all were used.
 
     ``data`` is that of any of the tasks.
     """

@@ -1,6 +1,6 @@
-"""Where a run stands, on disk: whole or not at all, with hashes, without pickle.
+"""Checkpoints of a run: written completely or not at all, with hashes, without pickle.
 
-The random state is not in it: every batch and every dropout mask follows from the recipe, the data,
+The random state is not saved: every batch and every dropout mask follows from the recipe, the data,
 the seed and the number of the update.
 """
 
@@ -17,8 +17,9 @@ from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from spanloom.atomic_io import recover, verify_folder, write_folder
+from spanloom.config.recipe import StageSpec
 from spanloom.errors import TrainingError
-from spanloom.training.optimizer import EMA
+from spanloom.training.optimizer import EMA, SCHEDULES
 
 
 @dataclass(slots=True)
@@ -29,7 +30,7 @@ class Progress:
     ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
     given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
     ``best_per_task`` each task's best score of any stage, ``lr_halvings`` how often a plateau
-    halved the rates. ``warmup_steps_left`` (None: the recipe's warmup) and ``lr_scale`` are what a
+    halved the rates. ``warmup_ratio`` (None: the recipe's) and ``lr_scale`` are what a
     change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
     the recipe's text, ``data`` the fingerprint of train and dev.
     """
@@ -48,12 +49,26 @@ class Progress:
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
     lr_halvings: int = 0
-    warmup_steps_left: float | None = None
+    warmup_ratio: float | None = None
     lr_scale: float = 1.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def epochs_done(self) -> float:
+        """The number of epochs of the stage that are done, with a fraction."""
+        return self.epoch + self.step_in_epoch / max(1, self.steps_per_epoch)
+
+    def warmup_of(self, spec: StageSpec) -> float:
+        """Return the share of the stage in which rates rise."""
+        return spec.warmup_ratio if self.warmup_ratio is None else self.warmup_ratio
+
+    def rate_factor(self, spec: StageSpec, share: float) -> float:
+        """Return the rates, as a fraction of their maxima, after this share of the stage."""
+        schedule = SCHEDULES[spec.lr_schedule]
+        return schedule(share, self.warmup_of(spec), self.lr_halvings) * self.lr_scale
 
 
 def save(
@@ -63,7 +78,7 @@ def save(
     optimiser: torch.optim.Optimizer,
     average: EMA | None,
 ) -> None:
-    """Write a checkpoint in the place of the one before."""
+    """Write a checkpoint, replacing the one before."""
     with write_folder(folder, replace=True) as staging:
         (staging / "network.safetensors").write_bytes(serialized(_contiguous(network.state_dict())))
         (staging / "optimiser.safetensors").write_bytes(serialized(_optimiser_state(optimiser)))
@@ -74,13 +89,13 @@ def save(
 
 
 def exists(folder: Path) -> bool:
-    """Whether a checkpoint is there, one that a crash had moved aside included."""
+    """Return whether there is a checkpoint, including one that a crash had moved aside."""
     recover(folder)
     return (folder / "progress.json").is_file()
 
 
 def read_progress(folder: Path, data: str) -> Progress:
-    """Check a checkpoint and say where it stands.
+    """Check a checkpoint and return its progress.
 
     Raises ``ModelError`` where it was altered, ``TrainingError`` where it is of other data.
     """
@@ -103,7 +118,7 @@ def read_progress(folder: Path, data: str) -> Progress:
 def restore(
     folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: EMA | None
 ) -> None:
-    """Load what ``save`` wrote into freshly made objects; raises ``TrainingError``."""
+    """Load what ``save`` wrote into new objects; raises ``TrainingError``."""
     try:
         network.load_state_dict(load_file(folder / "network.safetensors"))
         _restore_optimiser(optimiser, load_file(folder / "optimiser.safetensors"))
@@ -127,9 +142,9 @@ def _restore_optimiser(optimiser: torch.optim.Optimizer, saved: Mapping[str, Ten
     for key, value in saved.items():
         row, _, name = key.partition(".")
         state.setdefault(int(row), {})[name] = value
-    whole = optimiser.state_dict()
-    whole["state"] = state
-    optimiser.load_state_dict(whole)
+    state_dict = optimiser.state_dict()
+    state_dict["state"] = state
+    optimiser.load_state_dict(state_dict)
 
 
 def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

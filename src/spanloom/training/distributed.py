@@ -1,4 +1,4 @@
-"""The processes of a run: one by itself, or several under ``torchrun``, through accelerate."""
+"""The processes of a run: a single one, or several under ``torchrun``, through accelerate."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from spanloom.errors import TrainingError
 
 
 class ProcessGroup:
-    """Who am I, where do tensors live, and sums over all of us."""
+    """This process's rank and device, and sums over all processes."""
 
     def __init__(self, device: str | None = None) -> None:
         """``device`` "cpu" keeps a run off a GPU that is there."""
@@ -25,7 +25,7 @@ class ProcessGroup:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes files and talks."""
+        """Whether this process writes files and logs."""
         return self.rank == 0
 
     def sum(self, tensor: Tensor) -> Tensor:
@@ -43,18 +43,25 @@ class ProcessGroup:
         """
         if self.ranks == 1:
             return stop
-        learnt = [each for each in network.parameters() if each.requires_grad]
-        said = torch.cat([_touched(learnt), torch.tensor([int(stop)])])
-        *touched, stops = self.sum(said.to(self.device)).tolist()
-        mine = [each for each, times in zip(learnt, touched, strict=True) if times]
-        if not mine:
+        learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        flags = torch.cat([_touched(learnt), torch.tensor([int(stop)])])
+        *touched, stops = self.sum(flags.to(self.device)).tolist()
+        touched_here = [
+            parameter for parameter, times in zip(learnt, touched, strict=True) if times
+        ]
+        if not touched_here:
             return bool(stops)
-        grads = [torch.zeros_like(each) if each.grad is None else each.grad for each in mine]
+        grads = [
+            torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            for parameter in touched_here
+        ]
         flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
-        for each, part in zip(
-            mine, torch.split(flat, [each.numel() for each in mine]), strict=True
+        for parameter, part in zip(
+            touched_here,
+            torch.split(flat, [parameter.numel() for parameter in touched_here]),
+            strict=True,
         ):
-            each.grad = part.view_as(each).clone()
+            parameter.grad = part.view_as(parameter).clone()
         return bool(stops)
 
     def agree(self, value: object) -> object:
@@ -72,12 +79,14 @@ class ProcessGroup:
             self._accelerator.wait_for_everyone()
 
     def end(self) -> None:
-        """Leave the group, if there is one."""
+        """Leave the process group, if there is one."""
         self._accelerator.end_training()
 
 
 def _touched(parameters: Iterable[nn.Parameter]) -> Tensor:
-    return torch.tensor([int(each.grad is not None) for each in parameters], dtype=torch.int64)
+    return torch.tensor(
+        [int(parameter.grad is not None) for parameter in parameters], dtype=torch.int64
+    )
 
 
 @contextmanager

@@ -17,12 +17,12 @@ _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
 
 
 class Stopped(KeyboardInterrupt):
-    """Training ended where it was asked to, with a checkpoint; its text says what it leaves."""
+    """Training stopped on request, with a checkpoint; the message says which model is left."""
 
 
 @dataclass(slots=True)
 class Interrupt:
-    """Whether someone asked to stop."""
+    """Whether a stop was requested."""
 
     asked: bool = False
     waiting: bool = True
@@ -49,7 +49,7 @@ def defer_interrupt(*, patient: bool = False) -> Iterator[Interrupt]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    before = {each: signal.getsignal(each) or signal.SIG_DFL for each in SIGNALS}
+    before = {signum: signal.getsignal(signum) or signal.SIG_DFL for signum in SIGNALS}
 
     def note(_number: int, _frame: FrameType | None) -> None:
         interrupt.asked = True
@@ -67,7 +67,7 @@ def defer_interrupt(*, patient: bool = False) -> Iterator[Interrupt]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Have SIGTERM raise ``KeyboardInterrupt``, as Ctrl-C does, where nobody else handles it."""
+    """Context manager: SIGTERM raises ``KeyboardInterrupt``, as Ctrl-C, unless it has a handler."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -80,7 +80,7 @@ def terminable() -> Iterator[None]:
 
 
 def ignore_signals() -> None:
-    """Heed no more signals: this process is about to end by itself."""
+    """Ignore further signals: this process is about to end."""
     if threading.current_thread() is threading.main_thread():
         _set(dict.fromkeys(SIGNALS, signal.SIG_IGN))
 

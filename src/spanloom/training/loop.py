@@ -27,7 +27,6 @@ from spanloom.training.interrupt import Interrupt, Stopped, defer_interrupt
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.optimizer import (
     EMA,
-    SCHEDULES,
     build_optimizer,
     freeze,
     set_rates,
@@ -42,7 +41,7 @@ STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class LogIntervals:
-    """How often a run writes: seconds between checkpoints (0: after every update) and log lines."""
+    """Intervals between checkpoints (seconds; 0: every update) and log lines (updates)."""
 
     checkpoint: float = 120.0
     log: int = 20
@@ -102,7 +101,7 @@ class Run:
 
     @property
     def has_best(self) -> bool:
-        """Whether ``home/best`` holds a model that dev chose in this run."""
+        """Whether ``home/best`` holds a model that was selected on dev in this run."""
         return self.progress.best is not None or self.progress.stage > 0
 
     def _resume(self, state: Path) -> None:
@@ -118,7 +117,7 @@ class Run:
         """Reset the progress to the start of a stage; steps count on through all stages."""
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
-        p.stage_start_step, p.warmup_steps_left, p.lr_scale = p.global_step, None, 1.0
+        p.stage_start_step, p.warmup_ratio, p.lr_scale = p.global_step, None, 1.0
         p.num_updates = None
         p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
         stage = self.recipe.stages[number]
@@ -242,12 +241,8 @@ class StageTrainer:
 
     def _rate(self) -> float:
         """Return the current learning rates as a fraction of their maxima."""
-        progress, spec = self.progress, self.spec
-        done = self.length.share_done(progress)
-        warmup = (
-            spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
-        )
-        return SCHEDULES[spec.lr_schedule](done, warmup, progress.lr_halvings) * progress.lr_scale
+        share = self.length.share_done(self.progress)
+        return self.progress.rate_factor(self.spec, share)
 
     def backward(
         self, train_batch: batch_schedule.TrainBatch, row: int, num_sentences: int
@@ -310,9 +305,9 @@ class StageTrainer:
         )
 
     def _is_evaluation_time(self) -> bool:
-        """Whether dev is evaluated after the last update."""
+        """Return whether dev is evaluated after the last update."""
         progress, interval = self.progress, self.spec.eval_every_epochs
-        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+        now = progress.epochs_done
         before = progress.epoch + (progress.step_in_epoch - 1) / progress.steps_per_epoch
         return math.floor(now / interval) != math.floor(before / interval)
 
@@ -344,7 +339,7 @@ class StageTrainer:
         better = progress.best is None or score > progress.best
         if better:
             progress.best, progress.metrics = score, metrics
-            progress.best_epoch = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+            progress.best_epoch = progress.epochs_done
             if self.processes.first:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
@@ -375,7 +370,7 @@ class StageTrainer:
 
     def _report(self, metrics: Mapping[str, float], *, better: bool) -> None:
         progress = self.progress
-        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
+        now = progress.epochs_done
         self.run_.metrics_log.write(
             {"step": progress.global_step, "epoch": round(now, 3), "dev": dict(metrics)}
         )

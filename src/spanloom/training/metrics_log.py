@@ -1,4 +1,4 @@
-"""The log of a run: a JSON line per event in its folder, and lines for people."""
+"""The log of a run: a JSON line per event in its folder, and log lines for users."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -23,43 +23,44 @@ def trainable_parameters(network: nn.Module) -> frozenset[str]:
 
 
 def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> None:
-    """Let a stage compute gradients for those of ``names`` alone whose rate is not 0.
+    """Require gradients only for those of ``names`` whose learning rate in the stage is not 0.
 
-    So frozen encoders cost no backward pass and have no part in the length of the gradient. What
-    learns below an encoder's first layer is frozen with it.
+    So frozen encoders cost no backward pass and are no part of the gradient's norm. Parameters
+    below an encoder's first layer are frozen with it.
     """
-    for name, each in network.named_parameters():
-        below = pretrained(name) or ".spelling." in name
+    for name, parameter in network.named_parameters():
+        below = pretrained(name) or ".casing_embedding." in name
         rate = rates.encoder if below else rates.task
-        each.requires_grad_(name in names and rate > 0)
-        each.grad = None
+        parameter.requires_grad_(name in names and rate > 0)
+        parameter.grad = None
 
 
 def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
-    """Make a fresh optimiser: pre-trained encoders at one rate, all else at another.
+    """Build the optimiser of a stage: pre-trained encoders have one rate, all else another.
 
-    Of an encoder, each layer's rate is ``layer_decay`` times that of the one above (Howard and
-    Ruder 2018, section 3.2); what lies below all layers has the lowest. Weight decay spares biases
-    and norms. What needs no gradient (``freeze``) is left out.
+    In an encoder, the rate of each layer is ``layerwise_decay`` times that of the layer above
+    (Howard and Ruder 2018, section 3.2); parameters below all layers have the lowest rate. Biases
+    and norms have no weight decay. Parameters without gradients (``freeze``) are left out.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depths = _depths(name for name, _ in network.named_parameters())
-    for name, each in _learnt(network):
+    for name, parameter in _learnt(network):
         below = stage.lr.layerwise_decay ** depths.get(name, 0)
         rate = stage.lr.encoder * below if pretrained(name) else stage.lr.task
-        decay = stage.weight_decay if each.ndim > 1 else 0.0
-        groups.setdefault((rate, decay), []).append(each)
-    chosen = [
+        decay = stage.weight_decay if parameter.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(parameter)
+    param_groups = [
         {"params": members, "lr": rate, "top": rate, "weight_decay": decay}
         for (rate, decay), members in groups.items()
     ]
-    return OPTIMIZERS[stage.optimizer](chosen, betas=(0.9, 0.999), eps=1e-8, fused=True)
+    return OPTIMIZERS[stage.optimizer](param_groups, betas=(0.9, 0.999), eps=1e-8, fused=True)
 
 
 def _depths(names: Iterable[str]) -> dict[str, int]:
-    """How many layers of its encoder lie above each pre-trained parameter.
+    """Return the number of encoder layers above each pre-trained parameter.
 
-    What has no layer's number is above all (a last norm), or below where it is of embeddings.
+    A parameter without a layer number is above all layers (a last norm), or below them if it is of
+    embeddings.
     """
     layers: dict[str, dict[str, int | None]] = {}
     for name in names:
@@ -68,21 +69,21 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
             number = _LAYER.search(inside)
             below = -1 if _BELOW.search(inside) else None
             layers.setdefault(encoder, {})[name] = int(number[1]) if number else below
-    found: dict[str, int] = {}
-    for mine in layers.values():
-        top = max((layer for layer in mine.values() if layer is not None), default=0)
-        found |= {name: 0 if layer is None else top - layer for name, layer in mine.items()}
-    return found
+    depths: dict[str, int] = {}
+    for layer_of in layers.values():
+        top = max((layer for layer in layer_of.values() if layer is not None), default=0)
+        depths |= {name: 0 if layer is None else top - layer for name, layer in layer_of.items()}
+    return depths
 
 
 def pretrained(name: str) -> bool:
-    """Whether a parameter came from a pre-trained encoder."""
+    """Return whether a parameter is of a pre-trained encoder."""
     return name.startswith("trunk.") and ".encoder." in name
 
 
-def set_rates(chosen: torch.optim.Adam, factor: float) -> None:
-    """Scale every group's highest rate."""
-    for group in chosen.param_groups:
+def set_rates(optimizer: torch.optim.Adam, factor: float) -> None:
+    """Set every group's rate to ``factor`` times its maximum."""
+    for group in optimizer.param_groups:
         group["lr"] = group["top"] * factor
 
 
@@ -105,35 +106,39 @@ SCHEDULES: dict[str, Callable[[float, float, int], float]] = {
 
 
 class EMA:
-    """An exponential running average of the weights that are learnt, kept in fp32.
+    """Exponential moving average of the trained weights, in fp32.
 
     The decay starts low, ``(1 + n) / (10 + n)``, so that the first weights are soon forgotten.
     """
 
     def __init__(self, network: nn.Module, decay: float) -> None:
-        """Start at the network's weights."""
+        """Start with the network's weights."""
         self.decay = decay
-        self.weights = {name: each.detach().clone() for name, each in _learnt(network)}
+        self.weights = {name: parameter.detach().clone() for name, parameter in _learnt(network)}
 
     def update(self, network: nn.Module, updates: int) -> None:
-        """Move a step towards the network's weights; ``updates`` counts from 1."""
+        """Move towards the network's weights; ``updates`` counts from 1."""
         decay = min(self.decay, (1 + updates) / (10 + updates))
-        names, now = zip(*_learnt(network), strict=True)
-        mine = [self.weights[name] for name in names]
-        torch._foreach_lerp_(mine, [each.detach() for each in now], 1 - decay)
+        names, parameters = zip(*_learnt(network), strict=True)
+        averages = [self.weights[name] for name in names]
+        torch._foreach_lerp_(averages, [parameter.detach() for parameter in parameters], 1 - decay)
 
     def swap(self, network: nn.Module) -> None:
-        """Exchange the network's weights and the average; twice is as before."""
-        for name, each in _learnt(network):
-            kept = each.detach().clone()
-            each.data.copy_(self.weights[name])
+        """Exchange the network's weights and the average; twice restores both."""
+        for name, parameter in _learnt(network):
+            kept = parameter.detach().clone()
+            parameter.data.copy_(self.weights[name])
             self.weights[name].copy_(kept)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        """Take up a saved average."""
-        for name, each in self.weights.items():
-            each.copy_(weights[name])
+        """Load a saved average."""
+        for name, average in self.weights.items():
+            average.copy_(weights[name])
 
 
 def _learnt(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    return ((name, each) for name, each in network.named_parameters() if each.requires_grad)
+    return (
+        (name, parameter)
+        for name, parameter in network.named_parameters()
+        if parameter.requires_grad
+    )

@@ -219,7 +219,7 @@ def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
 
 
 def _missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
-    """Say that no document has a layer, and which layers there are."""
+    """Return the message that no document has a layer, with the layers there are."""
     names = sorted({other.name for document in documents for other in document.layers})
     choices = ", ".join(names) or "none"
     return f"no document of {data!r} has layer {layer!r} (layers there: {choices})"
@@ -272,7 +272,7 @@ def _notes(
     corpora: Mapping[str, _Corpus],
     data: Mapping[str, TaskData],
 ) -> Iterator[str]:
-    """Yield what training will see, and what not, a line each."""
+    """Yield lines on what training will see, and what it will not."""
     for name, corpus in sources.items():
         if corpus.num_problems:
             unreadable = f"{corpus.num_problems} lines of its files are unreadable"

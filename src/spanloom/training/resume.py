@@ -1,4 +1,4 @@
-"""What a run may have changed when it goes on: nothing that was learnt by, all that comes later.
+"""Changes of a recipe between the runs of one training: which are allowed, and their effect.
 
 Of the stage in which the checkpoint stands ``CHANGING`` may change, of later stages all. Where it
 has other epochs the rates stay what they are at this point: while they still rise (warmup) they go
@@ -16,17 +16,16 @@ from spanloom.config.override import differences
 from spanloom.config.recipe import Recipe, StageSpec, dumps
 from spanloom.errors import TrainingError
 from spanloom.training.checkpoint import Progress
-from spanloom.training.optimizer import SCHEDULES
 
 CHANGING = ("epochs", "patience", "eval_every_epochs")
 _NO_RATE = 1e-6  # of the highest; with less nothing is learnt
 
 
 def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]:
-    """Let ``progress`` go on by ``recipe``; returns what changed since, a line each.
+    """Apply the changes of ``recipe`` to ``progress``; return a line per change.
 
-    ``folder`` is the checkpoint's. Raises ``TrainingError`` where something changed by which was
-    learnt so far, and where the new epochs are over already.
+    ``folder`` is the checkpoint's. Raises ``TrainingError`` for a change of what was already used
+    in training, and if the new number of epochs is already over.
     """
     text = dumps(recipe)
     if progress.recipe in (text, hashlib.sha256(text.encode()).hexdigest()):  # once only its sum
@@ -39,42 +38,42 @@ def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]
     spec = recipe.stages[progress.stage]
     epochs = float(before["stages"][progress.stage]["epochs"])
     if epochs != spec.epochs:
-        where = f"stages.{progress.stage}.epochs"
-        remarks.append(_lay_anew(where, progress, epochs, spec))
+        key_path = f"stages.{progress.stage}.epochs"
+        remarks.append(_fit_schedule(key_path, progress, epochs, spec))
     progress.recipe = text
     return remarks
 
 
 def _plain(folder: Path, text: str) -> dict[str, Any]:
-    """A recipe as plain values; ``TrainingError`` for a checkpoint that holds none."""
-    found = yaml.loads(text, "recipe").data
-    if not isinstance(found, dict):
+    """Return a recipe as plain values; raises ``TrainingError`` for a checkpoint without one."""
+    recipe = yaml.loads(text, "recipe").data
+    if not isinstance(recipe, dict):
         raise TrainingError(
             f"{folder}: written by another version, and the recipe changed since; "
             f"undo the change, or train anew without --resume"
         )
-    return found
+    return recipe
 
 
 def _changes(
     folder: Path, stage: int, before: dict[str, Any], now: dict[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what changed, by key; raises ``TrainingError`` for what must not."""
+    """Yield the changed keys with both values; raises ``TrainingError`` for a forbidden change."""
     stages, ours = before["stages"], now["stages"]
-    found = list(differences(before | {"stages": []}, now | {"stages": []}))
+    refused = list(differences(before | {"stages": []}, now | {"stages": []}))
     if len(ours) <= stage:
-        found.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
+        refused.append((("stages",), f"{len(stages)} stages", f"{len(ours)}"))
     for row, (old, new) in enumerate(zip(stages[: stage + 1], ours, strict=False)):
         for keys, *values in differences(old, new):
             if row == stage and keys[0] in CHANGING:
                 yield _dotted(("stages", row, *keys)), *values
             else:
-                found.append((("stages", row, *keys), *values))
-    if found:
-        keys, mine, theirs = found[0]
+                refused.append((("stages", row, *keys), *values))
+    if refused:
+        keys, old, new = refused[0]
         raise TrainingError(
-            f"{folder}: {_dotted(keys)} was {mine!r:.60} when this checkpoint was written, now it "
-            f"is {theirs!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
+            f"{folder}: {_dotted(keys)} was {old!r:.60} when this checkpoint was written, now it "
+            f"is {new!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
             f"it is in (stages.{stage}) and all of later ones: undo that, or train anew without "
             f"--resume"
         )
@@ -88,35 +87,31 @@ def _dotted(keys: Sequence[str | int]) -> str:
     return ".".join(map(str, keys))
 
 
-def _lay_anew(where: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
-    """Lay the schedule anew over what is left, from the rate reached; returns what was done."""
-    at = progress.epoch + progress.step_in_epoch / max(1, progress.steps_per_epoch)
-    if at >= spec.epochs:
+def _fit_schedule(key: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
+    """Fit the schedule to a new number of epochs, from the current rate; return what was done."""
+    position = progress.epochs_done
+    if position >= spec.epochs:
         raise TrainingError(
-            f"{where}: this run stands at epoch {at:.2f}; expected more, got {spec.epochs:g}"
+            f"{key}: this run stands at epoch {position:.2f}; expected more, got {spec.epochs:g}"
         )
-    if at == 0:
-        return f"{where}: nothing was learnt by the old ones yet"
-    schedule = SCHEDULES[spec.lr_schedule]
-    warmup = spec.warmup_ratio if progress.warmup_steps_left is None else progress.warmup_steps_left
-    reached = schedule(at / epochs, warmup, progress.lr_halvings) * progress.lr_scale
+    if position == 0:
+        return f"{key}: nothing was learnt by the old ones yet"
+    reached = progress.rate_factor(spec, position / epochs)
     if reached < _NO_RATE:
         raise TrainingError(
-            f"{where}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
+            f"{key}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
             f"more can be learnt with them; name its model as start: in a recipe instead"
         )
-    ahead = warmup * epochs / spec.epochs  # the same place, told in the new epochs
-    progress.warmup_steps_left = ahead if ahead < 1 else at / spec.epochs
+    warmup = progress.warmup_of(spec) * epochs / spec.epochs  # the same point in the new epochs
+    progress.warmup_ratio = warmup if warmup < 1 else position / spec.epochs
     progress.lr_scale = 1.0
-    progress.lr_scale = reached / schedule(
-        at / spec.epochs, progress.warmup_steps_left, progress.lr_halvings
-    )
+    progress.lr_scale = reached / progress.rate_factor(spec, position / spec.epochs)
     if spec.lr_schedule == "plateau":
-        return f"{where}: rates go on from {100 * reached:.0f} % of their highest"
-    if at / spec.epochs < progress.warmup_steps_left:
-        over = spec.epochs * (1 - progress.warmup_steps_left)
-        return f"{where}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
+        return f"{key}: rates go on from {100 * reached:.0f} % of their highest"
+    if position / spec.epochs < progress.warmup_ratio:
+        over = spec.epochs * (1 - progress.warmup_ratio)
+        return f"{key}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
     return (
-        f"{where}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
-        f"over the {spec.epochs - at:.2f} epochs left"
+        f"{key}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
+        f"over the {spec.epochs - position:.2f} epochs left"
     )

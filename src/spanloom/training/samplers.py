@@ -1,4 +1,4 @@
-"""Whose batch comes next: an epoch as a list of turns, each naming the tasks of one step.
+"""Samplers: the order of tasks in an epoch, as a list of turns; a turn has the tasks of a step.
 
 An epoch always has as many batches as all tasks have together.
 """
@@ -16,7 +16,7 @@ Turns = list[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of a task there is: batches, and examples (sentences, documents, queries)."""
+    """The size of a task: batches, and examples (sentences, documents, queries)."""
 
     batches: int
     examples: int
@@ -26,34 +26,34 @@ Sizes = Mapping[str, Size]
 Sampler = Callable[[Sizes, Random, float], Turns]
 
 
-def proportional(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def proportional(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Each batch of each task once, in random order (HMTL's proportional sampling)."""
     turns: Turns = [(name,) for name, size in sizes.items() for _ in range(size.batches)]
-    chance.shuffle(turns)
+    rng.shuffle(turns)
     return turns
 
 
-def examples(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def examples(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw tasks in proportion to their numbers of examples."""
-    return _drawn(sizes, chance, [size.examples for size in sizes.values()])
+    return _sample(sizes, rng, [size.examples for size in sizes.values()])
 
 
-def tempered(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def tempered(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw tasks in proportion to the ``temperature``-th root of their numbers of examples."""
-    return _drawn(sizes, chance, [size.examples ** (1 / temperature) for size in sizes.values()])
+    return _sample(sizes, rng, [size.examples ** (1 / temperature) for size in sizes.values()])
 
 
-def uniform(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def uniform(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """Draw every task equally often."""
-    return _drawn(sizes, chance, [1.0] * len(sizes))
+    return _sample(sizes, rng, [1.0] * len(sizes))
 
 
-def balanced(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def balanced(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """One batch of every task in each step."""
     return [tuple(sizes)] * max(1, round(_total(sizes) / len(sizes)))
 
 
-def round_robin(sizes: Sizes, chance: Random, temperature: float) -> Turns:
+def round_robin(sizes: Sizes, rng: Random, temperature: float) -> Turns:
     """One task after another, in their order in the stage."""
     names = list(sizes)
     return [(names[turn % len(names)],) for turn in range(_total(sizes))]
@@ -80,7 +80,7 @@ def load(name: str) -> Sampler:
 
 
 def check(recipe: Recipe) -> None:
-    """Raise ``RecipeError`` for a stage whose sampler no one has."""
+    """Raise ``RecipeError`` for a stage with an unknown sampler."""
     for row, stage in enumerate(recipe.stages):
         try:
             load(stage.sampler)
@@ -88,8 +88,8 @@ def check(recipe: Recipe) -> None:
             raise recipe.at("stages", row, "sampler").error(str(error)) from error
 
 
-def _drawn(sizes: Sizes, chance: Random, weights: Sequence[float]) -> Turns:
-    return [(name,) for name in chance.choices(list(sizes), weights, k=_total(sizes))]
+def _sample(sizes: Sizes, rng: Random, weights: Sequence[float]) -> Turns:
+    return [(name,) for name in rng.choices(list(sizes), weights, k=_total(sizes))]
 
 
 def _total(sizes: Sizes) -> int:

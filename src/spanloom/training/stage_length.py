@@ -26,11 +26,12 @@ class StageLength:
         return len(updates)
 
     def is_over(self, progress: Progress) -> bool:
-        """Whether the last update of the stage was taken; ``progress`` is at an epoch's start."""
+        """Whether the stage's last update was taken and evaluated, if that was due."""
         if self.spec.updates_per_task is None:
             return progress.epoch >= math.ceil(self.spec.epochs)
-        steps = progress.global_step - progress.stage_start_step
-        return progress.num_updates is not None and steps >= progress.num_updates
+        if progress.num_updates is None or progress.is_evaluation_due:
+            return False
+        return progress.global_step - progress.stage_start_step >= progress.num_updates
 
     def is_last_update(self, progress: Progress, end: int) -> bool:
         """Whether the update just taken is the stage's last; ``end`` is the epoch's length."""

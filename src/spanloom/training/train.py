@@ -70,13 +70,13 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
     for part in network.trunk:
         cast(Embedder, part).extra_files()  # what cannot be saved is better refused now
     build.check_window(plan, subwords, network)
-    chosen = compute(plan.recipe.stages[0].precision, device)
-    model = Model(plan, words, subwords, network, prepared.tasks, chosen)
+    config = compute(plan.recipe.stages[0].precision, device)
+    model = Model(plan, words, subwords, network, prepared.tasks, config)
     if earlier is not None:
         new = ", ".join(inherit(model, earlier)) or "nothing"
         note = f"starting from {start}; anew: {new}"
         prepared = replace(prepared, notes=(*prepared.notes, note))
-    network.to(chosen.device)
+    network.to(config.device)
     return model, prepared
 
 
@@ -120,7 +120,7 @@ def train(
 
 
 def unfinished(out: Path) -> bool:
-    """Whether the model at ``out`` was left there by a run that was stopped before its end."""
+    """Return whether the model at ``out`` is of a run that was stopped before its end."""
     try:
         return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
     except OSError:
@@ -128,20 +128,20 @@ def unfinished(out: Path) -> bool:
 
 
 def _leave(out: Path, what: str, *, first: bool) -> str:
-    """Copy the model of a stopped run to ``out`` unless there is one; return where it is.
+    """Copy the model of a stopped run to ``out`` unless there is one; return its path.
 
     A model left by an earlier stop is replaced.
     """
-    best = home(out) / BEST
+    model_dir = home(out) / BEST
     taken = os.path.lexists(out) and any(out.iterdir()) and not unfinished(out)
     if taken:
-        return f"{what}: {best}"
+        return f"{what}: {model_dir}"
     if first:
         try:
-            write_file(home(out) / _LEFT, _identity(best).encode())
-            serialization.copy(best, out)
+            write_file(home(out) / _LEFT, _identity(model_dir).encode())
+            serialization.copy(model_dir, out)
         except StorageError as error:  # what matters is kept: the checkpoint
-            return f"{what}: {best} ({error})"
+            return f"{what}: {model_dir} ({error})"
     return f"{what}: {out}"
 
 
@@ -150,7 +150,7 @@ def _identity(model: Path) -> str:
 
 
 def verify(model: Model, saved: Path) -> None:
-    """Raise ``ModelError`` where a saved model, loaded again, reads a text in another way.
+    """Raise ``ModelError`` if a saved model, loaded again, gives other outputs for a text.
 
     The model is left on the CPU with the saved weights.
     """

@@ -16,7 +16,7 @@ from spanloom.training.prepare import TaskData
 
 @dataclass(frozen=True, slots=True)
 class TrainingPredictor:
-    """The model in training as a ``tasks._base.Predictor``, by which tasks evaluate themselves."""
+    """The model in training as a ``tasks._base.Predictor``."""
 
     model: Model
 
@@ -25,7 +25,7 @@ class TrainingPredictor:
         return list(self.model.predict(map(self.model.tasks[task].without_gold, documents), task))
 
     def losses(self, documents: Sequence[Document], task: str) -> MetricValues:
-        """Return the task's mean losses; what is masked is the same each time."""
+        """Return the task's mean losses; the masked pieces are the same each time."""
         model, used = self.model, self.model.tasks[task]
         window, device = model.recipe.window, model.compute.device
         tokenized = [model.tokenize(document) for document in documents]

@@ -1,4 +1,4 @@
-"""Where weights start: from an earlier model, or, for heads that a stage resets, at random."""
+"""Initial weights: of an earlier model, or random for heads that a stage resets."""
 
 import hashlib
 from collections.abc import Collection, Iterable
@@ -27,10 +27,10 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
     Raises ``RecipeError`` where the recipe has other embedders, or of other sizes.
     """
     recipe = plan.recipe
-    wanted, available = ([e.name for e in side.embedders] for side in (plan, earlier.plan))
-    if wanted != available:
+    expected_names, available = ([e.name for e in side.embedders] for side in (plan, earlier.plan))
+    if expected_names != available:
         raise recipe.at("trunk").error(
-            f"expected the embedders of {recipe.init_from}, {available}, got {wanted}"
+            f"expected the embedders of {recipe.init_from}, {available}, got {expected_names}"
         )
     trunk = []
     for embedder, source in zip(plan.embedders, earlier.network.trunk, strict=True):
@@ -81,7 +81,7 @@ def _changed_heads(model: Model, earlier: Model) -> set[str]:
 
 def _copy_task_embeddings(model: Model, earlier: Model) -> Iterable[str]:
     """Copy each task's embedding; yield the tasks that had none of that size."""
-    table, source = model.network.task_vectors, earlier.network.task_vectors
+    table, source = model.network.task_embeddings, earlier.network.task_embeddings
     if table is None:
         return
     for task, route in model.network.routes.items():

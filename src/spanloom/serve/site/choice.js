@@ -39,9 +39,9 @@ function about(page, tasks, scores) {
   const rowOf = (cells, name, says) =>
     html(page, "tr", {}, ...cells.map((cell) => html(page, name, says, visible(cell))));
   const rows = tasks.flatMap(({ name, kind }) => {
-    const found = scores.filter((row) => row.task === name);
-    const known = found.length ? found : [{}];
-    return known.map(({ dataset, test }) => rowOf([name, kind, dataset ?? "", test ?? ""], "td"));
+    const ofTask = scores.filter((row) => row.task === name);
+    const results = ofTask.length ? ofTask : [{}];
+    return results.map(({ dataset, test }) => rowOf([name, kind, dataset ?? "", test ?? ""], "td"));
   });
   const table = html(page, "table", {}, rowOf(HEADS, "th", { scope: "col" }), ...rows);
   const summary = html(page, "summary", {}, "what they are, and how good");

@@ -16,14 +16,14 @@ export function lengthOf(text) {
  * Return how long a text is, in words.
  * @param {string} text
  * @param {number} most  How long it may be.
- * @returns {{over: boolean, said: string}}
+ * @returns {{over: boolean, message: string}}
  */
 export function sizeOf(text, most) {
   const count = lengthOf(text);
   const [has, may, beyond] = [count, most, count - most].map((n) => n.toLocaleString("en"));
-  const said = `${has} of ${may} characters`;
+  const message = `${has} of ${may} characters`;
   const over = count > most;
-  return { over, said: over ? `${said}: ${beyond} too many; send it in parts` : said };
+  return { over, message: over ? `${message}: ${beyond} too many; send it in parts` : message };
 }
 
 /**

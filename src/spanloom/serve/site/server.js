@@ -21,18 +21,18 @@ export class Server {
 
   /** Return what the server tells of its model and its limits. */
   async model(signal) {
-    return this.#asked("/v1/model", {}, signal);
+    return this.#request("/v1/model", {}, signal);
   }
 
   /**
    * Return a text, annotated.
-   * @param {{text: string, tasks: string[]}} asked
+   * @param {{text: string, tasks: string[]}} request
    * @param {string} format  As /v1/annotate knows them.
    */
-  async annotate(asked, format, signal) {
-    const body = JSON.stringify({ ...asked, format });
+  async annotate(request, format, signal) {
+    const body = JSON.stringify({ ...request, format });
     const how = { method: "POST", body, headers: { "Content-Type": "application/json" } };
-    const { documents } = await this.#asked("/v1/annotate", how, signal);
+    const { documents } = await this.#request("/v1/annotate", how, signal);
     return documents[0];
   }
 
@@ -41,7 +41,7 @@ export class Server {
     this.window.sessionStorage.setItem(TOKEN, token);
   }
 
-  async #asked(path, how, signal) {
+  async #request(path, how, signal) {
     for (let tries = 1; ; tries += 1) {
       const reply = await this.#reply(path, how, signal);
       if (reply.ok) return await whole(reply, signal);
@@ -76,17 +76,17 @@ async function orAway(promise, signal) {
 
 /** Return after how many seconds the server wants to be asked again, null if it does not. */
 function secondsOf(reply) {
-  const said = Number(reply.headers.get("Retry-After") ?? NaN);
-  return reply.status === 503 && said >= 0 ? said : null;
+  const seconds = Number(reply.headers.get("Retry-After") ?? NaN);
+  return reply.status === 503 && seconds >= 0 ? seconds : null;
 }
 
 /** Say what a reply says that is no answer; a proxy before the server may say nothing. */
 async function troubleOf(reply) {
   const { title, detail } = (await reply.json().catch(() => null)) ?? {};
-  const said = [title ?? `Status ${reply.status}`, detail].filter(Boolean).join(": ");
+  const message = [title ?? `Status ${reply.status}`, detail].filter(Boolean).join(": ");
   return reply.status === 401
-    ? new Locked(said)
-    : new Trouble(said, { passing: reply.status >= 500 });
+    ? new Locked(message)
+    : new Trouble(message, { passing: reply.status >= 500 });
 }
 
 function pause(window, milliseconds, signal) {

@@ -31,7 +31,7 @@ class Site {
     this.page = page;
     this.window = page.defaultView;
     this.at = Object.fromEntries(IDS.map((id) => [id, page.getElementById(id)]));
-    this.server = new Server(this.window, (said) => this.#say(said));
+    this.server = new Server(this.window, (message) => this.#say(message));
   }
 
   begin() {
@@ -90,16 +90,16 @@ class Site {
 
   #annotate() {
     if (this.at.annotate.disabled) return;
-    const asked = { text: this.at.text.value, tasks: chosen(this.at.layers) };
-    this.#attempt("annotating", (signal) => this.#show(asked, signal));
+    const request = { text: this.at.text.value, tasks: chosen(this.at.layers) };
+    this.#attempt("annotating", (signal) => this.#show(request, signal));
   }
 
-  async #show(asked, signal) {
-    const data = await this.server.annotate(asked, "page", signal);
+  async #show(request, signal) {
+    const data = await this.server.annotate(request, "page", signal);
     this.shown?.stop();
     this.at.result.hidden = false;
     this.shown = draw(this.at.drawing, data, { chosen: this.shown?.chosen });
-    this.asked = asked;
+    this.request = request;
     this.at.result.scrollIntoView({ block: "nearest" });
     return countOf(data);
   }
@@ -120,7 +120,7 @@ class Site {
   /** Return where files come from: what was asked for the drawing, whatever is typed since. */
   #source(signal) {
     this.shown.complete();
-    const sent = (format) => this.server.annotate(this.asked, format, signal);
+    const sent = (format) => this.server.annotate(this.request, format, signal);
     return { sent, host: this.at.drawing };
   }
 
@@ -148,8 +148,8 @@ class Site {
 
   /** Say how long the text is, and whether it can be sent. */
   #measure() {
-    const { over, said } = sizeOf(this.at.text.value, this.most);
-    this.at.size.textContent = said;
+    const { over, message } = sizeOf(this.at.text.value, this.most);
+    this.at.size.textContent = message;
     for (const element of [this.at.text, this.at.size]) element.classList.toggle("over", over);
     this.at.annotate.disabled = over || !this.at.text.value || !chosen(this.at.layers).length;
   }
@@ -192,8 +192,8 @@ class Site {
     this.at.trouble.querySelector("button").hidden = !error.passing;
   }
 
-  #say(said) {
-    this.at.status.textContent = visible(said);
+  #say(message) {
+    this.at.status.textContent = visible(message);
   }
 }
 

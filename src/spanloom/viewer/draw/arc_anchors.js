@@ -102,9 +102,9 @@ function isBlocked(boxes, box, x) {
     Math.min(x, x <= box.left ? box.left : x) - CLEAR,
     Math.max(x, x >= box.right ? box.right : x) + CLEAR,
   ];
-  return boxes.some((each) => {
-    if (each === box || each.mark.bare || each.level < box.level) return false;
-    const path = each.level === box.level ? way : [x - CLEAR, x + CLEAR];
-    return overlap(path, [each.left, each.right]);
+  return boxes.some((other) => {
+    if (other === box || other.mark.bare || other.level < box.level) return false;
+    const path = other.level === box.level ? way : [x - CLEAR, x + CLEAR];
+    return overlap(path, [other.left, other.right]);
   });
 }

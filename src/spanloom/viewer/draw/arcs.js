@@ -102,8 +102,8 @@ function raise(boxes, arcs) {
     }
     for (const foot of [arc.source, arc.target]) if (foot) height = Math.max(height, foot.y);
     height += RISE;
-    for (const each of placed) {
-      if (hides(arc, legsOf(each))) height = Math.max(height, each.height + STEP);
+    for (const other of placed) {
+      if (hides(arc, legsOf(other))) height = Math.max(height, other.height + STEP);
     }
     arc.height = freeLine(arc, placed, height);
     placed.push(arc);
@@ -111,8 +111,8 @@ function raise(boxes, arcs) {
 }
 
 function freeLine(arc, placed, lowest) {
-  const taken = placed.filter((each) => overlap(arc.reach, each.reach, CLEAR));
-  const lines = taken.map((each) => each.height).sort((one, other) => one - other);
+  const taken = placed.filter((other) => overlap(arc.reach, other.reach, CLEAR));
+  const lines = taken.map((other) => other.height).sort((a, b) => a - b);
   let height = lowest;
   for (const line of lines) if (Math.abs(line - height) < STEP) height = line + STEP;
   return height;

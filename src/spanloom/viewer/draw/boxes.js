@@ -103,15 +103,15 @@ export function boxesOf(rows, marks, fonts) {
 
 /** Return the extents of a mark by row; blanks at a row's border do not count as a piece. */
 function piecesOf(rows, mark, fonts) {
-  const found = new Map();
+  const extents = new Map();
   for (const [start, end] of mark.fragments) {
     if (end < rows[0].start || start > rows.at(-1).end) continue;
     for (const at of heldIn(rows, start, end)) {
-      if (!found.has(at)) found.set(at, []);
-      found.get(at).push(extentOf(rows[at], start, end, fonts.text));
+      if (!extents.has(at)) extents.set(at, []);
+      extents.get(at).push(extentOf(rows[at], start, end, fonts.text));
     }
   }
-  return found;
+  return extents;
 }
 
 function heldIn(rows, start, end) {
@@ -129,13 +129,13 @@ function heldIn(rows, start, end) {
 function boxOf(mark, pieces, row, fonts) {
   const before = mark.fragments.some(([start]) => start < row.start);
   const behind = mark.fragments.some(([, end]) => end > row.end);
-  const said = captionOf(mark);
-  const caption = said && `${before ? "…" : ""}${said}${behind ? "…" : ""}`;
+  const text = captionOf(mark);
+  const caption = text && `${before ? "…" : ""}${text}${behind ? "…" : ""}`;
   const [start, end] = pieces[0];
   const margin = Math.max(captionWidth(caption, fonts), mark.bare ? 0 : 8) / 2;
   const [left, right] = [(start + end) / 2 - margin, (start + end) / 2 + margin];
   pieces.sort((one, other) => one[0] - other[0]);
-  const reach = [Math.min(left, pieces[0][0]), Math.max(right, ...pieces.map((each) => each[1]))];
+  const reach = [Math.min(left, pieces[0][0]), Math.max(right, ...pieces.map((piece) => piece[1]))];
   return { mark, caption, left, right, pieces, reach, level: 0, bottom: 0, top: 0 };
 }
 
@@ -152,8 +152,8 @@ function stack(boxes) {
 }
 
 function raise(box, placed) {
-  for (const each of placed) {
-    if (box.level <= each.level && collide(box, each)) box.level = each.level + 1;
+  for (const other of placed) {
+    if (box.level <= other.level && collide(box, other)) box.level = other.level + 1;
   }
   box.bottom = box.level * LEVEL + BAR;
   box.top = box.bottom + CAPTION;

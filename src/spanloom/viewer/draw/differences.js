@@ -17,8 +17,8 @@ const HEADS = ["difference", "document", "layer", "gold", "predicted"];
 export function drawDifferences(page, data, texts, go) {
   const equal = data.documents.reduce((sum, document) => sum + document.equal, 0);
   const groups = KINDS.map((kind) => {
-    const found = data.differences.filter((each) => each.kind === kind);
-    const rows = found.map((each) => drawDifference(page, data, texts, each, go));
+    const differences = data.differences.filter((difference) => difference.kind === kind);
+    const rows = differences.map((difference) => drawDifference(page, data, texts, difference, go));
     return [kind, html(page, "tbody", {}, ...rows)];
   }).filter(([, body]) => body.children.length);
   const chips = groups.map(([kind, body]) => {
@@ -41,7 +41,7 @@ export function drawDifferences(page, data, texts, go) {
     ...groups.map(([, body]) => body),
   );
   const list = groups.length ? [html(page, "div", { class: "list", tabindex: "0" }, table)] : [];
-  const said = html(
+  const summary = html(
     page,
     "p",
     {},
@@ -49,21 +49,22 @@ export function drawDifferences(page, data, texts, go) {
     " ",
     ...chips,
   );
-  return html(page, "section", { class: "differences" }, said, ...list);
+  return html(page, "section", { class: "differences" }, summary, ...list);
 }
 
-function drawDifference(page, data, texts, each, go) {
-  const text = texts[each.document];
-  const items = each.items.map((at, side) =>
-    at === null ? null : text.sides[side][placesOf(each)][at],
+function drawDifference(page, data, texts, difference, go) {
+  const text = texts[difference.document];
+  const items = difference.items.map((at, side) =>
+    at === null ? null : text.sides[side][placesOf(difference)][at],
   );
   const side = items[0] ? 0 : 1;
   const item = items[side];
-  const button = html(page, "button", { type: "button", class: each.kind }, each.kind);
-  button.addEventListener("click", () => go(each.document, side, item));
+  const button = html(page, "button", { type: "button", class: difference.kind }, difference.kind);
+  button.addEventListener("click", () => go(difference.document, side, item));
   const named = [text.name, data.layers[item.layer].name].map(visible);
-  const told = items.map((one) => (one ? `${visible(one.label)}: ${text.meaning(one)}` : ""));
-  const cells = [...named, ...told].map((cell) => html(page, "td", { dir: "auto" }, cell));
+  const describe = (item) => `${visible(item.label)}: ${text.meaning(item)}`;
+  const descriptions = items.map((item) => (item ? describe(item) : ""));
+  const cells = [...named, ...descriptions].map((cell) => html(page, "td", { dir: "auto" }, cell));
   return html(page, "tr", {}, html(page, "td", {}, button), ...cells);
 }
 

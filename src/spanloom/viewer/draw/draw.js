@@ -202,7 +202,7 @@ class Drawing {
     const setting = { width, fonts };
     const [marks, links] = [side.boxed(at, view), side.arched(at, view)];
     const strips = layout(text.points, text.lines[at], marks, links, setting);
-    const tell = (item) => text.told(item).join(". ");
+    const tell = (item) => text.describe(item).join(". ");
     const rows = strips.map((strip, row) => {
       return drawRow(page, strip, row ? null : name, row ? "" : at + 1, tell);
     });

@@ -41,15 +41,15 @@ function keysOf(target, side) {
 
 function light(element, keys) {
   const lit = new Set(keys);
-  for (const each of element.querySelectorAll("[data-key]")) {
-    if (lit.has(each.dataset.key)) each.classList.add("lit");
+  for (const part of element.querySelectorAll("[data-key]")) {
+    if (lit.has(part.dataset.key)) part.classList.add("lit");
   }
 }
 
 function show(tip, side, target, event) {
   const { key } = target.dataset;
   const item = (key[0] === "l" ? side.links : side.marks)[Number(key.slice(1))];
-  const lines = side.text.told(item);
+  const lines = side.text.describe(item);
   tip.replaceChildren(
     ...lines.map((line) => html(tip.ownerDocument, "div", { dir: "auto" }, line)),
   );
@@ -100,7 +100,7 @@ function neighbour(items, item, step) {
 
 /** Focus an item, which the tab key finds again when it comes back to its row. */
 export function moveTo(item) {
-  for (const each of itemsOf(item.closest("svg"))) each.setAttribute("tabindex", -1);
+  for (const sibling of itemsOf(item.closest("svg"))) sibling.setAttribute("tabindex", -1);
   item.setAttribute("tabindex", 0);
   item.focus({ preventScroll: true });
   item.scrollIntoView({ block: "nearest", inline: "nearest" });

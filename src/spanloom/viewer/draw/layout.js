@@ -128,16 +128,16 @@ function stubs(link, head, tail, setting) {
   const caption = captionOf(link);
   const { points } = setting;
   const first = link.sourceMark.fragments[0][0] <= link.targetMark.fragments[0][0];
-  const found = [];
+  const ends = [];
   if (head !== null) {
     const there = `${caption} ${arrow} ${nameOf(points, link.targetMark)}`;
-    found.push([head, stub(link, "source", head, there, first, setting)]);
+    ends.push([head, stub(link, "source", head, there, first, setting)]);
   }
   if (tail !== null) {
     const here = `${nameOf(points, link.sourceMark)} ${arrow} ${caption}`;
-    found.push([tail, stub(link, "target", tail, here, !first, setting)]);
+    ends.push([tail, stub(link, "target", tail, here, !first, setting)]);
   }
-  return found;
+  return ends;
 }
 
 function stub(link, end, at, caption, onward, { places, boxes, rows, width, fonts }) {

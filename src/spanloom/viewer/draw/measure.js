@@ -22,12 +22,12 @@ export function fontsOf(host) {
 function rulerOf(page, font) {
   const context = page.createElement("canvas").getContext("2d");
   context.font = font;
-  const known = new Map();
+  const widths = new Map();
   return (text) => {
-    let width = known.get(text);
+    let width = widths.get(text);
     if (width === undefined) {
       width = context.measureText(text).width;
-      known.set(text, width);
+      widths.set(text, width);
     }
     return width;
   };

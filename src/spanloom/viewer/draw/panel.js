@@ -21,7 +21,7 @@ export function drawPanel(page, data, texts, view, changed) {
   const lists = data.layers.map(({ name }, at) =>
     html(page, "p", {}, html(page, "b", {}, visible(name)), ...keys(page, texts, at)),
   );
-  const list = () => lists.forEach((each, at) => (each.hidden = view.hidden.has(at)));
+  const list = () => lists.forEach((entries, at) => (entries.hidden = view.hidden.has(at)));
   const chips = data.layers.map(({ name }, at) => {
     const toggled = () => {
       view.toggle(at);
@@ -55,14 +55,14 @@ function sizeOf(texts, layer) {
       texts.reduce((sum, text) => sum + countIn(text.sides[side][kind], layer), 0),
     ),
   );
-  return told(counts.find((each) => each.some(Boolean)) ?? counts[0]);
+  return countText(counts.find((numbers) => numbers.some(Boolean)) ?? counts[0]);
 }
 
 function countIn(items, layer) {
   return items.filter((item) => item.layer === layer).length;
 }
 
-function told(counts) {
+function countText(counts) {
   return counts.map((count) => count.toLocaleString("en")).join(" / ");
 }
 
@@ -88,16 +88,16 @@ export function chip(page, name, toggled, { kind = "", pressed = true, note = ""
 /** Return the labels of a layer with their counts, one count a side; those without colour link. */
 function keys(page, texts, layer) {
   const [marks, links] = ["marks", "links"].map((kind) => countsOf(texts, layer, kind));
-  const coloured = [...marks].map(([label, found]) => [label, found, `c${found.colour}`]);
-  const plain = [...links].map(([label, found]) => [label, found, "link"]);
-  return [...coloured.sort(byLabel), ...plain.sort(byLabel)].map(([label, found, kind]) => {
+  const coloured = [...marks].map(([label, entry]) => [label, entry, `c${entry.colour}`]);
+  const plain = [...links].map(([label, entry]) => [label, entry, "link"]);
+  return [...coloured.sort(byLabel), ...plain.sort(byLabel)].map(([label, entry, kind]) => {
     const name = html(
       page,
       "span",
-      { class: `name ${found.plain ? "link" : kind}` },
+      { class: `name ${entry.plain ? "link" : kind}` },
       visible(label),
     );
-    const count = html(page, "i", {}, told(found.counts));
+    const count = html(page, "i", {}, countText(entry.counts));
     return html(page, "span", { class: "key" }, name, " ", count);
   });
 }
@@ -107,18 +107,18 @@ function byLabel([one], [other]) {
 }
 
 function countsOf(texts, layer, kind) {
-  const found = new Map();
+  const entries = new Map();
   for (const text of texts) {
     text.sides.forEach((side, at) => {
       for (const item of side[kind]) {
         if (item.layer !== layer) continue;
-        if (!found.has(item.label)) found.set(item.label, seen(item, text.sides.length));
-        found.get(item.label).counts[at] += 1;
-        found.get(item.label).plain ||= item.bare || item.cluster !== undefined;
+        if (!entries.has(item.label)) entries.set(item.label, seen(item, text.sides.length));
+        entries.get(item.label).counts[at] += 1;
+        entries.get(item.label).plain ||= item.bare || item.cluster !== undefined;
       }
     });
   }
-  return found;
+  return entries;
 }
 
 function seen(item, sides) {
@@ -142,11 +142,11 @@ function drawSlider(page, texts, view, changed) {
   );
   const step = (max - min) / STEPS;
   const range = html(page, "input", { type: "range", min, max, step, value: min });
-  const said = html(page, "output", {});
+  const output = html(page, "output", {});
   const tell = () => {
     const all = scored.filter((item) => view.shows(item, -Infinity));
-    const [left, most] = [all.filter((item) => view.shows(item)), all].map((each) => each.length);
-    said.textContent = `${Number(range.value).toFixed(2)}: ${left} of ${most} left`;
+    const [left, most] = [all.filter((item) => view.shows(item)), all].map((items) => items.length);
+    output.textContent = `${Number(range.value).toFixed(2)}: ${left} of ${most} left`;
   };
   range.addEventListener("input", () => {
     view.least = Number(range.value) <= min ? -Infinity : Number(range.value);
@@ -155,7 +155,7 @@ function drawSlider(page, texts, view, changed) {
   });
   tell();
   const name = html(page, "span", {}, "score at least");
-  return { element: html(page, "label", { class: "slider" }, name, range, said), tell };
+  return { element: html(page, "label", { class: "slider" }, name, range, output), tell };
 }
 
 /** Return a switch between the light and the dark page. */

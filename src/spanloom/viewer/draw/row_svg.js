@@ -35,11 +35,11 @@ export function drawStrip(page, strip, tell) {
 
 function frameOf({ row, boxes, arcs }) {
   const feet = arcs.flatMap((arc) => [arc.source, arc.target]).filter(Boolean);
-  const reaches = [...boxes, ...arcs].map((each) => each.reach);
+  const reaches = [...boxes, ...arcs].map((part) => part.reach);
   const left =
-    Math.min(0, ...feet.map((foot) => foot.x), ...reaches.map((each) => each[0])) - MARGIN;
+    Math.min(0, ...feet.map((foot) => foot.x), ...reaches.map(([left]) => left)) - MARGIN;
   const right =
-    Math.max(row.width, ...feet.map((foot) => foot.x), ...reaches.map((each) => each[1])) + MARGIN;
+    Math.max(row.width, ...feet.map((foot) => foot.x), ...reaches.map(([, right]) => right)) + MARGIN;
   const heights = [...boxes.map((box) => box.top), ...arcs.map((arc) => arc.height + HALF + 1)];
   const top = Math.max(MARGIN, ...heights);
   const [width, height] = [right - left, top + LINE + 2 * MARGIN];
@@ -76,8 +76,8 @@ function itemOf(page, item, kind, key, tell, ...parts) {
   const name = [kind, item.state, item.score === undefined ? "" : "scored"]
     .filter(Boolean)
     .join(" ");
-  const said = { role: "img", "aria-label": tell(item), tabindex: -1 };
-  return svg(page, "g", { class: `item ${name}`, "data-key": key, ...said }, ...parts);
+  const attributes = { role: "img", "aria-label": tell(item), tabindex: -1 };
+  return svg(page, "g", { class: `item ${name}`, "data-key": key, ...attributes }, ...parts);
 }
 
 function drawBox(page, box, tell) {

@@ -37,7 +37,7 @@ export function visible(text) {
  * @returns {string[]}
  */
 export function letters(text) {
-  return CLUSTERS ? Array.from(CLUSTERS.segment(text), (each) => each.segment) : Array.from(text);
+  return CLUSTERS ? Array.from(CLUSTERS.segment(text), (part) => part.segment) : Array.from(text);
 }
 
 /**

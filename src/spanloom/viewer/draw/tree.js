@@ -59,7 +59,7 @@ function grow(points, mark, children, fonts) {
   while (open.length) {
     const node = open.pop();
     const inner = children.get(node.mark.at) ?? [];
-    const brackets = inner.map((each) => bracketOf(each, fonts));
+    const brackets = inner.map((node) => bracketOf(node, fonts));
     open.push(...brackets);
     node.parts = filled(points, node.mark.fragments[0], brackets, fonts);
   }

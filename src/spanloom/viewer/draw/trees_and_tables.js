@@ -81,8 +81,8 @@ export function drawTable(page, points, tuples, layer) {
 
 function tableRow(page, points, mark, links, roles) {
   const cells = roles.map((role) => {
-    const found = links.filter((link) => captionOf(link) === role);
-    const texts = found.map((link) => nameOf(points, link.targetMark, LONGEST)).join(" · ");
+    const ofRole = links.filter((link) => captionOf(link) === role);
+    const texts = ofRole.map((link) => nameOf(points, link.targetMark, LONGEST)).join(" · ");
     const name = texts.length <= SHORT ? "short" : null;
     return html(page, "td", { dir: "auto", class: name }, texts);
   });

@@ -7,7 +7,7 @@ import { firstWhere } from "./words.js";
 const CONSTITUENTS = "constituents";
 const CLUSTERS = "clusters";
 const TUPLES = "tuples";
-const TOLD = 200; // letters of a text in what is said of it
+const LONGEST_TEXT = 200; // letters of a text in what is said of it
 
 /** What the reader wants to see: layers that are not shown, the least score. */
 export class View {
@@ -56,8 +56,8 @@ export class Text {
 
   /** Whether a line is blank, and nothing is said of it. */
   isBare(at) {
-    const said = this.sides.some((side) => side.lines[at].marks.length);
-    return !said && !this.line(at).trim();
+    const marked = this.sides.some((side) => side.lines[at].marks.length);
+    return !marked && !this.line(at).trim();
   }
 
   /** Return the line that a character stands in. */
@@ -71,7 +71,7 @@ export class Text {
   }
 
   /** Return what is said of a mark or a link, a line each. */
-  told(item) {
+  describe(item) {
     const name = `${item.id} ${item.label}: ${this.meaning(item)}`;
     const score = item.score === undefined ? [] : [`score ${item.score.toFixed(3)}`];
     return [name, ...score, ...(item.about ?? [])].map(visible);
@@ -79,7 +79,7 @@ export class Text {
 
   /** Return the text of a mark, or those of the ends of a link. */
   meaning(item) {
-    if (!item.sourceMark) return nameOf(this.points, item, TOLD);
+    if (!item.sourceMark) return nameOf(this.points, item, LONGEST_TEXT);
     const [source, target] = [item.sourceMark, item.targetMark];
     const arrow = item.undirected ? "–" : "→";
     return `“${nameOf(this.points, source)}” ${arrow} “${nameOf(this.points, target)}”`;
@@ -147,7 +147,7 @@ export class Side {
     const roots = [];
     const children = new Map();
     const open = this.lines[at].marks.filter((mark) => this.#is(mark, CONSTITUENTS));
-    for (const mark of open.filter((each) => view.shows(each))) {
+    for (const mark of open.filter((candidate) => view.shows(candidate))) {
       const above = this.#above(mark, view);
       if (above === null) roots.push(mark);
       else if (children.has(above)) children.get(above).push(mark);
@@ -170,11 +170,11 @@ export class Side {
       const here = this.#is(link, TUPLES) && this.homes[link.source][0] === at;
       if (!here || !view.shows(link)) continue;
       if (!layers.has(link.layer)) layers.set(link.layer, new Map());
-      const found = layers.get(link.layer);
-      if (!found.has(link.source)) found.set(link.source, [link.sourceMark, []]);
-      found.get(link.source)[1].push(link);
+      const bySource = layers.get(link.layer);
+      if (!bySource.has(link.source)) bySource.set(link.source, [link.sourceMark, []]);
+      bySource.get(link.source)[1].push(link);
     }
-    return [...layers].map(([layer, found]) => [layer, [...found.values()]]);
+    return [...layers].map(([layer, bySource]) => [layer, [...bySource.values()]]);
   }
 
   #is(item, shape) {

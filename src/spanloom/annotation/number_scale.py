@@ -1,0 +1,67 @@
+"""A scale of numbers in even steps, as choices for a number."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ROUND_STEPS = 20  # steps of a scale at most, where its step is to be a round number
+_MAX_STEPS = 200  # more would leave no space for the text
+_TOLERANCE = 1e-9  # of a step: rounding errors
+
+
+@dataclass(frozen=True, slots=True)
+class NumberScale:
+    """The numbers ``low``, ``low + step``, … up to ``high``."""
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for an invalid range, or too many numbers."""
+        if not 0 <= self.high - self.low <= _MAX_STEPS * self.step < math.inf or not self.step:
+            raise ValueError(
+                f"expected to go from low to high in at most {_MAX_STEPS} steps, "
+                f"got {self.low} to {self.high} in steps of {self.step}"
+            )
+
+    @classmethod
+    def covering(
+        cls, values: Sequence[float], low: float | None, high: float | None, step: float | None
+    ) -> "NumberScale":
+        """Return a scale that holds all values.
+
+        Without ``step`` it is a round number with 20 steps or fewer; without ``low`` or ``high``
+        the scale ends at a multiple of the step. Raises ``ValueError`` if there is no such scale.
+        """
+        minimum = min(values, default=0.0) if low is None else low
+        maximum = max(values, default=minimum) if high is None else high
+        if maximum < minimum:
+            raise ValueError(f"expected low below high, got {minimum} and {maximum}")
+        step = step or _round_step(maximum - minimum) or abs(minimum) or 1.0
+        if low is None:
+            minimum = step * math.floor(minimum / step + _TOLERANCE)
+        if high is None:
+            maximum = step * math.ceil(maximum / step - _TOLERANCE)
+        return cls(minimum, maximum, step)
+
+    def __len__(self) -> int:
+        """Return the number of numbers."""
+        return 1 + math.floor((self.high - self.low) / self.step + _TOLERANCE)
+
+    def value(self, index: int) -> float:
+        """Return the number at an index, rounded to 12 digits."""
+        return float(f"{self.low + index * self.step:.12g}")
+
+    def nearest(self, value: float) -> int:
+        """Return the index of the nearest number."""
+        return min(len(self) - 1, max(0, round((value - self.low) / self.step)))
+
+
+def _round_step(width: float) -> float:
+    """Return the least of 1, 2, 2.5 and 5 times a power of ten that needs few steps; 0 for 0."""
+    minimum = width / _ROUND_STEPS
+    if not 0 < minimum < math.inf:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(n * power for n in (1, 2, 2.5, 5, 10) if n * power >= minimum * (1 - _TOLERANCE))
