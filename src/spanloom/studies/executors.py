@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from spanloom.errors import PackageMissing, StudyError
 from spanloom.studies import row as rows
-from spanloom.studies import worker
 from spanloom.studies.execute import Folders
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
+from spanloom.studies.worker import answer, prepare_process
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
@@ -188,11 +188,11 @@ class RayWorker:
     def __init__(self, folders: Folders) -> None:
         """Lower the priority, use one thread, load plugins."""
         self._folders = folders
-        worker.prepare_process(folders.plugins)
+        prepare_process(folders.plugins)
 
     def run(self, job: dict[str, Any]) -> bytes:
         """Execute a job and return a worker's line."""
-        return worker.answer(Job.from_json(job), self._folders)
+        return answer(Job.from_json(job), self._folders)
 
 
 def open_executor(size: int, folders: Folders, ray_address: str | None) -> Executor:
