@@ -6,10 +6,10 @@ Lines of the text that are replaced; FILES are below benchmarks/results and may 
 
     <!-- rows: FILES PATH | cell | cell -->      a line a file, or a thing that PATH leads to
     <!-- together: FILES PATH | cell | cell -->  one line of all files: means and deviations
-    <!-- seeds: FILES -->                        what benchmarks/seeds.py prints
+    <!-- seeds: FILES -->                        mean and spread over seeds
     <!-- board: FOLDER -->                       the rows of Open GLAD
     <!-- peers: FOLDER -->                       the rows of peers
-    <!-- grid: FOLDER -->                        the rows of ``spanloom glad grid``
+    <!-- grid: FOLDER -->                        rows of tasks alone, jointly, fine-tuned
 
 PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
 ``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
@@ -23,11 +23,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import seeds
 from grid import grid
 from ten_tasks import peers, ten_tasks
 
@@ -83,11 +83,6 @@ def _together(results: Path, files: str, path: str | None, cells: str) -> str:
 
 
 def _seeds(results: Path, files: str, path: None, cells: None) -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        seeds = import_module("seeds")
-    finally:
-        sys.path.pop(0)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         seeds.main(_found(results, files))
     return printed.getvalue()

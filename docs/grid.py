@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 from ten_tasks import NONE, main_metric, rank, spread, table
 
-from spanloom.glad.grid import ALONE, COLUMNS, TUNED
 from spanloom.glad.result import Result, load_results
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired
 
+ALONE, TUNED = "alone", "joint-tuned"
+COLUMNS = (ALONE, "joint", "joint-own-best", TUNED)
 SURE, FEW = 0.05, 10  # of fewer documents nothing is said
 HEAD = ("task", "dataset", "metric", *COLUMNS, "minutes alone and tuned", "seeds")
 

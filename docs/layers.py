@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ten_tasks import main_metric, table
 
-from spanloom.glad.grid import ALONE
 from spanloom.glad.result import Result, load_results
 
 ROOT = Path(__file__).parents[1]

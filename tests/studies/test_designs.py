@@ -168,3 +168,11 @@ def test_what_helps_with_one_seed_only_is_no_help(study):
     found = planned(study(designs, tasks=["pos", "ner"], seeds=[1, 2, 3]), rows)
     oracle = {learnt(cell.job) for cell in found.cells if cell.design == "oracle"}
     assert oracle == {("pos",), ("ner",)}
+
+
+def test_a_default_written_out_leaves_the_key(study):
+    (default,), (written,) = (
+        planned(study([JOINT], settings=settings)).jobs
+        for settings in ([], ["stages.0.epoch=all-tasks", "window=64"])
+    )
+    assert default == written

@@ -152,36 +152,6 @@ def _save(results: "Iterable[Result]", folder: Path) -> None:
 
 
 @app.command()
-def grid(
-    file: Annotated[Path, typer.Argument(metavar="GRID", help="a joint recipe, and what differs")],
-    data: _Data = DATA,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="runs/GRID if not said")
-    ] = None,
-    results: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="beside those of glad run if not said")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="RUN,…", help="only some, as alone-ner,joint")
-    ] = None,
-    settings: _Settings = None,
-) -> None:
-    """Train each task of a recipe alone, all jointly, and each on from what all have learnt.
-
-    Rows are saved a task and column. What is trained already is scored, what was stopped goes on;
-    so the same command carries on after ctrl-C. Each look at a test set is noted.
-
-    Example: spanloom glad grid recipes/grid/spanloom-en.yaml --data glad/ -o runs/grid
-    """
-    from spanloom.glad.grid import read
-    from spanloom.glad.grid import run as runs
-
-    some = None if only is None else [each.strip() for each in only.split(",") if each.strip()]
-    asked = read(file, data, out or Path("runs", file.stem), settings or [], some)
-    _save(runs(asked, data, log), results or ROWS.with_name(f"grid-{file.stem}"))
-
-
-@app.command()
 def release(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="its data may be passed on")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="what is passed on")],

@@ -14,7 +14,7 @@ from spanloom.config.recipe import TRUNK, Raw, Recipe
 from spanloom.corpora.folder import locate
 from spanloom.errors import RecipeError
 
-LEARNING = 1  # raised whenever the same recipe and data would be learnt to other weights
+LEARNING = 1  # raised when code or defaults change what a recipe learns from the same data
 KEY_LENGTH = 16  # hexadecimal digits of a key
 
 
@@ -61,11 +61,14 @@ def job(
     score: str,
     before: Job | None = None,
 ) -> Job:
-    """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``."""
-    plain = recipes.to_plain(recipe)
+    """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
+
+    Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
+    the rows of earlier runs valid.
+    """
     hashed = {
         "learning": LEARNING,
-        "recipe": plain,
+        "recipe": recipe.model_dump(mode="json", exclude_defaults=True),
         "data": {name: data_hash(locate(name, data)) for name in recipe.all_sources},
         "tasks": sorted(tasks),
         "score": score,
@@ -73,7 +76,7 @@ def job(
     }
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
-    return Job(name, plain, tuple(tasks), score, key, before)
+    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before)
 
 
 @cache

@@ -1,6 +1,6 @@
 """One table from several seeds' results: mean, spread and range of each figure.
 
-    python benchmarks/seeds.py RESULT.json RESULT.json …
+    python docs/seeds.py RESULT.json RESULT.json …
 
 A result is what ``spanloom evaluate … --json`` printed.
 """
