@@ -16,8 +16,6 @@ PATH is keys with dots between them, a ``*`` for each key there is; it may be ab
 files. FORMAT is Python's, after a factor where there is a ``*`` (``100*.2f``); ``s`` is seconds.
 """
 
-import contextlib
-import io
 import json
 import re
 import sys
@@ -27,8 +25,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-import seeds
 from grid import grid
+from seeds import seeds
 from ten_tasks import peers, ten_tasks
 
 ROOT = Path(__file__).parents[1]
@@ -83,9 +81,7 @@ def _together(results: Path, files: str, path: str | None, cells: str) -> str:
 
 
 def _seeds(results: Path, files: str, path: None, cells: None) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        seeds.main(_found(results, files))
-    return printed.getvalue()
+    return seeds(_found(results, files))
 
 
 def _board(results: Path, files: str, path: None, cells: None) -> str:

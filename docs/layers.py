@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from grid import ALONE
 from ten_tasks import main_metric, table
 
 from spanloom.glad.result import Result, load_results

@@ -1,37 +1,50 @@
-"""One table from several seeds' results: mean, spread and range of each figure.
-
-    python docs/seeds.py RESULT.json RESULT.json …
-
-A result is what ``spanloom evaluate … --json`` printed.
-"""
+"""The table of docs/benchmarks.md that says what several seeds of one model reach."""
 
 import json
 import statistics
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from ten_tasks import table
 
-def main(paths: list[Path]) -> None:
-    """Print a Markdown table: rows are tasks' figures, in percent."""
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    print(
-        f"| task | figure | mean of {len(results)} | standard deviation | each | 95 % intervals |"
+MEASURES = ("spans", "relations", "relations_typed")
+
+
+def seeds(paths: Sequence[Path]) -> str:
+    """Return a line per task and measure: mean, spread and intervals of F1, in percent.
+
+    ``paths`` are what ``spanloom evaluate … --json`` printed, one per seed.
+    """
+    results = [json.loads(path.read_text(encoding="utf-8"))["tasks"] for path in paths]
+    head = (
+        "task",
+        "figure",
+        f"mean of {len(paths)}",
+        "standard deviation",
+        "each",
+        "95 % intervals",
     )
-    print("|---|---|---|---|---|---|")
-    for task in results[0]["tasks"]:
-        scores = [result["tasks"][task] for result in results]
-        for measure in ("spans", "relations", "relations_typed"):
-            values = [100 * listed[measure]["micro"]["f1"] for listed in scores]
-            spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            listed = ", ".join(f"{value:.2f}" for value in values)
-            ranges = ", ".join(
-                f"{100 * score[measure]['f1_interval']['low']:.1f}–"
-                f"{100 * score[measure]['f1_interval']['high']:.1f}"
-                for score in scores
-            )
-            mean = statistics.mean(values)
-            print(f"| {task} | {measure} F1 | {mean:.2f} | {spread:.2f} | {listed} | {ranges} |")
+    lines = (
+        _line(task, measure, [result[task][measure] for result in results])
+        for task in results[0]
+        for measure in MEASURES
+    )
+    return table(head, lines)
 
 
-if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]])
+def _line(task: str, measure: str, scores: Sequence[dict]) -> list[str]:
+    values = [100 * score["micro"]["f1"] for score in scores]
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    return [
+        task,
+        f"{measure} F1",
+        f"{statistics.mean(values):.2f}",
+        f"{spread:.2f}",
+        ", ".join(f"{value:.2f}" for value in values),
+        ", ".join(map(_interval, scores)),
+    ]
+
+
+def _interval(score: dict) -> str:
+    interval = score["f1_interval"]
+    return f"{100 * interval['low']:.1f}–{100 * interval['high']:.1f}"
