@@ -31,7 +31,7 @@ from typing import Any
 
 from processor import processor
 
-RECIPE = Path(__file__).resolve().parents[1] / "recipes/tiny/spanrel-joint.yaml"
+RECIPE = Path(__file__).resolve().parents[1] / "recipes/studies/tiny-joint.yaml"
 POLL_SECONDS = 0.05
 
 

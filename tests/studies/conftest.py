@@ -1,15 +1,11 @@
-"""Studies over the tiny joint recipe; rows made up from scores."""
+"""Studies over the tiny joint recipe."""
 
 import json
-from pathlib import Path
 
 import pytest
+from made_rows import RECIPES
 
-from spanloom.metrics.bootstrap import scores_per_document
-from spanloom.studies.row import Row, SplitScore
 from spanloom.studies.spec import load
-
-RECIPES = Path(__file__).parents[2] / "recipes" / "tiny"
 
 
 @pytest.fixture
@@ -18,7 +14,7 @@ def study(tmp_path):
 
     def write(designs, **keys):
         keys = {
-            "recipe": str(RECIPES / "spanrel-joint.yaml"),
+            "recipe": str(RECIPES / "tiny-joint.yaml"),
             "tasks": ["pos", "ner", "dep"],
             **keys,
         }
@@ -27,32 +23,3 @@ def study(tmp_path):
         return load(path)
 
     return write
-
-
-def make_row(job, scores, documents=(), metric="f1"):
-    """Return a row; ``scores`` are by task, ``documents`` scores per document by task."""
-    return Row(
-        key=job.key,
-        name=job.name,
-        recipe=job.recipe,
-        scores={
-            task: {
-                "dev": SplitScore(
-                    {metric: score},
-                    scores_per_document(documents[task]).dumps() if task in documents else "",
-                )
-            }
-            for task, score in scores.items()
-        },
-        before=job.before.key if job.before else None,
-        updates=1,
-        epoch=1.0,
-        train_words_per_s=None,
-        train_cpu_minutes=1.5,
-        other_cpu_minutes=0.5,
-        model_megabytes=10.0,
-        compute="cpu, 1 thread, fp32",
-        processor="made up",
-        version="0",
-        date="2026-01-01",
-    )

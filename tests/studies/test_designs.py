@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from conftest import RECIPES, make_row
+from made_rows import RECIPES, make_row
 
 from spanloom.studies.designs import plan
 from spanloom.studies.job import Job
@@ -173,6 +173,6 @@ def test_what_helps_with_one_seed_only_is_no_help(study):
 def test_a_default_written_out_leaves_the_key(study):
     (default,), (written,) = (
         planned(study([JOINT], settings=settings)).jobs
-        for settings in ([], ["stages.0.epoch=all-tasks", "window=64"])
+        for settings in ([], ["stages.0.epoch_size=all-tasks", "window=64"])
     )
     assert default == written

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from conftest import RECIPES, make_row
+from made_rows import RECIPES, make_row
 
 from spanloom.errors import StudyError
 from spanloom.studies import row as rows

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import RECIPES
+from made_rows import RECIPES
 
 from spanloom.errors import RecipeError
 from spanloom.studies.spec import load
@@ -19,7 +19,7 @@ designs:
 
 def read(tmp_path, text):
     path = tmp_path / "study.yaml"
-    path.write_text(text.replace("RECIPE", str(RECIPES / "spanrel-joint.yaml")))
+    path.write_text(text.replace("RECIPE", str(RECIPES / "tiny-joint.yaml")))
     return load(path)
 
 
@@ -57,7 +57,12 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, old, new, message):
 
 
 def test_a_recipe_of_two_stages_is_refused(tmp_path):
-    text = json.dumps({"recipe": str(RECIPES / "spanrel.yaml"), "designs": [{"design": "joint"}]})
+    text = json.dumps(
+        {
+            "recipe": str(RECIPES.with_name("tiny") / "spanrel.yaml"),
+            "designs": [{"design": "joint"}],
+        }
+    )
     with pytest.raises(RecipeError, match="expected a recipe of one stage, got 2"):
         read(tmp_path, text)
 

@@ -84,7 +84,7 @@ def dev_of(out):
 def test_an_epoch_ends_with_the_smallest_task(bench):
     every = Counter(draw(bench, BOTH, tasks=FEW))
     assert every[("names",)] < every[("steps",)]
-    least = Counter(draw(bench, BOTH | {"epoch": "smallest-task"}, tasks=FEW))
+    least = Counter(draw(bench, BOTH | {"epoch_size": "smallest-task"}, tasks=FEW))
     assert least == {("names",): every[("names",)], ("steps",): every[("names",)]}
 
 

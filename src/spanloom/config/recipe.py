@@ -82,8 +82,7 @@ class TaskSpec(Options):
     )
     examples: Examples | None = Field(
         default=None,
-        description="how much of train it learns from, as 500 or 10%: whole documents in a seeded "
-        "order; more of them include fewer; null: all",
+        description="learn from part of train, as 500 or 10% (whole documents); null: all",
     )
     options: Raw = {}
 
@@ -145,15 +144,14 @@ class StageSpec(Options):
         default={}, description="what the losses of some tasks are multiplied by"
     )
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
-    epoch: Literal["all-tasks", "smallest-task"] = Field(
+    epoch_size: Literal["all-tasks", "smallest-task"] = Field(
         default="all-tasks",
-        description="all-tasks | smallest-task: whose data one epoch goes through; with the "
-        "smallest, each task has as many batches as that one",
+        description="all-tasks | smallest-task: whose data an epoch goes through",
     )
     updates_per_task: int | None = Field(
         default=None,
         ge=1,
-        description="length of the stage as updates of each task, on average, instead of epochs",
+        description="length in updates of each task, on average; null: by epochs",
     )
     lr: LearningRates = Field(default=LearningRates(), description="highest learning rates")
     batch_words: int = Field(default=768, ge=1, description="words in a batch")

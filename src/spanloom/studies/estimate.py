@@ -67,7 +67,7 @@ def _words(recipe: Mapping[str, Any], data: Path) -> float:
     if stage.get("updates_per_task") is not None:
         return float(stage["updates_per_task"] * stage["batch_words"] * len(stage["tasks"]))
     sizes = [_task_words(recipe, name, data) for name in stage["tasks"]]
-    epoch = min(sizes) * len(sizes) if stage.get("epoch") == "smallest-task" else sum(sizes)
+    epoch = min(sizes) * len(sizes) if stage.get("epoch_size") == "smallest-task" else sum(sizes)
     return float(stage["epochs"] * epoch)
 
 

@@ -104,7 +104,7 @@ def draw_epoch(
         name: Size(len(batches.queue), sum(batch.num_sentences for batch in batches.queue))
         for name, batches in iterators.items()
     }
-    if stage.epoch == "smallest-task":
+    if stage.epoch_size == "smallest-task":
         smallest = min(sizes.values(), key=lambda size: size.batches)
         sizes = {name: Size(smallest.batches, size.examples) for name, size in sizes.items()}
     turns = samplers.load(stage.sampler)(sizes, Random(epoch_seed), stage.temperature)

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from conftest import RECIPES, make_row
+from made_rows import RECIPES, make_row
 
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report

@@ -1,0 +1,37 @@
+"""Rows of runs, made up from scores."""
+
+from pathlib import Path
+
+from spanloom.metrics.bootstrap import scores_per_document
+from spanloom.studies.row import Row, SplitScore
+
+RECIPES = Path(__file__).parents[2] / "recipes" / "studies"
+
+
+def make_row(job, scores, documents=(), metric="f1"):
+    """Return a row; ``scores`` are by task, ``documents`` scores per document by task."""
+    return Row(
+        key=job.key,
+        name=job.name,
+        recipe=job.recipe,
+        scores={
+            task: {
+                "dev": SplitScore(
+                    {metric: score},
+                    scores_per_document(documents[task]).dumps() if task in documents else "",
+                )
+            }
+            for task, score in scores.items()
+        },
+        before=job.before.key if job.before else None,
+        updates=1,
+        epoch=1.0,
+        train_words_per_s=None,
+        train_cpu_minutes=1.5,
+        other_cpu_minutes=0.5,
+        model_megabytes=10.0,
+        compute="cpu, 1 thread, fp32",
+        processor="made up",
+        version="0",
+        date="2026-01-01",
+    )
