@@ -91,11 +91,11 @@ def test_numbers_have_the_layer_of_the_label_or_their_own():
 
 def test_a_label_may_mean_that_there_is_none():
     text = '{"text": "a", "label": -1}\n{"text": "b", "label": ""}\n{"text": "c", "label": 1}\n'
-    found = _loads(text, none="-1")
+    found = _loads(text, missing_label="-1")
     assert [classification_of(each, "label") for each in found] == [None, None, Classification("1")]
-    assert _dumps(found, none="-1") == text
+    assert _dumps(found, missing_label="-1") == text
     silent = Document("d", (Layer("label"),))
-    assert _dumps([silent], none="-1") == '{"id": "", "text": "d", "label": "-1"}\n'
+    assert _dumps([silent], missing_label="-1") == '{"id": "", "text": "d", "label": "-1"}\n'
 
 
 VALUES = st.recursive(
@@ -127,7 +127,7 @@ SPELLED = st.sampled_from(
 def test_any_line_comes_back(said, how, end, pairs):
     said = [each | {"second": each.get("second", "")} for each in said]
     text = "".join(json.dumps(each, **how) + end for each in said)
-    options = {"second": "second", "layer": "main", "none": "-1"} if pairs else {}
+    options = {"text_pair": "second", "layer": "main", "missing_label": "-1"} if pairs else {}
     found = _loads(text, **options)
     assert _dumps(found, **options) == text
     assert [each.has_layer(options.get("layer", "label")) for each in found] == [
@@ -139,7 +139,7 @@ OPTIONS = [
     {},
     {"preset": "snli", "layer": "main"},
     {"number": "n", "layer": "main", "label": "a"},
-    {"number": "a_b", "number_layer": "main", "second": "main", "none": "B-PER"},
+    {"number": "a_b", "number_layer": "main", "text_pair": "main", "missing_label": "B-PER"},
     {"label": None, "number": "n", "layer": "main"},
     {"id": None, "label": "l", "number": "l"},
 ]

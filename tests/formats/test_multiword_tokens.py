@@ -39,7 +39,7 @@ def test_which_words_are_one_token(words, tokens):
 
 def test_a_file_has_them_on_request():
     document = made("I", "do", "+n't")
-    assert "2-3\tdon't\t" in conllu.dumps([document], options=conllu.Columns(contractions=True))
+    assert "2-3\tdon't\t" in conllu.dumps([document], options=conllu.Columns(infer_mwt=True))
     assert "2-3" not in conllu.dumps([document])
 
 

@@ -16,14 +16,14 @@ PART = "part"  # in meta: the part number as written; absent in OntoGUM's files
 FIRST = "0"
 NONE = "_"
 
-TAB, BLANK = "\t", " "
-SEPARATOR, BLANK_NAME = "separator", "blank"  # in meta, if cells are not separated by tabs
+TAB, SPACE = "\t", " "
+SEPARATOR, SPACE_NAME = "separator", "space"  # in meta, if cells are not separated by tabs
 
 _BEGIN_WITH_PART = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>[0-9]{1,9})\s*")
 _BEGIN = re.compile(r"# begin document(?P<name>.*)")
 _END = re.compile(r"# ?end document\s*")
 _BLANKS = re.compile(r"[ \t]+")
-_NOT_IN_CELL = {TAB: re.compile(r"[\t\n\r]"), BLANK: re.compile(r"[ \t\n\r]")}
+_NOT_IN_CELL = {TAB: re.compile(r"[\t\n\r]"), SPACE: re.compile(r"[ \t\n\r]")}
 
 
 class Section(NamedTuple):
@@ -93,7 +93,7 @@ def part(document: Document) -> str:
 
 def separator_of(text: str) -> str:
     """Return the character that separates cells."""
-    return TAB if TAB in text else BLANK
+    return TAB if TAB in text else SPACE
 
 
 def cut(line: Line, separator: str) -> list[str]:

@@ -14,10 +14,10 @@ from spanloom.formats._text_labels import TextLabelOptions
 
 _MAX_COLUMNS = 1000  # of a table
 Column = Annotated[int, Field(ge=1, le=_MAX_COLUMNS)] | str
-Role = Literal["text", "second", "label", "number", "id"]
+Role = Literal["text", "text_pair", "label", "number", "id"]
 Preset = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sick", "snli-tsv", "sst2", "stsb"]
 
-ROLES: tuple[Role, ...] = ("id", "text", "second", "label", "number")
+ROLES: tuple[Role, ...] = ("id", "text", "text_pair", "label", "number")
 _OPENING = re.compile(r"\ufeff?(?:\r?\n)*")
 _END = re.compile(r"(?:\r?\n)+|\r?\Z")
 _NUMBERED_NAME = "column {}"
@@ -34,7 +34,7 @@ class TableOptions(TextLabelOptions):
     text: Column = Field(
         default="text", description="the column of the text, or of the first of two"
     )
-    second: Column | None = Field(default=None, description="the column of the second text")
+    text_pair: Column | None = Field(default=None, description="the column of the second text")
     label: Column | None = Field(default="label", description="the column of the label")
     number: Column | None = Field(default=None, description="the column of the number")
     id: Column | None = Field(default="id", description="the column that names the documents")
@@ -49,7 +49,7 @@ class TableOptions(TextLabelOptions):
     quoting: bool = Field(
         default=False, description='whether cells may stand in quotes (""": one quote)'
     )
-    where: dict[str, str] = Field(
+    filter: dict[str, str] = Field(
         default={}, description="rows that are read: column name to value"
     )
 
@@ -68,12 +68,14 @@ class TableOptions(TextLabelOptions):
         """The columns of texts, and those that the user set."""
         resolved, set_fields = self.whole, self.model_fields_set
         rest = [getattr(self, role) for role in ("label", "number", "id") if role in set_fields]
-        return [column for column in (resolved.text, resolved.second, *rest) if column is not None]
+        return [
+            column for column in (resolved.text, resolved.text_pair, *rest) if column is not None
+        ]
 
     @property
     def wanted(self) -> list[Column]:
         """The columns that must exist: those in use, and those that filter rows."""
-        return [*self.asked, *self.where]
+        return [*self.asked, *self.filter]
 
     def named(self, row: Sequence[str]) -> bool:
         """Whether the first row names the columns."""
@@ -81,7 +83,7 @@ class TableOptions(TextLabelOptions):
             return self.header
         if not self.columns:
             return any(isinstance(column, str) for column in self.asked)
-        names = [column for column in (self.text, self.second) if isinstance(column, str)]
+        names = [column for column in (self.text, self.text_pair) if isinstance(column, str)]
         return bool(names) and all(name in row for name in names)
 
     @model_validator(mode="after")
@@ -242,32 +244,32 @@ PRESETS: Mapping[str, TableOptions] = {
     "mnli": TableOptions(
         columns=("index", "promptID", "pairID", "genre", *_PARSES, *_PAIR, "label1", "gold_label"),
         text="sentence1",
-        second="sentence2",
+        text_pair="sentence2",
         label="gold_label",
         id="pairID",
-        none="-",
+        missing_label="-",
     ),
     "mrpc": TableOptions(
         columns=("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"),
         text="#1 String",
-        second="#2 String",
+        text_pair="#2 String",
         label="Quality",
         id=None,
     ),
     "qnli": TableOptions(
         columns=("index", "question", "sentence", "label"),
         text="question",
-        second="sentence",
+        text_pair="sentence",
         id="index",
     ),
     "qqp": TableOptions(
         columns=("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
         text="question1",
-        second="question2",
+        text_pair="question2",
         label="is_duplicate",
     ),
     "rte": TableOptions(
-        columns=("index", *_PAIR, "label"), text="sentence1", second="sentence2", id="index"
+        columns=("index", *_PAIR, "label"), text="sentence1", text_pair="sentence2", id="index"
     ),
     "sick": TableOptions(
         columns=(
@@ -276,7 +278,7 @@ PRESETS: Mapping[str, TableOptions] = {
             *("sentence_A_dataset", "sentence_B_dataset", "SemEval_set"),
         ),
         text="sentence_A",
-        second="sentence_B",
+        text_pair="sentence_B",
         label="entailment_label",
         number="relatedness_score",
         id="pair_ID",
@@ -289,10 +291,10 @@ PRESETS: Mapping[str, TableOptions] = {
             *("label1", "label2", "label3", "label4", "label5"),
         ),
         text="sentence1",
-        second="sentence2",
+        text_pair="sentence2",
         label="gold_label",
         id="pairID",
-        none="-",
+        missing_label="-",
     ),
     "sst2": TableOptions(columns=("sentence", "label"), text="sentence", id=None),
     "stsb": TableOptions(
@@ -301,7 +303,7 @@ PRESETS: Mapping[str, TableOptions] = {
             *(*_PAIR, "score"),
         ),
         text="sentence1",
-        second="sentence2",
+        text_pair="sentence2",
         label=None,
         number="score",
         id="index",

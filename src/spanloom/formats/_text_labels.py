@@ -29,7 +29,7 @@ class TextLabelOptions(Options):
     number_layer: str | None = Field(
         default=None, description="the layer of the number; null: that of the label"
     )
-    none: str | None = Field(
+    missing_label: str | None = Field(
         default=None, description="the label that means that there is no gold label"
     )
 
@@ -40,7 +40,7 @@ class TextLabelOptions(Options):
 
     def is_gold(self, label: str) -> bool:
         """Whether a label is a gold label."""
-        return label not in ("", self.none)
+        return label not in ("", self.missing_label)
 
     def over(self, preset: Self | None) -> Self:
         """Return these options, with those of a preset as defaults."""
@@ -55,7 +55,7 @@ class LabelledText:
     """A row's texts, label, and number as written; None for what it lacks."""
 
     text: str
-    second: str | None = None
+    text_pair: str | None = None
     label: str | None = None
     number: str | None = None
 
@@ -74,16 +74,18 @@ class TextLabelReader:
         Raises ``ValueError`` for an invalid number, and for one without the label in whose layer it
         should be.
         """
-        if labeled.second is None:
+        if labeled.text_pair is None:
             unlabeled, cut_meta = Document(labeled.text), []
         else:
             unlabeled, cut_meta = (
-                join_texts("", labeled.text, labeled.second),
+                join_texts("", labeled.text, labeled.text_pair),
                 [(CUT, str(len(labeled.text) + 1))],
             )
-            cut_meta = cut_meta if _split_pair(unlabeled) != (labeled.text, labeled.second) else []
+            cut_meta = (
+                cut_meta if _split_pair(unlabeled) != (labeled.text, labeled.text_pair) else []
+            )
         document = replace(unlabeled, name=name, meta=(*meta, *cut_meta))
-        new_id = _new_ids(2 * (labeled.second is not None))
+        new_id = _new_ids(2 * (labeled.text_pair is not None))
         for layer in dict.fromkeys(
             layer for layer in (self.label, self.number) if layer is not None
         ):

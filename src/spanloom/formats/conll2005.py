@@ -44,10 +44,10 @@ PLAIN = "*"  # in a column that is only kept: nothing
 
 _DEFAULT_COLUMNS = (WORD, XPOS, KEPT, LEMMA, ROLESET)
 _LEMMAS_ONLY = (LEMMA,)
-_TAB, _BLANK = "\t", " "
-_BLANK_NAME = "blank"
+_TAB, _SPACE = "\t", " "
+_SPACE_NAME = "space"
 _BLANKS = re.compile(r"[ \t]+")
-_BREAKS = {_TAB: re.compile(r"[\t\n\r]"), _BLANK: re.compile(r"[ \t\n\r]")}
+_BREAKS = {_TAB: re.compile(r"[\t\n\r]"), _SPACE: re.compile(r"[ \t\n\r]")}
 _ARGUMENT = re.compile(r"(?:\([^\s()*]+)*\*\)*")
 _FULL_ROW = re.compile(rf"[^\t]+\t[^\t]+\t\S*\*\S*\t\S+\t\S+(?:\t{_ARGUMENT.pattern})*")
 _BARE_ROW = re.compile(rf"[^\s*]+(?:[ \t]+{_ARGUMENT.pattern})*[ \t]*")
@@ -136,7 +136,7 @@ def loads(
     table: _Table | None = None
     sentences = None if words is None else _parse_words(words)
     for number, block in enumerate(blocks(text), 1):
-        table = table or _guess_table(block[0], _TAB if _TAB in text else _BLANK, options)
+        table = table or _guess_table(block[0], _TAB if _TAB in text else _SPACE, options)
         rows = _parse_rows(block, table, path)
         forms = [
             row[table.column_index[WORD]] if WORD in table.column_index else NONE for row in rows
@@ -177,7 +177,7 @@ def _guess_table(first: Line, separator: str, options: PropsOptions) -> _Table:
 def _table_of_meta(meta: dict[str, str], options: PropsOptions) -> _Table:
     """Return the table of a document's meta and the options."""
     usual = _LEMMAS_ONLY if meta.get(COLUMNS) == LEMMA else _DEFAULT_COLUMNS
-    separator = _BLANK if meta.get(SEPARATOR) == _BLANK_NAME else _TAB
+    separator = _SPACE if meta.get(SEPARATOR) == _SPACE_NAME else _TAB
     return _Table(_columns_or(options, usual), separator)
 
 
@@ -186,8 +186,8 @@ def _unusual_meta(table: _Table, options: PropsOptions) -> list[tuple[str, str]]
     meta = []
     if options.columns is None and table.columns == _LEMMAS_ONLY:
         meta.append((COLUMNS, LEMMA))
-    if table.separator == _BLANK:
-        meta.append((SEPARATOR, _BLANK_NAME))
+    if table.separator == _SPACE:
+        meta.append((SEPARATOR, _SPACE_NAME))
     return meta
 
 

@@ -35,8 +35,8 @@ from spanloom.errors import FormatError
 from spanloom.formats import _clusters, _constituents
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
-    BLANK,
-    BLANK_NAME,
+    SPACE,
+    SPACE_NAME,
     SEPARATOR,
     TAB,
     Section,
@@ -99,8 +99,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
             problem = "expected #begin document (NAME); part 000, got no part"
             raise FormatError(path, section.line, problem)
         builder = section.making(names, number)
-        if separator == BLANK:
-            builder.meta.append((SEPARATOR, BLANK_NAME))
+        if separator == SPACE:
+            builder.meta.append((SEPARATOR, SPACE_NAME))
         for layer in (WORDS, SENTENCES, ENTITIES, SRL):
             builder.layer(layer)
         blocks = [
@@ -118,7 +118,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
     lines: list[str] = []
     for document in documents:
-        separator = BLANK if dict(document.meta).get(SEPARATOR) == BLANK_NAME else TAB
+        separator = SPACE if dict(document.meta).get(SEPARATOR) == SPACE_NAME else TAB
         lines += _DocumentRows(document, WordView(document), separator).lines()
     return "".join(line + "\n" for line in lines)
 

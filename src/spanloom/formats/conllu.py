@@ -39,11 +39,11 @@ class Columns(Options):
         default=True,
         description="read Entity= in MISC as layers, where global.Entity says what it holds",
     )
-    complete: bool = Field(
+    add_sent_metadata: bool = Field(
         default=False,
         description="write sent_id and text of sentences that have none, as UD asks for",
     )
-    contractions: bool = Field(
+    infer_mwt: bool = Field(
         default=False,
         description="write a token over English words that contract (don't) where none is said",
     )
@@ -62,11 +62,11 @@ def dumps(documents: Iterable[Document], *, options: Columns = Columns()) -> str
     written = []
     entity_fields: str | None = None
     for document in documents:
-        view = WordView(contracted(document) if options.contractions else document)
+        view = WordView(contracted(document) if options.infer_mwt else document)
         sentence_blocks = blocks(view)
         entity_fields = tell(view, sentence_blocks, entity_fields) if options.entities else None
         written.append((document, sentence_blocks))
-    mark(written, options.complete)
+    mark(written, options.add_sent_metadata)
     sentences = (block for _, sentence_blocks in written for block in sentence_blocks)
     return "".join("\n".join(block.lines(0)) + "\n\n" for block in sentences)
 

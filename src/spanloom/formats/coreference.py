@@ -35,8 +35,8 @@ from spanloom.errors import FormatError
 from spanloom.formats import _clusters
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
-    BLANK,
-    BLANK_NAME,
+    SPACE,
+    SPACE_NAME,
     FIRST,
     NONE,
     PART,
@@ -124,8 +124,8 @@ class _RowStyle:
             yield COLUMNS, str(self.columns)
         if self.unmarked != _default_unmarked(self.is_conll):
             yield NOTHING, self.unmarked
-        if self.separator == BLANK:
-            yield SEPARATOR, BLANK_NAME
+        if self.separator == SPACE:
+            yield SEPARATOR, SPACE_NAME
 
 
 def loads(
@@ -222,7 +222,7 @@ def _style_of_meta(document: Document, options: CoreferenceOptions) -> _RowStyle
     meta = dict(document.meta)
     dialect = meta.get(DIALECT, "conll" if PART in meta else options.dialect)
     is_conll = dialect != ONTOGUM
-    separator = BLANK if meta.get(SEPARATOR) == BLANK_NAME else TAB
+    separator = SPACE if meta.get(SEPARATOR) == SPACE_NAME else TAB
     columns_text = meta.get(COLUMNS, "")
     columns = int(columns_text) if re.fullmatch("[0-9]{1,3}", columns_text) else _MIN_COLUMNS
     unmarked = meta.get(NOTHING, _default_unmarked(is_conll))

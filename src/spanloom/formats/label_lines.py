@@ -4,7 +4,7 @@
 
     {"id": "a1", "text": "a moving film", "label": "positive"}
 
-Options name other keys (``text: sentence1``, ``second: sentence2``), or a ``preset`` does, for SNLI
+Options name other keys (``text: sentence1``, ``text_pair: sentence2``), or a ``preset`` does, for SNLI
 and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
 (``annotation.text_pairs``). Values of all other keys, and values that are no valid label or number,
 are kept in the document's meta: texts as they are, all else as JSON. A line without the key of the
@@ -47,7 +47,7 @@ class LineOptions(TextLabelOptions):
         default=None, description="a public layout; what is said beside it wins"
     )
     text: str = Field(default="text", description="the key of the text, or of the first of two")
-    second: str | None = Field(default=None, description="the key of the second text")
+    text_pair: str | None = Field(default=None, description="the key of the second text")
     label: str | None = Field(default="label", description="the key of the label")
     number: str | None = Field(default=None, description="the key of the number")
     id: str | None = Field(default="id", description="the key that names the documents")
@@ -64,10 +64,14 @@ class LineOptions(TextLabelOptions):
         requested_keys = [
             getattr(self, role) for role in ("label", "number", "id") if role in fields_set
         ]
-        return [key for key in (options.text, options.second, *requested_keys) if key is not None]
+        return [
+            key for key in (options.text, options.text_pair, *requested_keys) if key is not None
+        ]
 
 
-_NLI = LineOptions(text="sentence1", second="sentence2", label="gold_label", id="pairID", none="-")
+_NLI = LineOptions(
+    text="sentence1", text_pair="sentence2", label="gold_label", id="pairID", missing_label="-"
+)
 
 
 def loads(
@@ -120,7 +124,7 @@ def sniff(head: str, name: str) -> bool:
         return False
     return any(
         isinstance(record.get(options.text), str)
-        and (options.second is None or isinstance(record.get(options.second), str))
+        and (options.text_pair is None or isinstance(record.get(options.text_pair), str))
         and isinstance(record.get(options.label or ""), str | int)
         for options in (LineOptions(), _NLI)
     )
@@ -142,7 +146,7 @@ class _LineReader:
         for key in self.required_keys:
             if key not in record:
                 raise ValueError(f"no key {key!r:.60}{did_you_mean(key, record):.300}")
-        text_pair = None if options.second is None else a_string(record[options.second])
+        text_pair = None if options.text_pair is None else a_string(record[options.text_pair])
         labeled_text = LabelledText(
             a_string(record[options.text]),
             text_pair,
@@ -150,7 +154,7 @@ class _LineReader:
             _parse_number(_value_at(record, options.number)),
         )
         name, meta = self._name(record)
-        stored_keys = {options.text, options.second, options.id}
+        stored_keys = {options.text, options.text_pair, options.id}
         is_verbatim = labeled_text.label is not None and labeled_text.label == _value_at(
             record, options.label
         )
@@ -238,7 +242,7 @@ def _line_style(record: JsonObject, raw: str, options: LineOptions) -> Meta:
 
 def _key_order(keys: Iterable[str], options: LineOptions) -> list[str]:
     """Return keys in the usual order: those of the options, then all others as they come."""
-    present, roles = list(keys), (options.id, options.text, options.second)
+    present, roles = list(keys), (options.id, options.text, options.text_pair)
     first = [key for key in (*roles, options.label, options.number) if key in present]
     return list(dict.fromkeys([*(key for key in first if key is not None), *present]))
 
@@ -271,8 +275,8 @@ def _update_line(document: Document, record: JsonObject, options: LineOptions) -
     )
     number_is_separate = resolved.layers[0] != resolved.layers[1] or resolved.label not in keys
     record[resolved.text] = labeled_text.text
-    if resolved.second is not None:
-        record[resolved.second] = labeled_text.second or ""
+    if resolved.text_pair is not None:
+        record[resolved.text_pair] = labeled_text.text_pair or ""
     if resolved.id is not None and not _is_id(record.get(resolved.id, ...)):
         record.pop(resolved.id, None)
         if resolved.id in options.required_keys or not is_counted(document.name):
@@ -316,7 +320,7 @@ def _label_value(label: str | None, old: Any, options: LineOptions) -> Any:
     if label is None:
         was_unlabeled = old is None or (isinstance(old, str) and not options.is_gold(old))
         was_unlabeled |= type(old) in (int, bool) and not options.is_gold(json.dumps(old))
-        return old if was_unlabeled else options.none
+        return old if was_unlabeled else options.missing_label
     typed_label = _from_meta(label)
     return typed_label if type(old) in (int, bool) and type(typed_label) is type(old) else label
 

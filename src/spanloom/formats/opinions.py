@@ -41,7 +41,9 @@ _EMPTY: tuple[Fragment, ...] = ((0, 0),)
 class OpinionsOptions(Options):
     """Options: how the file is written."""
 
-    ascii: bool = Field(default=True, description="whether written letters beyond ASCII are \\u…")
+    ensure_ascii: bool = Field(
+        default=True, description="whether written letters beyond ASCII are \\u…"
+    )
 
 
 def loads(
@@ -60,7 +62,8 @@ def dumps(documents: Iterable[Document], *, options: OpinionsOptions = OpinionsO
     """Return the list, on one line."""
     return (
         json.dumps(
-            [_document_record(document) for document in documents], ensure_ascii=options.ascii
+            [_document_record(document) for document in documents],
+            ensure_ascii=options.ensure_ascii,
         )
         + "\n"
     )

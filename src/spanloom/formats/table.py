@@ -7,7 +7,7 @@
     it never moves           negative
 
 By default a first row names the columns ``text``, ``label`` and, if there is one, ``id``; tabs
-separate cells. Options name other columns (``text: sentence1``, ``second: sentence2``) or number
+separate cells. Options name other columns (``text: sentence1``, ``text_pair: sentence2``) or number
 them (``text: 2``), or a ``preset`` does, for the layouts of GLUE, SICK and SNLI. A row is a
 document. The label of a text is one span, that of a pair one relation (``annotation.text_pairs``);
 cells of all other columns, and cells without a valid label or number, are kept in the document's
@@ -90,7 +90,7 @@ def dumps(documents: Iterable[Document], *, options: TableOptions = TableOptions
 
 def count_lost(document: Document, options: TableOptions = TableOptions()) -> Losses:
     """Count the annotations that are neither text nor label nor cell."""
-    unfiltered = options.model_copy(update={"where": {}})
+    unfiltered = options.model_copy(update={"filter": {}})
     return lost_in_roundtrip(
         document, loads(dumps([document], options=unfiltered), options=unfiltered)
     )
@@ -123,7 +123,7 @@ def _sniff_options(head: str) -> dict[str, str]:
 def _has_text_and_label(options: TableOptions, cells: Sequence[str]) -> bool:
     """Tell whether these are columns of a text and of its label or number."""
     sheet = Sheet(options, tuple(cells))
-    texts = [column for column in (options.text, options.second) if column is not None]
+    texts = [column for column in (options.text, options.text_pair) if column is not None]
     return sheet.absent(texts) is None and bool({"label", "number"} & {*sheet.places})
 
 
@@ -177,7 +177,7 @@ class _RowReader:
         self.names = Names()
         self.count = 0
         self.required_cells = [
-            (sheet.place(column), value) for column, value in sheet.options.where.items()
+            (sheet.place(column), value) for column, value in sheet.options.filter.items()
         ]
 
     def document(self, row: Row) -> Iterator[Document]:
@@ -212,7 +212,7 @@ class _RowReader:
                 meta.append((sheet.names[column], cell))
         meta += [(END, row.end)] * (row.end != "\n")
         labeled_text = LabelledText(
-            cells["text"], cells.get("second"), label if is_gold else None, number or None
+            cells["text"], cells.get("text_pair"), label if is_gold else None, number or None
         )
         return self.label_reader.document(labeled_text, name, self.head_meta + meta)
 
@@ -262,7 +262,7 @@ def _numbered_columns(documents: Sequence[Document], options: TableOptions) -> t
     keys = {key for document in documents for key, _ in document.meta}
     return numbered(
         max(
-            width({*keys, *options.where}),
+            width({*keys, *options.filter}),
             *(column for column in columns if isinstance(column, int)),
         )
     )
@@ -276,7 +276,7 @@ def _columns_from_meta(documents: Sequence[Document], options: TableOptions) -> 
     usable_keys = (key for key in keys if spelled([key], resolved) not in _RESERVED)
     remaining = [
         *dict.fromkeys(
-            name for name in (*columns, *resolved.where, *usable_keys) if isinstance(name, str)
+            name for name in (*columns, *resolved.filter, *usable_keys) if isinstance(name, str)
         )
     ]
     numbered_columns = {column: column for column in columns if isinstance(column, int)}
@@ -313,7 +313,7 @@ def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) ->
     cell_of_role: dict[Role, str | None] = {
         "id": dict(document.meta).get(_id_key(sheet), document.name),
         "text": labeled_text.text,
-        "second": labeled_text.second or "",
+        "text_pair": labeled_text.text_pair or "",
         "label": labeled_text.label if is_gold else None,
         "number": labeled_text.number if is_gold or number_is_separate else None,
     }
@@ -328,7 +328,7 @@ def _empty_cell(role: Role, kept: str, options: TableOptions) -> str:
     """Return the cell for a missing label or number; ``kept`` is the original cell."""
     if role == "number":
         return ""
-    return kept if kept and not options.is_gold(kept) else options.none or ""
+    return kept if kept and not options.is_gold(kept) else options.missing_label or ""
 
 
 def _line_end(document: Document, last: bool) -> str:
