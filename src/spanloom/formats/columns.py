@@ -35,7 +35,7 @@ from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._document_builder import DocumentBuilder, numbered
-from spanloom.formats._table import SPACE, DOCUMENT, KEPT, TAB, WORD, Block, Table
+from spanloom.formats._table import DOCUMENT, KEPT, SPACE, TAB, WORD, Block, Table
 from spanloom.formats._word_view import WordView, annotate, apart, respelt
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"

@@ -35,9 +35,9 @@ from spanloom.errors import FormatError
 from spanloom.formats import _clusters, _constituents
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
+    SEPARATOR,
     SPACE,
     SPACE_NAME,
-    SEPARATOR,
     TAB,
     Section,
     cut,

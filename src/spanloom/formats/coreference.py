@@ -35,12 +35,12 @@ from spanloom.errors import FormatError
 from spanloom.formats import _clusters
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._conll_documents import (
-    SPACE,
-    SPACE_NAME,
     FIRST,
     NONE,
     PART,
     SEPARATOR,
+    SPACE,
+    SPACE_NAME,
     TAB,
     Section,
     cut,

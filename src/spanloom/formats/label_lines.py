@@ -4,8 +4,8 @@
 
     {"id": "a1", "text": "a moving film", "label": "positive"}
 
-Options name other keys (``text: sentence1``, ``text_pair: sentence2``), or a ``preset`` does, for SNLI
-and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
+Options name other keys (``text: sentence1``, ``text_pair: sentence2``), or a ``preset`` does, for
+SNLI and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
 (``annotation.text_pairs``). Values of all other keys, and values that are no valid label or number,
 are kept in the document's meta: texts as they are, all else as JSON. A line without the key of the
 label, or of the number, is not annotated. Blank lines are left out.
