@@ -5,7 +5,7 @@ The names below are those that formats of other packages build on (docs/extendin
 
 from spanloom.config.options import Options
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, counted, unsupported
+from spanloom.formats._base import Format, Losses
 from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._text import Line, blocks, lines
 from spanloom.formats._word_view import WordView
@@ -19,7 +19,5 @@ __all__ = [
     "Options",
     "WordView",
     "blocks",
-    "counted",
     "lines",
-    "unsupported",
 ]

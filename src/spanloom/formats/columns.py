@@ -33,7 +33,7 @@ from pydantic import Field, model_validator
 from spanloom.annotation.tag_schemes import OUTSIDE
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._table import DOCUMENT, KEPT, SPACE, TAB, WORD, Block, Table
 from spanloom.formats._word_view import WordView, annotate, apart, respelt
@@ -245,11 +245,6 @@ def _join_sentences(parts: list[tuple[str, str | None]], table: Table) -> Iterat
             yield after if table.parts(after, next_text) else _EMPTY_LINE
 
 
-def _count_lost(document: Document, options: ColumnOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by rows of equal width that end in tags; of width 2, many are O."""
     separator, cells = _split_rows(head)
@@ -308,7 +303,6 @@ def _options_for(documents: Sequence[Document]) -> dict[str, Any]:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".conll", ".iob", ".bio"),
     "-DOCSTART-\tO\n\nAda\tB-person\nmet\tO\nNew\tI-place\nYork\tI-place\n \tO\n.\tO\n\t\n"

@@ -32,7 +32,7 @@ from spanloom.annotation.props import propositions as of_columns
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._propositions import VERB, annotate, propositions
 from spanloom.formats._text import Line, blocks
@@ -275,11 +275,6 @@ def _format_sentences(view: WordView, table: _Table) -> Iterator[str]:
         yield "\n"
 
 
-def _count_lost(document: Document, options: PropsOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by all rows: arguments after five columns, the third ``*``, or one."""
     complete, line_end, last = head.rpartition("\n")
@@ -296,7 +291,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".props",),
     "He\tPRP\t*\t-\t-\t(ARG0*)\t(ARG0*)\nwanted\tVBD\t*\twant\twant.01\t(V*)\t*\n"

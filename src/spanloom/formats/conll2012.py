@@ -33,7 +33,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters, _constituents
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._conll_documents import (
     SEPARATOR,
     SPACE,
@@ -344,11 +344,6 @@ def _lemmas_and_framesets(
     return names
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the line that begins a document and a first row with a parse."""
     first_row = opening(head)
@@ -358,7 +353,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".gold_conll", ".conll"),
     "#begin document (nw/a/01); part 000\n"

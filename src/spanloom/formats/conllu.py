@@ -23,7 +23,7 @@ from pydantic import Field
 
 from spanloom.config.options import Options
 from spanloom.document import Document
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._conllu import COLUMNS, Part, lay, parts
 from spanloom.formats._conllu_layers import add, annotated, contracted
 from spanloom.formats._conllu_rows import blocks, mark
@@ -87,11 +87,6 @@ def _document(part: Part, entity_fields: str | None, path: str) -> Document:
     return builder.build()
 
 
-def _count_lost(document: Document, options: Columns) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first row: ten columns, the first an id, the seventh a head."""
     for line in head.split("\n"):
@@ -133,4 +128,4 @@ _EXAMPLE = """\
 
 """
 
-KIND = Format(loads, dumps, _count_lost, _sniff, (".conllu",), _EXAMPLE, Columns)
+KIND = Format(loads, dumps, _sniff, (".conllu",), _EXAMPLE, Columns)

@@ -33,7 +33,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._conll_documents import (
     FIRST,
     NONE,
@@ -271,11 +271,6 @@ def _fill_attributes(row: list[str], values: Mapping[str, str], style: _RowStyle
         row[style.word] = form
 
 
-def _count_lost(document: Document, options: CoreferenceOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the line that begins a document and a first row without a parse."""
     first_row = opening(head)
@@ -285,7 +280,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".conll",),
     "#begin document (emma/1); part 000\n"

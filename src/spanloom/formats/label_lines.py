@@ -21,7 +21,7 @@ from pydantic import Field
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, is_counted, numbered
 from spanloom.formats._json import a_string, an_object, parsed
 from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelOptions, TextLabelReader
@@ -106,11 +106,6 @@ def dumps(documents: Iterable[Document], *, options: LineOptions = LineOptions()
         for number, document in enumerate(document_list, 1)
     ]
     return "".join(line + end for line, end in zip(lines, ends, strict=True))
-
-
-def count_lost(document: Document, options: LineOptions = LineOptions()) -> Losses:
-    """Count the annotations that are neither text nor label nor value."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
 def sniff(head: str, name: str) -> bool:
@@ -362,7 +357,6 @@ def _line_end(document: Document, last: bool) -> str:
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".jsonl", ".ndjson"),
     '{"id": "a/1", "text": "a film that moves , and moves again", "label": "positive"}\n'

@@ -24,7 +24,7 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
 
@@ -169,11 +169,6 @@ def _format_fragments(document: Document, span: Span | None) -> list[list[str]]:
     return [pieces, [f"{start}:{end}" for start, end in span.fragments]]
 
 
-def _count_lost(document: Document, options: OpinionsOptions) -> Losses:
-    """Count all annotations but expressions, and the sources and targets of expressions."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options)))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first sentence."""
     first_key = r'\s*\[\s*\{\s*"(sent_id|text|opinions)"\s*:'
@@ -183,7 +178,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".json",),
     '[{"sent_id": "hotel/1-1", "text": "Ada likes the view a lot but finds it small .", '

@@ -25,7 +25,7 @@ from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView
@@ -100,12 +100,6 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
             last_name = name if document_rows else last_name
     sentences = (f"{name}\t{words}" for name, words in words_of_name.items())
     return {"": _join_lines(rows), "sentences": _join_lines(sentences)}
-
-
-def count_lost(document: Document, options: Options = Options()) -> Losses:
-    """Count the annotations that are neither word, question nor answer."""
-    texts = dumps([document])
-    return lost_in_roundtrip(document, loads(texts[""], sentences=texts["sentences"]))
 
 
 def sniff(head: str, name: str) -> bool:
@@ -346,7 +340,6 @@ _ROWS = (
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".tsv",),
     {"": _ROWS, "sentences": _SENTENCES},

@@ -340,7 +340,6 @@ def _line_end(document: Document, last: bool) -> str:
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".tsv", ".csv", ".txt"),
     "id\ttext\tlabel\tby\n"
@@ -349,4 +348,5 @@ KIND = Format(
     "b\tit is a film\t\t\n",
     TableOptions,
     sniff_options=_sniff_options,
+    lost_counter=count_lost,
 )

@@ -21,7 +21,7 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
 from spanloom.formats._word_view import WordView
@@ -151,11 +151,6 @@ def _parser_columns(view: WordView, first: int, end: int) -> dict[str, list[Any]
     return columns
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but relations within a sentence, their entities, and the parser's."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first sentence."""
     start = head[:20_000]
@@ -169,7 +164,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".json",),
     '[{"id": "e1", "docid": "D1", "relation": "per:title", "token": ["Ada", "is", "a", "good", '

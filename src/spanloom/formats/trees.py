@@ -43,7 +43,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _constituents
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._word_view import XPOS, WordView, label
 
@@ -299,11 +299,6 @@ _LAYOUTS = {
 }
 
 
-def _count_lost(document: Document, options: TreeOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first tree: complete, with labels that are not all numbers.
 
@@ -329,7 +324,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".mrg", ".tree", ".ptb"),
     "(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Stop) (NP (NP (DT this)))) (. !)))\n"
