@@ -14,7 +14,7 @@ from spanloom.annotation.text_pairs import Classification, classification_of, te
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import table
-from spanloom.formats._delimited import PRESETS, TableOptions, rows, spelled
+from spanloom.formats._delimited import TableOptions, rows, spelled
 from spanloom.formats._document_builder import Names
 
 FILES = [
@@ -56,7 +56,7 @@ def test_a_real_file_comes_back(data, preset, name, count):
     found = _loads(text, preset=preset)
     assert len(found) == len({each.name for each in found}) == count
     assert _dumps(found, preset=preset) == text
-    layers = [each for each in PRESETS[preset].layers if found[0].has_layer(each)]
+    layers = [each for each in TableOptions(preset=preset).whole.layers if found[0].has_layer(each)]
     assert all(classification_of(each, layers[0]) for each in found)
     for each in found[::50]:
         assert table.count_lost(each, TableOptions(preset=preset)) == {}

@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -18,6 +18,11 @@ Meta = list[tuple[str, str]]
 Fresh = Callable[[str], str]
 
 CUT = "second text at"  # in meta: its offset, if blanks around it make it ambiguous
+END = "line end"  # in meta: what ends the row, if not "\\n"
+NLI = {
+    **{"text": "sentence1", "text_pair": "sentence2", "label": "gold_label"},
+    **{"id": "pairID", "missing_label": "-"},
+}
 
 
 class TextLabelOptions(Options):
@@ -33,6 +38,26 @@ class TextLabelOptions(Options):
         default=None, description="the label that means that there is no gold label"
     )
 
+    preset: str | None = Field(
+        default=None, description="a public layout; what is said beside it wins"
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # the options of each public layout
+
+    @property
+    def whole(self) -> Self:
+        """These options, completed by those of the preset."""
+        preset = self.presets.get(self.preset or "", {})
+        added = {key: preset[key] for key in preset if key not in self.model_fields_set}
+        return self.model_copy(update=added) if added else self
+
+    @property
+    def requested(self) -> list[Any]:
+        """The columns or keys of texts, and those of label, number and id that the user set."""
+        set_roles = [role for role in ("label", "number", "id") if role in self.model_fields_set]
+        names = [getattr(self.whole, role) for role in ("text", "text_pair")]
+        names += [getattr(self, role) for role in set_roles]
+        return [name for name in names if name is not None]
+
     @property
     def layers(self) -> tuple[str, str]:
         """The layers of label and number."""
@@ -41,13 +66,6 @@ class TextLabelOptions(Options):
     def is_gold(self, label: str) -> bool:
         """Whether a label is a gold label."""
         return label not in ("", self.missing_label)
-
-    def over(self, preset: Self | None) -> Self:
-        """Return these options, with those of a preset as defaults."""
-        if preset is None:
-            return self
-        settings = {key: getattr(self, key) for key in self.model_fields_set}
-        return preset.model_copy(update=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,15 @@ class TextLabelReader:
             document = document.with_layer(self._build_layer(unlabeled, layer, labeled, new_id))
         return document
 
-    def said(self, document: Document) -> LabelledText:
+    def read_gold(self, document: Document, options: TextLabelOptions) -> LabelledText:
+        """Return the row of a document; a number in the layer of a label needs a gold label."""
+        labeled = self.read(document)
+        if labeled.label is not None and options.is_gold(labeled.label):
+            return labeled
+        number = labeled.number if self.label != self.number else None
+        return replace(labeled, label=None, number=number)
+
+    def read(self, document: Document) -> LabelledText:
         """Return the row of a document, with None for what it lacks."""
         label, number = (
             self._classification_in(document, self.label),
@@ -151,6 +177,17 @@ class TextLabelReader:
             if attribute.label == VALUE and attribute.target in target_ids
         )
         return classification.label, None if classification.value is None else next(number_texts)
+
+
+def join_rows(rows: Iterable[tuple[Document, str]], valid_end: re.Pattern[str]) -> str:
+    """Return rows, each with its document's line end if it is valid there."""
+    pairs = list(rows)
+    parts: list[str] = []
+    for number, (document, row) in enumerate(pairs, 1):
+        end = dict(document.meta).get(END, "\n")
+        fits = valid_end.fullmatch(end) and (number == len(pairs) or end.endswith("\n"))
+        parts += [row, end if fits else "\n"]
+    return "".join(parts)
 
 
 def _split_pair(document: Document) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ label, or of the number, is not annotated. Blank lines are left out.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -24,11 +25,21 @@ from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, is_counted, numbered
 from spanloom.formats._json import a_string, an_object, parsed
-from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelOptions, TextLabelReader
+from spanloom.formats._text_labels import (
+    CUT,
+    END,
+    NLI,
+    LabelledText,
+    Meta,
+    TextLabelOptions,
+    TextLabelReader,
+    join_rows,
+)
 
-KEYS, SPELLING, END = "keys of the line", "spelling of the line", "line end"  # in meta
+KEYS, SPELLING = "keys of the line", "spelling of the line"  # in meta
 
 _RESERVED = (KEYS, SPELLING, END, CUT)
+_VALID_END = re.compile(r"\r?\n|\r?\Z")
 _PLAIN = "plain"
 _SPELLINGS: Mapping[str, Mapping[str, Any]] = {
     _PLAIN: {"ensure_ascii": False},
@@ -46,32 +57,12 @@ class LineOptions(TextLabelOptions):
     preset: Literal["mnli", "snli"] | None = Field(
         default=None, description="a public layout; what is said beside it wins"
     )
+    presets = {"mnli": NLI, "snli": NLI}
     text: str = Field(default="text", description="the key of the text, or of the first of two")
     text_pair: str | None = Field(default=None, description="the key of the second text")
     label: str | None = Field(default="label", description="the key of the label")
     number: str | None = Field(default=None, description="the key of the number")
     id: str | None = Field(default="id", description="the key that names the documents")
-
-    @property
-    def with_preset(self) -> "LineOptions":
-        """These options over those of the preset."""
-        return self.over(_NLI if self.preset else None)
-
-    @property
-    def required_keys(self) -> list[str]:
-        """Keys that every line must have: those of the texts, and those that the user set."""
-        options, fields_set = self.with_preset, self.model_fields_set
-        requested_keys = [
-            getattr(self, role) for role in ("label", "number", "id") if role in fields_set
-        ]
-        return [
-            key for key in (options.text, options.text_pair, *requested_keys) if key is not None
-        ]
-
-
-_NLI = LineOptions(
-    text="sentence1", text_pair="sentence2", label="gold_label", id="pairID", missing_label="-"
-)
 
 
 def loads(
@@ -99,13 +90,8 @@ def loads(
 
 def dumps(documents: Iterable[Document], *, options: LineOptions = LineOptions()) -> str:
     """Return the lines, each in its original JSON style, with the document's current values."""
-    document_list = list(documents)
-    lines = [_format_line(document, options) for document in document_list]
-    ends = [
-        _line_end(document, last=number == len(document_list))
-        for number, document in enumerate(document_list, 1)
-    ]
-    return "".join(line + end for line, end in zip(lines, ends, strict=True))
+    rows = ((document, _format_line(document, options)) for document in documents)
+    return join_rows(rows, _VALID_END)
 
 
 def sniff(head: str, name: str) -> bool:
@@ -121,7 +107,7 @@ def sniff(head: str, name: str) -> bool:
         isinstance(record.get(options.text), str)
         and (options.text_pair is None or isinstance(record.get(options.text_pair), str))
         and isinstance(record.get(options.label or ""), str | int)
-        for options in (LineOptions(), _NLI)
+        for options in (LineOptions(), LineOptions(preset="snli").whole)
     )
 
 
@@ -130,7 +116,7 @@ class _LineReader:
 
     def __init__(self, options: LineOptions) -> None:
         """Begin; lines are read with the options over their preset."""
-        self.options, self.required_keys = options.with_preset, options.required_keys
+        self.options, self.required_keys = options.whole, options.requested
         self.names = Names()
         self.count = 0
 
@@ -249,7 +235,7 @@ def _format_line(document: Document, options: LineOptions) -> str:
     kept_keys = _from_meta(meta.get(KEYS, ""))
     json_options = _SPELLINGS.get(meta.get(SPELLING, _PLAIN), _SPELLINGS[_PLAIN])
     _update_line(document, record, options)
-    default_order = _key_order(record, options.with_preset)
+    default_order = _key_order(record, options.whole)
     kept_order = (
         [key for key in kept_keys if key in default_order] if isinstance(kept_keys, list) else []
     )
@@ -260,41 +246,33 @@ def _format_line(document: Document, options: LineOptions) -> str:
 
 def _update_line(document: Document, record: JsonObject, options: LineOptions) -> None:
     """Update ``record``, the values that meta kept, with the document's current ones."""
-    resolved = options.with_preset
+    resolved = options.whole
     keys = _label_keys(document, record, options)
-    labeled_text = _label_reader(resolved, keys).said(document)
-    label = (
-        labeled_text.label
-        if labeled_text.label is not None and resolved.is_gold(labeled_text.label)
-        else None
-    )
-    number_is_separate = resolved.layers[0] != resolved.layers[1] or resolved.label not in keys
+    labeled_text = _label_reader(resolved, keys).read_gold(document, resolved)
     record[resolved.text] = labeled_text.text
     if resolved.text_pair is not None:
         record[resolved.text_pair] = labeled_text.text_pair or ""
     if resolved.id is not None and not _is_id(record.get(resolved.id, ...)):
         record.pop(resolved.id, None)
-        if resolved.id in options.required_keys or not is_counted(document.name):
+        if resolved.id in options.requested or not is_counted(document.name):
             record[resolved.id] = document.name
     old_values = {
         key: record.pop(key, ...) for key in (resolved.label, resolved.number) if key is not None
     }
     if resolved.label in keys:
         record[resolved.label or ""] = _label_value(
-            label, old_values[resolved.label or ""], resolved
+            labeled_text.label, old_values[resolved.label or ""], resolved
         )
     if resolved.number in keys:
-        record[resolved.number or ""] = (
-            _number_value(labeled_text.number) if number_is_separate or label is not None else None
-        )
+        record[resolved.number or ""] = _number_value(labeled_text.number)
 
 
 def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> set[str]:
     """Return the keys of label and number that a document's line has."""
-    resolved = options.with_preset
+    resolved = options.whole
     label, number = resolved.layers
-    labeled_text = TextLabelReader(label, number).said(document)
-    kept_keys = {*options.required_keys, *kept}
+    labeled_text = TextLabelReader(label, number).read(document)
+    kept_keys = {*options.requested, *kept}
     keys: set[str | None] = {key for key in (resolved.label, resolved.number) if key in kept_keys}
     if document.has_layer(label):
         keys.add(resolved.label)
@@ -305,7 +283,7 @@ def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> s
         and labeled_text.number is not None
         and labeled_text.label == resolved.number
     )
-    if label_is_number_name and resolved.label not in options.required_keys:
+    if label_is_number_name and resolved.label not in options.requested:
         keys.discard(resolved.label)  # it is only what the number is called
     return {key for key in keys if key is not None}
 
@@ -346,12 +324,6 @@ def _from_meta(kept: str) -> Any:
         return parsed(kept, "")
     except FormatError:
         return kept
-
-
-def _line_end(document: Document, last: bool) -> str:
-    """Return the line end of a line."""
-    end = dict(document.meta).get(END, "\n")
-    return end if end in ("\r\n", "\n") or (last and end in ("", "\r")) else "\n"
 
 
 KIND = Format(

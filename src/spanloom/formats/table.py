@@ -23,11 +23,11 @@ from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._delimited import (
     PRESETS,
     ROLES,
+    VALID_END,
     Role,
     Row,
     Sheet,
     TableOptions,
-    is_end,
     numbered,
     opening,
     rows,
@@ -36,11 +36,12 @@ from spanloom.formats._delimited import (
 )
 from spanloom.formats._document_builder import ID, Names
 from spanloom.formats._document_builder import numbered as by_number
-from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelReader
+from spanloom.formats._text_labels import CUT, END, LabelledText, Meta, TextLabelReader, join_rows
 
-HEAD, END = "table head", "line end"  # in meta: text before the rows, text after the row
+HEAD = "table head"  # in meta: text before the rows
 
 _RESERVED = (HEAD, END, CUT)
+_LAYOUTS = {name: TableOptions.model_validate({"preset": name}).whole for name in PRESETS}
 
 
 def loads(
@@ -77,15 +78,12 @@ def dumps(documents: Iterable[Document], *, options: TableOptions = TableOptions
     """
     document_list = list(documents)
     sheet, head = _infer_sheet(document_list, options)
-    label_reader = _label_reader(sheet)
-    formatted = [
-        _format_row(document, label_reader.said(document), sheet) for document in document_list
-    ]
-    ends = [
-        _line_end(document, last=number == len(document_list))
-        for number, document in enumerate(document_list, 1)
-    ]
-    return head + "".join(row + end for row, end in zip(formatted, ends, strict=True))
+    reader = _label_reader(sheet)
+    table_rows = (
+        (document, _format_row(document, reader.read_gold(document, sheet.options), sheet))
+        for document in document_list
+    )
+    return head + join_rows(table_rows, VALID_END)
 
 
 def count_lost(document: Document, options: TableOptions = TableOptions()) -> Losses:
@@ -105,7 +103,7 @@ def sniff(head: str, name: str) -> bool:
     if len(set(cells)) < max(2, len(cells)) or second.count("\t") + 1 != len(cells):
         return False
     return any(
-        _has_text_and_label(defaults, cells) for defaults in (TableOptions(), *PRESETS.values())
+        _has_text_and_label(defaults, cells) for defaults in (TableOptions(), *_LAYOUTS.values())
     )
 
 
@@ -114,8 +112,8 @@ def _sniff_options(head: str) -> dict[str, str]:
     cells = head.removeprefix("\ufeff").lstrip("\r\n").partition("\n")[0].rstrip("\r").split("\t")
     if _has_text_and_label(TableOptions(), cells):
         return {}
-    matching = [name for name, preset in PRESETS.items() if _has_text_and_label(preset, cells)]
-    exact_matches = [name for name in matching if set(PRESETS[name].columns) == set(cells)]
+    matching = [name for name, layout in _LAYOUTS.items() if _has_text_and_label(layout, cells)]
+    exact_matches = [name for name in matching if set(_LAYOUTS[name].columns) == set(cells)]
     candidates = exact_matches or matching
     return {"preset": candidates[0]} if len(candidates) == 1 else {}
 
@@ -296,7 +294,7 @@ def _missing_columns(documents: Sequence[Document], sheet: Sheet) -> list[str]:
     )
     needed: dict[Role, bool] = {
         "label": any(document.has_layer(label) for document in documents),
-        "number": any(label_reader.said(document).number is not None for document in documents),
+        "number": any(label_reader.read(document).number is not None for document in documents),
     }
     columns = [getattr(options, role) for role, is_needed in needed.items() if is_needed]
     return [column for column in columns if isinstance(column, str) and sheet.place(column) is None]
@@ -307,21 +305,18 @@ def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) ->
     values_of_key: dict[str, list[str]] = {}
     for key, value in reversed(document.meta):
         values_of_key.setdefault(key, []).append(value)
-    options = sheet.options
-    is_gold = labeled_text.label is not None and options.is_gold(labeled_text.label)
-    number_is_separate = options.layers[0] != options.layers[1] or "label" not in sheet.places
     cell_of_role: dict[Role, str | None] = {
         "id": dict(document.meta).get(_id_key(sheet), document.name),
         "text": labeled_text.text,
         "text_pair": labeled_text.text_pair or "",
-        "label": labeled_text.label if is_gold else None,
-        "number": labeled_text.number if is_gold or number_is_separate else None,
+        "label": labeled_text.label,
+        "number": labeled_text.number,
     }
     cells = [values_of_key[name].pop() if values_of_key.get(name) else "" for name in sheet.names]
     for role, column in sheet.places.items():
         cell = cell_of_role[role]
-        cells[column] = _empty_cell(role, cells[column], options) if cell is None else cell
-    return spelled(cells, options)
+        cells[column] = _empty_cell(role, cells[column], sheet.options) if cell is None else cell
+    return spelled(cells, sheet.options)
 
 
 def _empty_cell(role: Role, kept: str, options: TableOptions) -> str:
@@ -329,12 +324,6 @@ def _empty_cell(role: Role, kept: str, options: TableOptions) -> str:
     if role == "number":
         return ""
     return kept if kept and not options.is_gold(kept) else options.missing_label or ""
-
-
-def _line_end(document: Document, last: bool) -> str:
-    """Return the line end of a row."""
-    end = dict(document.meta).get(END, "\n")
-    return end if is_end(end) and (last or end.endswith("\n")) else "\n"
 
 
 KIND = Format(
