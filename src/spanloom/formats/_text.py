@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from spanloom.errors import FormatError
+from spanloom.errors import DocumentError, FormatError
 
 
 def text_of(path: Path) -> str:
@@ -45,6 +46,17 @@ def lines(text: str) -> Iterator[Line]:
     """Yield the lines of a text; only LF or CRLF ends a line."""
     for number, line in enumerate(text.split("\n"), 1):
         yield Line(number, line.removesuffix("\r"))
+
+
+@contextmanager
+def errors_at(path: str, line: int) -> Iterator[None]:
+    """Raise ``ValueError``, ``DocumentError`` and ``RecursionError`` as errors of this line."""
+    try:
+        yield
+    except (ValueError, DocumentError) as error:
+        raise FormatError(path, line, str(error)) from error
+    except RecursionError as error:
+        raise FormatError(path, line, "nested too deeply") from error
 
 
 def blocks(text: str) -> Iterator[list[Line]]:

@@ -20,11 +20,10 @@ from typing import Any
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
-from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._text import lines
+from spanloom.formats._text import errors_at, lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import Bounds
 
@@ -40,10 +39,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for line in lines(text):
         if line.text.strip():
             record = parsed(line.text, path, line.number)
-            try:
+            with errors_at(path, line.number):
                 yield _build_document(record, names)
-            except ValueError as error:
-                raise FormatError(path, line.number, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:

@@ -21,10 +21,11 @@ from pydantic import Field
 
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
-from spanloom.errors import DocumentError, FormatError
+from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, is_counted, numbered
 from spanloom.formats._json import a_string, an_object, parsed
+from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import (
     CUT,
     END,
@@ -79,13 +80,9 @@ def loads(
         if not raw_line.strip():
             continue
         end = "\r" * raw_line.endswith("\r") + "\n" * (line_number < len(lines))
-        try:
+        with errors_at(path, line_number):
             record = an_object(parsed(raw_line, path, line_number))
             yield reader.document(record, raw_line.removesuffix("\r"), end)
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, line_number, str(error)) from error
-        except RecursionError as error:
-            raise FormatError(path, line_number, "nested too deeply") from error
 
 
 def dumps(documents: Iterable[Document], *, options: LineOptions = LineOptions()) -> str:

@@ -23,10 +23,10 @@ from pydantic import Field
 
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
-from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
+from spanloom.formats._text import errors_at
 
 LAYER = "opinions"
 SOURCE, TARGET, EXPRESSION = "source", "target", "expression"
@@ -52,10 +52,8 @@ def loads(
     """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names = Names()
     for line, value in elements(text, path):
-        try:
+        with errors_at(path, line):
             yield _build_document(value, names)
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, line, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: OpinionsOptions = OpinionsOptions()) -> str:

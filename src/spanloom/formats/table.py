@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
-from spanloom.errors import DocumentError, FormatError
+from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._delimited import (
     PRESETS,
@@ -36,6 +36,7 @@ from spanloom.formats._delimited import (
 )
 from spanloom.formats._document_builder import ID, Names
 from spanloom.formats._document_builder import numbered as by_number
+from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import CUT, END, LabelledText, Meta, TextLabelReader, join_rows
 
 HEAD = "table head"  # in meta: text before the rows
@@ -189,10 +190,8 @@ class _RowReader:
             column is not None and row.cells[column] == value
             for column, value in self.required_cells
         ):
-            try:
+            with errors_at(self.path, row.line):
                 yield self._build(row)
-            except (ValueError, DocumentError) as error:
-                raise FormatError(self.path, row.line, str(error)) from error
 
     def _build(self, row: Row) -> Document:
         """Return the document of a row."""

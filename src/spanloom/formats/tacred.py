@@ -20,10 +20,10 @@ from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
-from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
+from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 
 LAYER = "entities"
@@ -42,10 +42,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names = Names()
     for line, value in elements(text, path):
-        try:
+        with errors_at(path, line):
             yield _build_document(value, names)
-        except ValueError as error:
-            raise FormatError(path, line, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
