@@ -65,7 +65,7 @@ def main() -> None:
     text = "\n\n".join(paragraphs(options.treebank.read_text(encoding="utf-8")))
     documents = model.annotate([Document(text, name=options.treebank.stem)], with_tokens=True)
     columns = validate_options(
-        conllu.Columns, {"complete": True, "contractions": True}, SourceLocation("columns")
+        conllu.Columns, {"add_sent_metadata": True, "infer_mwt": True}, SourceLocation("columns")
     )
     with tempfile.TemporaryDirectory() as folder:
         predicted = Path(folder, "predicted.conllu")

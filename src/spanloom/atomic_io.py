@@ -22,6 +22,7 @@ from typing import Any
 
 from spanloom.errors import ModelError, StorageError
 from spanloom.file_lock import LockHeld, open_locked
+from spanloom.strict_json import unique_keys
 
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 1_000_000  # a larger manifest is refused before it is parsed
@@ -193,18 +194,10 @@ def _read_manifest(folder: Path, paths: dict[str, Path]) -> dict[str, tuple[int,
     if len(raw) > MANIFEST_BYTES:
         raise ModelError(f"{folder}: {MANIFEST} is larger than {MANIFEST_BYTES} bytes")
     try:
-        files = json.loads(raw, object_pairs_hook=_refuse_equal_keys)["files"]
+        files = json.loads(raw, object_pairs_hook=unique_keys)["files"]
         return {_require_safe(name): _parse_entry(entry) for name, entry in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{folder}: {MANIFEST} is broken: {error}") from error
-
-
-def _refuse_equal_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; refuse equal keys, because parsers disagree on which one counts."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return fields
 
 
 def _parse_entry(entry: dict[str, Any]) -> tuple[int, str]:

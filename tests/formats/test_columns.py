@@ -106,7 +106,7 @@ def test_columns_that_are_only_kept():
         ("met", "column1", "2"),
     ]
     assert spans(found, "ner") == [("Ada", "PER"), ("New York", "LOC")]
-    assert found.meta == (("separator", "blank"),)
+    assert found.meta == (("separator", "space"),)
     assert write([found], **said) == text
     assert write([found], separator="tab", **said) == text.replace(" ", "\t")
 
@@ -164,7 +164,7 @@ def test_what_would_part_cells_is_written_otherwise():
         Span(f"T{at}", "word", (each,)) for at, each in enumerate([(0, 10), (10, 11), (11, 16)])
     )
     document = Document(text, (Layer("words", words),))
-    (again,) = read(write([document], separator="blank"))
+    (again,) = read(write([document], separator="space"))
     assert again.text == "__________ _ a_b_c"
     assert KIND.count_lost(document, ColumnOptions())["texts"] == 1
 
@@ -242,7 +242,7 @@ def sentences(draw):
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOBES", "BILOU"])
-@pytest.mark.parametrize("separator", ["tab", "blank"])
+@pytest.mark.parametrize("separator", ["tab", "space"])
 @given(drawn=st.lists(sentences(), min_size=1, max_size=3))
 def test_drawn_sentences_come_back(scheme, separator, drawn):
     said = {"schemes": {"entities": scheme}, "separator": separator}

@@ -80,7 +80,7 @@ def test_the_shared_task_beside_its_words():
     options = PropsOptions(columns=FULL)
     (found,) = loads(text, options=options)
     assert said(found) == [("fly", "A0", "He")]
-    assert found.meta == (("separator", "blank"),)
+    assert found.meta == (("separator", "space"),)
     assert ("flew", "column5", "01") in marks(found, "words")
     assert dumps([found], options=options) == re.sub(" +", " ", text)
 

@@ -45,7 +45,7 @@ def attributes(found, layer):
 
 def test_every_column_has_a_place():
     first, second = loads(KIND.example)
-    assert (first.name, first.meta) == ("nw/a/01", (("part", "000"), ("separator", "blank")))
+    assert (first.name, first.meta) == ("nw/a/01", (("part", "000"), ("separator", "space")))
     assert first.text == "He wanted New York to look up !\nBob agreed"
     assert spans(first, "xpos")[:2] == [("He", "PRP"), ("wanted", "VBD")]
     assert spans(first, "entities") == [("New York", "GPE"), ("Bob", "PERSON")]

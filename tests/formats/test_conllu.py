@@ -181,7 +181,7 @@ def test_what_other_layers_say_is_written_as_brackets():
 
 def test_what_ud_asks_for_is_added_on_demand():
     document = Document("Ada came .\nShe left .", (), "a/b")
-    assert dumps([document], options=Columns(complete=True)).startswith(
+    assert dumps([document], options=Columns(add_sent_metadata=True)).startswith(
         "# newdoc id = a/b\n# sent_id = a/b-1\n# text = Ada came .\n1\tAda\t"
     )
 

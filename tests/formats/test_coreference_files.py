@@ -117,7 +117,7 @@ def test_other_columns_stay():
 def test_blanks_may_part_cells():
     text = "#begin document (a); part 2\na  2 0  Ada   (0)\na  2 1  ran   -\n\n#end document\n"
     (found,) = loads(text)
-    assert found.meta == (("id", "a"), ("part", "2"), ("separator", "blank"))
+    assert found.meta == (("id", "a"), ("part", "2"), ("separator", "space"))
     assert dumps([found]) == re.sub(" +", " ", text)
 
 

@@ -14,7 +14,7 @@ from spanloom.annotation.text_pairs import Classification, classification_of, te
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import Names, table
-from spanloom.formats.table import PRESETS, TableOptions, rows, spelled
+from spanloom.formats._delimited import TableOptions, rows, spelled
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),
@@ -55,7 +55,7 @@ def test_a_real_file_comes_back(data, preset, name, count):
     found = _loads(text, preset=preset)
     assert len(found) == len({each.name for each in found}) == count
     assert _dumps(found, preset=preset) == text
-    layers = [each for each in PRESETS[preset].layers if found[0].has_layer(each)]
+    layers = [each for each in TableOptions(preset=preset).whole.layers if found[0].has_layer(each)]
     assert all(classification_of(each, layers[0]) for each in found)
     for each in found[::50]:
         assert table.count_lost(each, TableOptions(preset=preset)) == {}
@@ -68,7 +68,7 @@ def test_the_parts_of_sick(data):
     text = (data("sick") / "SICK.txt").read_bytes().decode()
     counts = {"TRAIN": 4439, "TRIAL": 495, "TEST": 4906}
     for part, count in counts.items():
-        found = _loads(text, preset="sick", where={"SemEval_set": part})
+        found = _loads(text, preset="sick", filter={"SemEval_set": part})
         assert len(found) == count
         assert {dict(each.meta)["SemEval_set"] for each in found} == {part}
     first = next(table.loads(text, options=TableOptions(preset="sick")))
@@ -151,9 +151,9 @@ def test_columns_by_number_without_a_header():
 
 def test_columns_by_number_with_a_header_and_rows_by_value():
     text = "set\ttext\tlabel\ntrain\ta\tx\ndev\tb\ty\n"
-    (document,) = _loads(text, text=2, label=3, header=True, where={"set": "dev"})
+    (document,) = _loads(text, text=2, label=3, header=True, filter={"set": "dev"})
     assert (document.text, document.name) == ("b", "s00002")
-    (document,) = _loads("a\tx\nb\ty\n", text=1, label=2, where={"column 2": "y"})
+    (document,) = _loads("a\tx\nb\ty\n", text=1, label=2, filter={"column 2": "y"})
     assert document.text == "b"
 
 
@@ -197,22 +197,22 @@ def test_quoting_is_that_of_the_csv_module(separator, cells):
 OPTIONS = [
     {},
     {"quoting": True},
-    {"separator": "comma", "quoting": True, "second": "b"},
+    {"separator": "comma", "quoting": True, "text_pair": "b"},
     {"text": 1, "label": 2, "id": None},
-    {"text": 3, "second": 1, "label": "l", "number": "n", "header": True},
+    {"text": 3, "text_pair": 1, "label": "l", "number": "n", "header": True},
     {"preset": "sick"},
-    {"preset": "sick", "number_layer": "entailment", "where": {"SemEval_set": "x"}},
+    {"preset": "sick", "number_layer": "entailment", "filter": {"SemEval_set": "x"}},
     {"preset": "stsb", "layer": "main"},
     {"preset": "snli-tsv", "layer": "main", "header": False},
     {"preset": "cola", "text": 1, "label": 2},
-    {"text": "meta", "columns": ("a", "meta"), "id": None, "label": "a", "none": "-"},
+    {"text": "meta", "columns": ("a", "meta"), "id": None, "label": "a", "missing_label": "-"},
 ]
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3), st.sampled_from(OPTIONS))
 @settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many, said):
-    options = TableOptions(**{**said, "where": {}})
+    options = TableOptions(**{**said, "filter": {}})
     found = written_and_read(table.KIND, many, options)
     assert len(found) == len(many)
     assert written_and_read(table.KIND, found, options) == found
@@ -229,7 +229,7 @@ ROWS = st.lists(st.tuples(TEXT, TEXT, LABEL, NUMBER), min_size=1, max_size=3)
 @given(ROWS, st.booleans())
 def test_texts_labels_and_numbers_come_back(said, pairs):
     options = {"quoting": True, "number": "n", "number_layer": "n"}
-    options |= {"second": "other"} if pairs else {}
+    options |= {"text_pair": "other"} if pairs else {}
     cells = [["text", "other", "label", "n"]]
     cells += [[a, b, label or "", number or ""] for a, b, label, number in said]
     text = "".join(spelled(row, TableOptions(quoting=True)) + "\n" for row in cells)
@@ -266,7 +266,7 @@ def test_a_wrong_column_is_told_with_the_nearest():
         text, text="sentence", label="lable"
     )
     assert "no column 4" in _refused("a\tb\tc\n", text=4)
-    assert "no column 'part'" in _refused(text, text="sentence", where={"part": "x"})
+    assert "no column 'part'" in _refused(text, text="sentence", filter={"part": "x"})
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_the_sample_says_what_it_means():
     assert not found[3].has_layer("label")
     assert dict(found[1].meta) == {"label": "0", "by": '["Ada", 7]', "sure": "0.5"}
     assert label_lines.dumps(found) == label_lines.KIND.example
-    assert [label_lines.count_lost(each) for each in found] == [{}] * 4
+    assert [label_lines.KIND.count_lost(each, LineOptions()) for each in found] == [{}] * 4
     assert label_lines.sniff(label_lines.KIND.example, "a.jsonl")
 
 
@@ -59,7 +59,7 @@ def test_inference_lines_come_back(preset, end):
     assert _dumps([first, second], preset=preset) == text
     assert _dumps([first, second], preset=preset)[:-1] == text[:-1]
     assert label_lines.sniff(text, "snli.jsonl")
-    assert label_lines.count_lost(first, LineOptions(preset=preset)) == {}
+    assert label_lines.KIND.count_lost(first, LineOptions(preset=preset)) == {}
 
 
 def test_what_was_annotated_is_written_as_the_kind_it_was():
@@ -86,16 +86,16 @@ def test_numbers_have_the_layer_of_the_label_or_their_own():
     (alone,) = _loads('{"text": "a", "n": 4}', number="n")
     assert classification_of(alone, "label") == Classification("n", 4.0)
     assert _dumps([alone], number="n") == '{"text": "a", "n": 4}'
-    assert label_lines.count_lost(alone, LineOptions(number="n")) == {}
+    assert label_lines.KIND.count_lost(alone, LineOptions(number="n")) == {}
 
 
 def test_a_label_may_mean_that_there_is_none():
     text = '{"text": "a", "label": -1}\n{"text": "b", "label": ""}\n{"text": "c", "label": 1}\n'
-    found = _loads(text, none="-1")
+    found = _loads(text, missing_label="-1")
     assert [classification_of(each, "label") for each in found] == [None, None, Classification("1")]
-    assert _dumps(found, none="-1") == text
+    assert _dumps(found, missing_label="-1") == text
     silent = Document("d", (Layer("label"),))
-    assert _dumps([silent], none="-1") == '{"id": "", "text": "d", "label": "-1"}\n'
+    assert _dumps([silent], missing_label="-1") == '{"id": "", "text": "d", "label": "-1"}\n'
 
 
 VALUES = st.recursive(
@@ -127,7 +127,7 @@ SPELLED = st.sampled_from(
 def test_any_line_comes_back(said, how, end, pairs):
     said = [each | {"second": each.get("second", "")} for each in said]
     text = "".join(json.dumps(each, **how) + end for each in said)
-    options = {"second": "second", "layer": "main", "none": "-1"} if pairs else {}
+    options = {"text_pair": "second", "layer": "main", "missing_label": "-1"} if pairs else {}
     found = _loads(text, **options)
     assert _dumps(found, **options) == text
     assert [each.has_layer(options.get("layer", "label")) for each in found] == [
@@ -139,7 +139,7 @@ OPTIONS = [
     {},
     {"preset": "snli", "layer": "main"},
     {"number": "n", "layer": "main", "label": "a"},
-    {"number": "a_b", "number_layer": "main", "second": "main", "none": "B-PER"},
+    {"number": "a_b", "number_layer": "main", "text_pair": "main", "missing_label": "B-PER"},
     {"label": None, "number": "n", "layer": "main"},
     {"id": None, "label": "l", "number": "l"},
 ]
@@ -153,7 +153,7 @@ def test_any_document_is_written_and_read_again(many, said):
     assert len(found) == len(many)
     assert written_and_read(label_lines.KIND, found, options) == found
     for each in many:
-        label_lines.count_lost(each, options)
+        label_lines.KIND.count_lost(each, options)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,16 @@ def test_meta_from_elsewhere_makes_no_annotation(meta):
 def test_what_is_no_text_is_counted():
     spans = Span("T1", "x", ((0, 3),), 0.5), Span("T2", "y", ((0, 1),))
     two = Document("a b", (Layer("label", spans),), "n")
-    assert label_lines.count_lost(two) == {"spans of layer label": 2, "scores": 1}
+    assert label_lines.KIND.count_lost(two, LineOptions()) == {
+        "spans of layer label": 2,
+        "scores": 1,
+    }
     value = Attribute("A1", "value", "T1", " 1_0 ")
     one = Document(
         "a b", (Layer("label", spans[:1], attributes=(value,)), Layer("main", spans[1:]))
     )
     assert json.loads(_dumps([one], number="n"))["n"] == 10.0
-    assert label_lines.count_lost(one)["spans of layer main"] == 1
+    assert label_lines.KIND.count_lost(one, LineOptions())["spans of layer main"] == 1
 
 
 @pytest.mark.parametrize(

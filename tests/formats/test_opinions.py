@@ -79,7 +79,7 @@ def test_no_polarity_no_expression_no_intensity():
     (found,) = loads(json.dumps(said))
     assert found["opinions"].spans == (Span("T1", "expression", ((0, 0),)),)
     assert json.loads(dumps([found])) == said
-    assert "é" in dumps([found], options=OpinionsOptions(ascii=False))
+    assert "é" in dumps([found], options=OpinionsOptions(ensure_ascii=False))
 
 
 @given(documents())

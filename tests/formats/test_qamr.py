@@ -43,7 +43,7 @@ def test_the_sample_says_what_it_means():
     assert said == ["100:Redundant-1"]
     assert [first.queries[0].prompt, len(second.queries)] == ["Who met Bob by chance?", 1]
     assert qamr.dumps([first, second]) == qamr.KIND.example
-    assert qamr.count_lost(first) == qamr.count_lost(second) == {}
+    assert qamr.KIND.count_lost(first, Options()) == qamr.KIND.count_lost(second, Options()) == {}
     assert qamr.sniff(ROWS, "dev.tsv")
     assert not qamr.sniff(SENTENCES, "dev.tsv")
 
@@ -64,7 +64,7 @@ def test_the_real_files_come_back(data, name, count):
     spoken = {row.split("\t")[0]: row.split("\t") for row in rows.splitlines()}
     forms = dict(line.split("\t") for line in sentences.split("\n"))
     for document in found[::10]:
-        assert qamr.count_lost(document) == {}
+        assert qamr.KIND.count_lost(document, Options()) == {}
         row = spoken[document.name]
         query = f"{row[1].replace(' ', '-')}:{row[2]}:{row[3]}"
         words = [forms[row[0]].split(" ")[int(number)] for number in row[6].split()]
@@ -85,7 +85,7 @@ def test_the_real_files_come_back(data, name, count):
 def test_rows_of_the_full_version_come_back(row):
     (document,) = _loads(row + "\n")
     assert qamr.dumps([document])[""] == row + "\n"
-    assert qamr.count_lost(document) == {}
+    assert qamr.KIND.count_lost(document, Options()) == {}
 
 
 def test_a_sentence_that_comes_again_is_another_document():
@@ -112,7 +112,7 @@ def test_answers_of_others_take_free_places():
     assert made == {"": "a\t\t\t0\t\tWho met?\t0\t:1 2\n", "sentences": "a\tAda met Bob\n"}
     (again,) = _loads(made[""], made["sentences"])
     assert [again.text_of(span) for span in answers(again, "answers")["::0"]] == ["Ada", "met Bob"]
-    assert qamr.count_lost(document) == {
+    assert qamr.KIND.count_lost(document, Options()) == {
         "spans of layer answers": 1,  # words that follow each other are one fragment
         "attributes of layer answers": 2,  # the query has another id
     }
@@ -123,7 +123,7 @@ def test_answers_of_others_take_free_places():
         queries=document.queries,
     )
     assert qamr.dumps([cut])[""] == "a\t\t\t0\t\tWho met?\t\n"
-    assert qamr.count_lost(cut)["spans of layer answers"] == 1
+    assert qamr.KIND.count_lost(cut, Options())["spans of layer answers"] == 1
 
 
 @given(st.lists(documents(lines=False, scores=True), max_size=3))
@@ -136,7 +136,7 @@ def test_any_document_is_written_and_read_again(many):
     if not any(each.has_layer("words") for each in many):
         assert [[query.prompt.split() for query in each.queries] for each in found] == asked
     for each in many:
-        qamr.count_lost(each)
+        qamr.KIND.count_lost(each, Options())
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_every_label_says_something_and_the_brackets_come_back(text, labels):
     assert [label for _, label in spans(found)] == labels
     assert dumps([found]) == text
     assert KIND.count_lost(found, TreeOptions()) == {}
-    (plain,) = loads(text, options=TreeOptions(functions="strip"))
+    (plain,) = loads(text, options=TreeOptions(function_tags="strip"))
     assert [label for _, label in spans(plain)] == labels
     assert list(loads(dumps([plain]))) == [plain]
 
@@ -74,9 +74,9 @@ def test_functions_and_empty_parts_can_be_left_out():
     text = (
         "(S (NP-SBJ-1 (PRP I)) (VP (VBP go) (S (NP=2 (-NONE- *)) (VP (RB up)))))\n(X (-NONE- 0))\n"
     )
-    (plain,) = loads(text, options=TreeOptions(functions="strip", empty="strip"))
+    (plain,) = loads(text, options=TreeOptions(function_tags="strip", empty_nodes="strip"))
     assert dumps([plain]) == "(S (NP (PRP I)) (VP (VBP go) (S (VP (RB up)))))\n"
-    (bare,) = loads(text, options=TreeOptions(functions="strip"))
+    (bare,) = loads(text, options=TreeOptions(function_tags="strip"))
     assert "(NP (-NONE- *))" in [label for _, label in spans(bare)]
 
 
@@ -199,7 +199,7 @@ def test_damaged_samples():
 
 
 def test_damaged_samples_without_functions_and_empty_parts():
-    reads_or_tells(KIND, 100, options=TreeOptions(functions="strip", empty="strip"))
+    reads_or_tells(KIND, 100, options=TreeOptions(function_tags="strip", empty_nodes="strip"))
 
 
 def test_numbers_are_no_labels():

@@ -105,7 +105,7 @@ def test_conllu_reads_back_as_the_same(asked, text):
     made = reply.json()["documents"][0]["conllu"]
     expected = annotated(Document(text, name="text"), (NAMES,), True)
     assert conllu.dumps(conllu.loads(made)) == made
-    spelled = conllu.dumps([expected], options=conllu.Columns(complete=True))
+    spelled = conllu.dumps([expected], options=conllu.Columns(add_sent_metadata=True))
     assert made == spelled
     words = [expected.text_of(span) for span in expected["words"].spans]
     assert [row.split("\t")[1] for row in made.splitlines() if "\t" in row] == words

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spanloom.model.model import Model
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
-_WHOLE = {"conllu": {"complete": "true"}}
+_WHOLE = {"conllu": {"add_sent_metadata": "true"}}
 
 
 @dataclass(frozen=True, slots=True)

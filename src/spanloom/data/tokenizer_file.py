@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from spanloom.data import tokenizer_parts as parts
 from spanloom.data.tokenizer_parts import Check
 from spanloom.errors import ModelError
+from spanloom.strict_json import refuse_constant, unique_keys
 
 _SEQUENCES = {  # parts by key of the file, and the key of their sequences
     "normalizer": (parts.NORMALIZERS, "normalizers"),
@@ -33,7 +34,7 @@ _KEYS = {"version", "truncation", "padding", "added_tokens", "model", *_SEQUENCE
 def read(raw: bytes, source: object) -> Tokenizer:
     """Return the tokenizer of a file; raises ``ModelError`` for a file that is not accepted."""
     try:
-        values = json.loads(raw, object_pairs_hook=_distinct_keys, parse_constant=_refuse_constant)
+        values = json.loads(raw, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{source}: expected JSON: {error}") from error
     problem = _problem(values)
@@ -52,18 +53,6 @@ def read(raw: bytes, source: object) -> Tokenizer:
 def is_panic(error: BaseException) -> bool:
     """Whether an error is a panic of the tokenizers library, which has no public type."""
     return type(error).__name__ == "PanicException"
-
-
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a mapping; refuse repeated keys, of which the library might use the other one."""
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        raise ValueError("a key stands twice in a mapping")
-    return mapping
-
-
-def _refuse_constant(constant: str) -> float:
-    raise ValueError(f"expected a number, got {constant}")
 
 
 def _problem(values: Any) -> str | None:

@@ -5,7 +5,7 @@ The names below are those that formats of other packages build on (docs/extendin
 
 from spanloom.config.options import Options
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, counted, unsupported
+from spanloom.formats._base import Format, Losses
 from spanloom.formats._document_builder import DocumentBuilder, Names
 from spanloom.formats._files import BRAT, chosen, guess, load, names, read, suffixes, write
 from spanloom.formats._json import line_at
@@ -24,7 +24,6 @@ __all__ = [
     "WordView",
     "blocks",
     "chosen",
-    "counted",
     "guess",
     "line_at",
     "lines",
@@ -32,6 +31,5 @@ __all__ = [
     "names",
     "read",
     "suffixes",
-    "unsupported",
     "write",
 ]

@@ -23,8 +23,8 @@ class Format:
 
     ``loads(text, path=…, options=…)`` yields documents and raises only ``FormatError``, with path
     and line, whatever the input. ``dumps(documents, options=…)`` returns the text; it leaves out
-    what the format has no place for, which ``count_lost(document, options)`` counts by a plural
-    description (``"relations of layer ner"``). If ``binary``, text is bytes.
+    what the format has no place for. If ``binary``, text is bytes. ``lost_counter(document,
+    options)`` replaces the usual way of ``count_lost``: write, read again, compare.
 
     ``sidecars`` maps the keywords of further texts that belong to the first to their default file
     names: ``loads`` takes them by keyword, ``dumps`` returns a mapping with them and, under "", the
@@ -38,7 +38,6 @@ class Format:
 
     loads: Callable[..., Iterator[Document]]
     dumps: Callable[..., Any]
-    count_lost: Callable[[Document, Any], Losses]
     sniff: Callable[[str, str], bool]
     suffixes: tuple[str, ...]
     example: Any
@@ -47,14 +46,16 @@ class Format:
     binary: bool = False
     sniff_options: Callable[[str], Mapping[str, Any]] = lambda _: {}
     holding: Callable[[Sequence[Document]], Mapping[str, Any]] = lambda _: {}
+    lost_counter: Callable[[Document, Any], Losses] | None = None
 
-
-def counted(names: Iterable[str]) -> Losses:
-    """Count equal descriptions, in order of first occurrence."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return counts
+    def count_lost(self, document: Document, options: Any) -> Losses:
+        """Count what the format drops, by a plural description (``"relations of layer ner"``)."""
+        if self.lost_counter is not None:
+            return self.lost_counter(document, options)
+        output = self.dumps([document], options=options)
+        texts = dict(output) if self.sidecars else {"": output}
+        text = texts.pop("")
+        return lost_in_roundtrip(document, self.loads(text, options=options, **texts))
 
 
 def count_queries_and_scores(document: Document) -> Iterator[str]:
@@ -66,23 +67,6 @@ def count_queries_and_scores(document: Document) -> Iterator[str]:
             for annotation in layer.annotations()
             if getattr(annotation, "score", None) is not None
         )
-
-
-def unsupported(document: Document, kept_kinds: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield one description per annotation that a format drops.
-
-    ``kept_kinds`` maps a layer to the kinds that the format keeps (``spans``, ``relations``,
-    ``attributes``…); of other layers it keeps nothing. The format adds queries and scores itself.
-    """
-    kinds = (
-        *("spans", "relations", "events", "attributes"),
-        *("normalizations", "notes", "equivalences"),
-    )
-    for layer in document.layers:
-        layer_kinds = set(kept_kinds.get(layer.name, ()))
-        for kind in kinds:
-            if kind not in layer_kinds:
-                yield from [f"{kind} of layer {layer.name}"] * len(getattr(layer, kind))
 
 
 _NUMBERED_NAME = re.compile(r"(s\d{5,})?")  # names of documents without one in their file

@@ -10,20 +10,15 @@ from typing import NamedTuple
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import ID, DocumentBuilder, Names, is_counted, numbered, own
-from spanloom.formats._text import Line, lines
+from spanloom.formats._text import Line, escape_cell, lines, separator_of, split_row
 
 PART = "part"  # in meta: the part number as written; absent in OntoGUM's files
 FIRST = "0"
 NONE = "_"
 
-TAB, BLANK = "\t", " "
-SEPARATOR, BLANK_NAME = "separator", "blank"  # in meta, if cells are not separated by tabs
-
 _BEGIN_WITH_PART = re.compile(r"#begin document \((?P<name>.*)\); part (?P<part>[0-9]{1,9})\s*")
 _BEGIN = re.compile(r"# begin document(?P<name>.*)")
 _END = re.compile(r"# ?end document\s*")
-_BLANKS = re.compile(r"[ \t]+")
-_NOT_IN_CELL = {TAB: re.compile(r"[\t\n\r]"), BLANK: re.compile(r"[ \t\n\r]")}
 
 
 class Section(NamedTuple):
@@ -91,30 +86,9 @@ def part(document: Document) -> str:
     return stated if re.fullmatch("[0-9]{1,9}", stated) else FIRST
 
 
-def separator_of(text: str) -> str:
-    """Return the character that separates cells."""
-    return TAB if TAB in text else BLANK
-
-
-def cut(line: Line, separator: str) -> list[str]:
-    """Return the cells of a row, split at each tab or at runs of blanks."""
-    return line.text.split(TAB) if separator == TAB else _BLANKS.split(line.text.strip(" \t"))
-
-
-def spelt(text: str, separator: str) -> str:
-    """Return a text as a nonempty cell; characters that would end it become ``_``."""
-    cell = _NOT_IN_CELL[separator].sub(NONE, text)
-    return cell if cell.strip() else NONE * max(1, len(cell))
-
-
-def fits(text: str, separator: str) -> bool:
-    """Whether a text can be written as a cell unchanged."""
-    return _NOT_IN_CELL[separator].search(text) is None and bool(text or separator == TAB)
-
-
 def document_cell(name: str, separator: str) -> str:
     """Return a document's name as the first cell of its rows."""
-    cell = spelt(name, separator)
+    cell = escape_cell(name, separator)
     return NONE + cell[1:] if cell.startswith("#") else cell
 
 
@@ -126,7 +100,7 @@ def opening(head: str) -> list[str] | None:
         _BEGIN_WITH_PART.fullmatch(first.text) or _BEGIN.fullmatch(first.text)
     ):
         return None
-    return [] if row is None or row.text.startswith("#") else cut(row, separator_of(row.text))
+    return [] if row is None or row.text.startswith("#") else split_row(row, separator_of(row.text))
 
 
 def _begin_section(line: Line, path: str) -> Section | None:

@@ -4,25 +4,86 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import FormatError
-from spanloom.formats._text_labels import TextLabelOptions
+from spanloom.formats._text_labels import NLI, TextLabelOptions
 
 _MAX_COLUMNS = 1000  # of a table
 Column = Annotated[int, Field(ge=1, le=_MAX_COLUMNS)] | str
-Role = Literal["text", "second", "label", "number", "id"]
+Role = Literal["text", "text_pair", "label", "number", "id"]
 Preset = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sick", "snli-tsv", "sst2", "stsb"]
 
-ROLES: tuple[Role, ...] = ("id", "text", "second", "label", "number")
+ROLES: tuple[Role, ...] = ("id", "text", "text_pair", "label", "number")
 _OPENING = re.compile(r"\ufeff?(?:\r?\n)*")
-_END = re.compile(r"(?:\r?\n)+|\r?\Z")
+VALID_END = re.compile(r"(?:\r?\n)+|\r?\Z")
 _NUMBERED_NAME = "column {}"
 _NUMBERED_PATTERN = re.compile(r"column ([1-9][0-9]{0,3})")
 _SEPARATORS = {"tab": "\t", "comma": ","}
+
+
+_PAIR = ("sentence1", "sentence2")
+_PAIR_ROLES = {"text": "sentence1", "text_pair": "sentence2"}
+_PARSES = (*(f"{name}_binary_parse" for name in _PAIR), *(f"{name}_parse" for name in _PAIR))
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "cola": {"columns": ("source", "label", "mark", "sentence"), "text": "sentence", "id": None},
+    "mnli": NLI
+    | {
+        "columns": (
+            "index",
+            "promptID",
+            "pairID",
+            "genre",
+            *_PARSES,
+            *_PAIR,
+            "label1",
+            "gold_label",
+        )
+    },
+    "mrpc": {
+        "columns": ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"),
+        **{"text": "#1 String", "text_pair": "#2 String", "label": "Quality", "id": None},
+    },
+    "qnli": {
+        "columns": ("index", "question", "sentence", "label"),
+        **{"text": "question", "text_pair": "sentence", "id": "index"},
+    },
+    "qqp": {
+        "columns": ("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
+        **{"text": "question1", "text_pair": "question2", "label": "is_duplicate"},
+    },
+    "rte": _PAIR_ROLES | {"columns": ("index", *_PAIR, "label"), "id": "index"},
+    "sick": {
+        "columns": (
+            *("pair_ID", "sentence_A", "sentence_B", "entailment_label", "relatedness_score"),
+            *("entailment_AB", "entailment_BA", "sentence_A_original", "sentence_B_original"),
+            *("sentence_A_dataset", "sentence_B_dataset", "SemEval_set"),
+        ),
+        **{"text": "sentence_A", "text_pair": "sentence_B", "id": "pair_ID"},
+        **{"label": "entailment_label", "number": "relatedness_score"},
+        **{"layer": "entailment", "number_layer": "relatedness"},
+    },
+    "snli-tsv": NLI
+    | {
+        "columns": (
+            *("gold_label", *_PARSES, *_PAIR, "captionID", "pairID"),
+            *("label1", "label2", "label3", "label4", "label5"),
+        )
+    },
+    "sst2": {"columns": ("sentence", "label"), "text": "sentence", "id": None},
+    "stsb": _PAIR_ROLES
+    | {
+        "columns": (
+            *("index", "genre", "filename", "year", "old_index", "source1", "source2"),
+            *(*_PAIR, "score"),
+        ),
+        **{"label": None, "number": "score", "id": "index"},
+    },
+}
 
 
 class TableOptions(TextLabelOptions):
@@ -31,10 +92,11 @@ class TableOptions(TextLabelOptions):
     preset: Preset | None = Field(
         default=None, description="a public layout; what is said beside it wins"
     )
+    presets = PRESETS
     text: Column = Field(
         default="text", description="the column of the text, or of the first of two"
     )
-    second: Column | None = Field(default=None, description="the column of the second text")
+    text_pair: Column | None = Field(default=None, description="the column of the second text")
     label: Column | None = Field(default="label", description="the column of the label")
     number: Column | None = Field(default=None, description="the column of the number")
     id: Column | None = Field(default="id", description="the column that names the documents")
@@ -49,14 +111,9 @@ class TableOptions(TextLabelOptions):
     quoting: bool = Field(
         default=False, description='whether cells may stand in quotes (""": one quote)'
     )
-    where: dict[str, str] = Field(
+    filter: dict[str, str] = Field(
         default={}, description="rows that are read: column name to value"
     )
-
-    @property
-    def whole(self) -> "TableOptions":
-        """These options, completed by those of the preset."""
-        return self.over(PRESETS[self.preset] if self.preset else None)
 
     @property
     def parting(self) -> str:
@@ -64,24 +121,17 @@ class TableOptions(TextLabelOptions):
         return _SEPARATORS[self.separator]
 
     @property
-    def asked(self) -> list[Column]:
-        """The columns of texts, and those that the user set."""
-        resolved, set_fields = self.whole, self.model_fields_set
-        rest = [getattr(self, role) for role in ("label", "number", "id") if role in set_fields]
-        return [column for column in (resolved.text, resolved.second, *rest) if column is not None]
-
-    @property
     def wanted(self) -> list[Column]:
         """The columns that must exist: those in use, and those that filter rows."""
-        return [*self.asked, *self.where]
+        return [*self.requested, *self.filter]
 
     def named(self, row: Sequence[str]) -> bool:
         """Whether the first row names the columns."""
         if self.header is not None:
             return self.header
         if not self.columns:
-            return any(isinstance(column, str) for column in self.asked)
-        names = [column for column in (self.text, self.second) if isinstance(column, str)]
+            return any(isinstance(column, str) for column in self.requested)
+        names = [column for column in (self.text, self.text_pair) if isinstance(column, str)]
         return bool(names) and all(name in row for name in names)
 
     @model_validator(mode="after")
@@ -110,11 +160,6 @@ def opening(text: str) -> str:
     """Return what stands before the first row: a byte order mark and blank lines."""
     match = _OPENING.match(text)
     return match.group() if match else ""
-
-
-def is_end(text: str) -> bool:
-    """Whether a text is a valid end of a row."""
-    return _END.fullmatch(text) is not None
 
 
 def rows(text: str, options: TableOptions, path: str, start: int = 0) -> Iterator[Row]:
@@ -220,7 +265,7 @@ def _parse_cells(
 
 
 def _match_end(text: str, offset: int) -> str:
-    match = _END.match(text, offset)
+    match = VALID_END.match(text, offset)
     return match.group() if match else ""
 
 
@@ -232,78 +277,4 @@ def _quote(cell: str, separator: str) -> str:
 _FIELDS = {
     parting: re.compile(rf'"([^"]*(?:""[^"]*)*)"|(?!")([^{parting}\r\n]*)')
     for parting in _SEPARATORS.values()
-}
-
-_PAIR = ("sentence1", "sentence2")
-_PARSES = (*(f"{name}_binary_parse" for name in _PAIR), *(f"{name}_parse" for name in _PAIR))
-
-PRESETS: Mapping[str, TableOptions] = {
-    "cola": TableOptions(columns=("source", "label", "mark", "sentence"), text="sentence", id=None),
-    "mnli": TableOptions(
-        columns=("index", "promptID", "pairID", "genre", *_PARSES, *_PAIR, "label1", "gold_label"),
-        text="sentence1",
-        second="sentence2",
-        label="gold_label",
-        id="pairID",
-        none="-",
-    ),
-    "mrpc": TableOptions(
-        columns=("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"),
-        text="#1 String",
-        second="#2 String",
-        label="Quality",
-        id=None,
-    ),
-    "qnli": TableOptions(
-        columns=("index", "question", "sentence", "label"),
-        text="question",
-        second="sentence",
-        id="index",
-    ),
-    "qqp": TableOptions(
-        columns=("id", "qid1", "qid2", "question1", "question2", "is_duplicate"),
-        text="question1",
-        second="question2",
-        label="is_duplicate",
-    ),
-    "rte": TableOptions(
-        columns=("index", *_PAIR, "label"), text="sentence1", second="sentence2", id="index"
-    ),
-    "sick": TableOptions(
-        columns=(
-            *("pair_ID", "sentence_A", "sentence_B", "entailment_label", "relatedness_score"),
-            *("entailment_AB", "entailment_BA", "sentence_A_original", "sentence_B_original"),
-            *("sentence_A_dataset", "sentence_B_dataset", "SemEval_set"),
-        ),
-        text="sentence_A",
-        second="sentence_B",
-        label="entailment_label",
-        number="relatedness_score",
-        id="pair_ID",
-        layer="entailment",
-        number_layer="relatedness",
-    ),
-    "snli-tsv": TableOptions(
-        columns=(
-            *("gold_label", *_PARSES, *_PAIR, "captionID", "pairID"),
-            *("label1", "label2", "label3", "label4", "label5"),
-        ),
-        text="sentence1",
-        second="sentence2",
-        label="gold_label",
-        id="pairID",
-        none="-",
-    ),
-    "sst2": TableOptions(columns=("sentence", "label"), text="sentence", id=None),
-    "stsb": TableOptions(
-        columns=(
-            *("index", "genre", "filename", "year", "old_index", "source1", "source2"),
-            *(*_PAIR, "score"),
-        ),
-        text="sentence1",
-        second="sentence2",
-        label=None,
-        number="score",
-        id="index",
-    ),
 }

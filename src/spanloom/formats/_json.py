@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from spanloom.errors import FormatError
+from spanloom.strict_json import refuse_constant, unique_keys
 
 
 def parsed(text: str, path: str, line: int | None = None) -> Any:
@@ -15,7 +16,7 @@ def parsed(text: str, path: str, line: int | None = None) -> Any:
     infinities, an unpaired surrogate, and nesting beyond Python's limit.
     """
     with _json_errors(path, line, line or 1):
-        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique_keys)
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
 
 
 def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:
@@ -137,21 +138,8 @@ def _json_errors(path: str, line: int | None, default_line: int) -> Iterator[Non
         raise FormatError(path, default_line, f"not JSON: {error}") from error
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raises ``ValueError`` for a duplicate key."""
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return result
-
-
-def _refuse(constant: str) -> Any:
-    """Raise ``ValueError`` for NaN and infinities."""
-    raise ValueError(f"{constant} is no number")
-
-
 _BLANKS = (" ", "\t", "\n", "\r")  # "", the end of the text, is not one
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique_keys)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=unique_keys)
 
 
 def line_at(text: str, keys: Iterable[str | int]) -> int:

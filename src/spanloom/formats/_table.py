@@ -12,13 +12,13 @@ from spanloom.errors import FormatError
 from spanloom.formats._word_view import is_tag, openings, written
 
 WORD, KEPT = "word", "_"  # columns that are not layers
-TAB, BLANK = "\t", " "
+TAB, SPACE = "\t", " "
 DOCUMENT = "-DOCSTART-"
 _ROW = rf"(?!{DOCUMENT}(?:\s|$))[^\n]*\S[^\n]*"
 _ROWS = re.compile(rf"^{_ROW}(?:\n{_ROW})*", re.MULTILINE)
 _STARTS = re.compile(rf"^(?={DOCUMENT}(?:\s|$))", re.MULTILINE)
 
-_SEPARATORS = {TAB: re.compile(r"[\t\n]"), BLANK: re.compile(r"[ \t\n]")}  # end a cell or row
+_SEPARATORS = {TAB: re.compile(r"[\t\n]"), SPACE: re.compile(r"[ \t\n]")}  # end a cell or row
 
 
 class Block(NamedTuple):
@@ -79,7 +79,7 @@ class Table:
         """Split a row at each tab or at runs of blanks."""
         if self.separator == TAB:
             return row.split(TAB)
-        return [cell for cell in row.replace(TAB, BLANK).split(BLANK) if cell]
+        return [cell for cell in row.replace(TAB, SPACE).split(SPACE) if cell]
 
     def checked(self, row: str, path: str, line: int) -> list[str]:
         """Return the cells of a row; raises ``FormatError`` for a wrong number or a bad tag."""

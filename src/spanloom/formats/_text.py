@@ -1,10 +1,12 @@
 """Read text files, report the line of invalid bytes; split text into lines, blocks and cells."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from spanloom.errors import FormatError
+from spanloom.errors import DocumentError, FormatError
 
 
 def text_of(path: Path) -> str:
@@ -26,6 +28,13 @@ def decoded(data: bytes, path: Path, encoding: str = "utf-8") -> str:
         raise FormatError(str(path), line, problem) from error
 
 
+TAB, SPACE = "\t", " "
+_SPACES = ("separator", "space")  # in meta, if cells are not separated by tabs
+ESCAPED = "_"  # for a character that would end a cell, and for an empty cell
+_BLANKS = re.compile(r"[ \t]+")
+_NOT_IN_CELL = {TAB: re.compile(r"[\t\n\r]"), SPACE: re.compile(r"[ \t\n\r]")}
+
+
 class Line(NamedTuple):
     """A line without its end, and its number from 1."""
 
@@ -37,6 +46,17 @@ def lines(text: str) -> Iterator[Line]:
     """Yield the lines of a text; only LF or CRLF ends a line."""
     for number, line in enumerate(text.split("\n"), 1):
         yield Line(number, line.removesuffix("\r"))
+
+
+@contextmanager
+def errors_at(path: str, line: int) -> Iterator[None]:
+    """Raise ``ValueError``, ``DocumentError`` and ``RecursionError`` as errors of this line."""
+    try:
+        yield
+    except (ValueError, DocumentError) as error:
+        raise FormatError(path, line, str(error)) from error
+    except RecursionError as error:
+        raise FormatError(path, line, "nested too deeply") from error
 
 
 def blocks(text: str) -> Iterator[list[Line]]:
@@ -59,3 +79,35 @@ def cells(line: Line, path: str, columns: Sequence[str], separator: str | None =
         problem = f"expected {len(columns)} columns ({', '.join(columns)}), got {len(values)}"
         raise FormatError(path, line.number, problem)
     return values
+
+
+def separator_of(text: str) -> str:
+    """Return the character that separates cells."""
+    return TAB if TAB in text else SPACE
+
+
+def separator_in_meta(meta: Mapping[str, str]) -> str:
+    """Return the separator that a document's meta names, a tab unless it does."""
+    key, value = _SPACES
+    return SPACE if meta.get(key) == value else TAB
+
+
+def separator_meta(separator: str) -> list[tuple[str, str]]:
+    """Return the meta that names a separator, none for a tab."""
+    return [_SPACES] if separator == SPACE else []
+
+
+def split_row(line: Line, separator: str) -> list[str]:
+    """Return the cells of a row, split at each tab or at runs of blanks."""
+    return line.text.split(TAB) if separator == TAB else _BLANKS.split(line.text.strip(" \t"))
+
+
+def escape_cell(text: str, separator: str) -> str:
+    """Return a text as a nonempty cell; characters that would end it become ``_``."""
+    cell = _NOT_IN_CELL[separator].sub(ESCAPED, text)
+    return cell if cell.strip() else ESCAPED * max(1, len(cell))
+
+
+def fits_cell(text: str, separator: str) -> bool:
+    """Whether a text can be written as a cell unchanged."""
+    return _NOT_IN_CELL[separator].search(text) is None and bool(text or separator == TAB)

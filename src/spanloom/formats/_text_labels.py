@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -18,6 +18,11 @@ Meta = list[tuple[str, str]]
 Fresh = Callable[[str], str]
 
 CUT = "second text at"  # in meta: its offset, if blanks around it make it ambiguous
+END = "line end"  # in meta: what ends the row, if not "\\n"
+NLI = {
+    **{"text": "sentence1", "text_pair": "sentence2", "label": "gold_label"},
+    **{"id": "pairID", "missing_label": "-"},
+}
 
 
 class TextLabelOptions(Options):
@@ -29,9 +34,29 @@ class TextLabelOptions(Options):
     number_layer: str | None = Field(
         default=None, description="the layer of the number; null: that of the label"
     )
-    none: str | None = Field(
+    missing_label: str | None = Field(
         default=None, description="the label that means that there is no gold label"
     )
+
+    preset: str | None = Field(
+        default=None, description="a public layout; what is said beside it wins"
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # the options of each public layout
+
+    @property
+    def whole(self) -> Self:
+        """These options, completed by those of the preset."""
+        preset = self.presets.get(self.preset or "", {})
+        added = {key: preset[key] for key in preset if key not in self.model_fields_set}
+        return self.model_copy(update=added) if added else self
+
+    @property
+    def requested(self) -> list[Any]:
+        """The columns or keys of texts, and those of label, number and id that the user set."""
+        set_roles = [role for role in ("label", "number", "id") if role in self.model_fields_set]
+        names = [getattr(self.whole, role) for role in ("text", "text_pair")]
+        names += [getattr(self, role) for role in set_roles]
+        return [name for name in names if name is not None]
 
     @property
     def layers(self) -> tuple[str, str]:
@@ -40,14 +65,7 @@ class TextLabelOptions(Options):
 
     def is_gold(self, label: str) -> bool:
         """Whether a label is a gold label."""
-        return label not in ("", self.none)
-
-    def over(self, preset: Self | None) -> Self:
-        """Return these options, with those of a preset as defaults."""
-        if preset is None:
-            return self
-        settings = {key: getattr(self, key) for key in self.model_fields_set}
-        return preset.model_copy(update=settings)
+        return label not in ("", self.missing_label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +73,7 @@ class LabelledText:
     """A row's texts, label, and number as written; None for what it lacks."""
 
     text: str
-    second: str | None = None
+    text_pair: str | None = None
     label: str | None = None
     number: str | None = None
 
@@ -74,23 +92,33 @@ class TextLabelReader:
         Raises ``ValueError`` for an invalid number, and for one without the label in whose layer it
         should be.
         """
-        if labeled.second is None:
+        if labeled.text_pair is None:
             unlabeled, cut_meta = Document(labeled.text), []
         else:
             unlabeled, cut_meta = (
-                join_texts("", labeled.text, labeled.second),
+                join_texts("", labeled.text, labeled.text_pair),
                 [(CUT, str(len(labeled.text) + 1))],
             )
-            cut_meta = cut_meta if _split_pair(unlabeled) != (labeled.text, labeled.second) else []
+            cut_meta = (
+                cut_meta if _split_pair(unlabeled) != (labeled.text, labeled.text_pair) else []
+            )
         document = replace(unlabeled, name=name, meta=(*meta, *cut_meta))
-        new_id = _new_ids(2 * (labeled.second is not None))
+        new_id = _new_ids(2 * (labeled.text_pair is not None))
         for layer in dict.fromkeys(
             layer for layer in (self.label, self.number) if layer is not None
         ):
             document = document.with_layer(self._build_layer(unlabeled, layer, labeled, new_id))
         return document
 
-    def said(self, document: Document) -> LabelledText:
+    def read_gold(self, document: Document, options: TextLabelOptions) -> LabelledText:
+        """Return the row of a document; a number in the layer of a label needs a gold label."""
+        labeled = self.read(document)
+        if labeled.label is not None and options.is_gold(labeled.label):
+            return labeled
+        number = labeled.number if self.label != self.number else None
+        return replace(labeled, label=None, number=number)
+
+    def read(self, document: Document) -> LabelledText:
         """Return the row of a document, with None for what it lacks."""
         label, number = (
             self._classification_in(document, self.label),
@@ -149,6 +177,17 @@ class TextLabelReader:
             if attribute.label == VALUE and attribute.target in target_ids
         )
         return classification.label, None if classification.value is None else next(number_texts)
+
+
+def join_rows(rows: Iterable[tuple[Document, str]], valid_end: re.Pattern[str]) -> str:
+    """Return rows, each with its document's line end if it is valid there."""
+    pairs = list(rows)
+    parts: list[str] = []
+    for number, (document, row) in enumerate(pairs, 1):
+        end = dict(document.meta).get(END, "\n")
+        fits = valid_end.fullmatch(end) and (number == len(pairs) or end.endswith("\n"))
+        parts += [row, end if fits else "\n"]
+    return "".join(parts)
 
 
 def _split_pair(document: Document) -> tuple[str, str] | None:

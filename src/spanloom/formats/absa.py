@@ -28,7 +28,7 @@ from spanloom.annotation.aspects import ASPECTS, TERM
 from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._xml import escaped, parsed, quoted
 
@@ -183,11 +183,6 @@ def _layer_spans(document: Document, layer: str) -> Sequence[Span]:
     return document[layer].spans if document.has_layer(layer) else ()
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but categories and terms without gaps."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first elements."""
     start = head.lstrip("\ufeff \t\r\n").removeprefix(_HEAD.strip()).lstrip()
@@ -197,7 +192,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".xml",),
     _HEAD + "<sentences>\n"

@@ -20,7 +20,7 @@ from spanloom.annotation.aspects import ASPECTS
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, numbered
 from spanloom.formats._text import lines
 
@@ -98,11 +98,6 @@ def _format_document(document: Document) -> Iterator[str]:
             yield _NUMBER[span.label]
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but terms without gaps that are positive, neutral or negative."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first three lines."""
     return re.match(r"[^\n]*\$T\$[^\n]*\n[^\n]*\n(1|0|-1)\r?(\n|$)", head) is not None
@@ -111,7 +106,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".seg",),
     "The $T$ was cold , the wine was n't .\nsoup\n-1\n"

@@ -33,13 +33,13 @@ from pydantic import Field, model_validator
 from spanloom.annotation.tag_schemes import OUTSIDE
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
-from spanloom.formats._table import BLANK, DOCUMENT, KEPT, TAB, WORD, Block, Table
+from spanloom.formats._table import DOCUMENT, KEPT, SPACE, TAB, WORD, Block, Table
 from spanloom.formats._word_view import WordView, annotate, apart, respelt
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"
-_SEPARATORS = {"tab": TAB, "blank": BLANK}
+_SEPARATORS = {"tab": TAB, "space": SPACE}
 _SEPARATOR_NAMES = {value: name for name, value in _SEPARATORS.items()}
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _LABEL = re.compile(r"[A-Z][A-Za-z+]*")
@@ -52,10 +52,10 @@ _TWEETS = Table((WORD, "entities"), {"entities": "IOB2"}, TAB)
 _PRESETS: dict[str, Table] = {
     "wnut17": _TWEETS,
     "btc": _TWEETS,
-    "wikigold": Table((WORD, "entities"), {"entities": "IOB1"}, BLANK),
-    "conll2000": Table((WORD, "xpos", "chunks"), {"chunks": "IOB2"}, BLANK),
+    "wikigold": Table((WORD, "entities"), {"entities": "IOB1"}, SPACE),
+    "conll2000": Table((WORD, "xpos", "chunks"), {"chunks": "IOB2"}, SPACE),
     "conll2003": Table(
-        (WORD, "xpos", "chunks", "entities"), {"chunks": "IOB1", "entities": "IOB1"}, BLANK
+        (WORD, "xpos", "chunks", "entities"), {"chunks": "IOB1", "entities": "IOB1"}, SPACE
     ),
     "semcor-traits": Table((WORD, "traits"), {}, TAB),
 }
@@ -75,7 +75,7 @@ class ColumnOptions(Options):
         default=None,
         description="how each layer's tags spell spans, instead; without one: a label a word",
     )
-    separator: Literal["tab", "blank"] | None = Field(
+    separator: Literal["tab", "space"] | None = Field(
         default=None, description="what parts cells; if not said, a tab where the first row has one"
     )
 
@@ -148,7 +148,7 @@ def _guess_separator(text: str) -> str:
     """Return the separator of the first row, "" if it has one cell."""
     rows = (line for line in text.split("\n") if line.strip() and not line.startswith(DOCUMENT))
     first = next(rows, "")
-    return TAB if TAB in first else BLANK if BLANK in first else ""
+    return TAB if TAB in first else SPACE if SPACE in first else ""
 
 
 def _add_sentence(builder: DocumentBuilder, block: Block, table: Table, path: str) -> None:
@@ -245,11 +245,6 @@ def _join_sentences(parts: list[tuple[str, str | None]], table: Table) -> Iterat
             yield after if table.parts(after, next_text) else _EMPTY_LINE
 
 
-def _count_lost(document: Document, options: ColumnOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by rows of equal width that end in tags; of width 2, many are O."""
     separator, cells = _split_rows(head)
@@ -267,7 +262,7 @@ def _split_rows(head: str) -> tuple[str, list[list[str]]]:
     """Return the separator and the cells of each complete row."""
     lines = head.replace("\r", "").split("\n")
     rows = [line for line in lines[:-1] or lines if line.strip() and not line.startswith(DOCUMENT)]
-    separator = TAB if rows and TAB in rows[0] else BLANK
+    separator = TAB if rows and TAB in rows[0] else SPACE
     return separator, [row.split(separator) for row in rows]
 
 
@@ -308,7 +303,6 @@ def _options_for(documents: Sequence[Document]) -> dict[str, Any]:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".conll", ".iob", ".bio"),
     "-DOCSTART-\tO\n\nAda\tB-person\nmet\tO\nNew\tI-place\nYork\tI-place\n \tO\n.\tO\n\t\n"

@@ -20,7 +20,7 @@ from spanloom.annotation.word_index import first_match, match_runs
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView
@@ -124,14 +124,6 @@ def _kept_words(view: WordView, layer: str) -> Iterator[str]:
     yield from ("_".join(view.tokens[index].split()) or "_" for index in sorted(kept))
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the files are read again."""
-    texts = dumps([document])
-    first, second, third = (texts[layer] for layer in LAYERS)
-    reread = loads(texts[""], compression=first, compression2=second, compression3=third)
-    return lost_in_roundtrip(document, reread)
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the file name, as the content does not show the other files."""
     return name.endswith("input.txt")
@@ -140,7 +132,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     ("input.txt",),
     {

@@ -23,7 +23,7 @@ from spanloom.annotation.tag_schemes import SCHEMES, Tagged
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
 from spanloom.formats._text import Line, cells, lines
 from spanloom.formats._word_view import (
@@ -184,11 +184,6 @@ def _is_writable(span: Tagged) -> bool:
     return bool(span[2]) and _PARTING.search(span[2]) is None
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the name of a document and the five columns of its first word."""
     row = rf"0\t[^\t\n]+\t(?:O|B-[^\t\n]+)\t{_LABELS.pattern}\t{_HEADS.pattern}"
@@ -198,7 +193,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".conll04", ".txt"),
     "#doc 7\n"

@@ -32,22 +32,26 @@ from spanloom.annotation.props import propositions as of_columns
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._propositions import VERB, annotate, propositions
-from spanloom.formats._text import Line, blocks
+from spanloom.formats._text import (
+    Line,
+    blocks,
+    escape_cell,
+    separator_in_meta,
+    separator_meta,
+    separator_of,
+    split_row,
+)
 from spanloom.formats._word_view import NONE, XPOS, WordView, label, labels
 
-COLUMNS, SEPARATOR = "columns", "separator"  # in meta, where it is not the usual
+COLUMNS = "columns"  # in meta, where they are not the usual ones
 WORD, LEMMA, ROLESET, KEPT = "word", "lemma", "roleset", "_"
 PLAIN = "*"  # in a column that is only kept: nothing
 
 _DEFAULT_COLUMNS = (WORD, XPOS, KEPT, LEMMA, ROLESET)
 _LEMMAS_ONLY = (LEMMA,)
-_TAB, _BLANK = "\t", " "
-_BLANK_NAME = "blank"
-_BLANKS = re.compile(r"[ \t]+")
-_BREAKS = {_TAB: re.compile(r"[\t\n\r]"), _BLANK: re.compile(r"[ \t\n\r]")}
 _ARGUMENT = re.compile(r"(?:\([^\s()*]+)*\*\)*")
 _FULL_ROW = re.compile(rf"[^\t]+\t[^\t]+\t\S*\*\S*\t\S+\t\S+(?:\t{_ARGUMENT.pattern})*")
 _BARE_ROW = re.compile(rf"[^\s*]+(?:[ \t]+{_ARGUMENT.pattern})*[ \t]*")
@@ -111,14 +115,11 @@ class _Table:
 
     def cells(self, line: Line) -> list[str]:
         """Split a row into its cells."""
-        if self.separator == _TAB:
-            return line.text.split(_TAB)
-        return _BLANKS.split(line.text.strip(" \t"))
+        return split_row(line, self.separator)
 
     def escape(self, text: str) -> str:
         """Return a text as a cell, which is never empty; separators and line ends become ``_``."""
-        cell = _BREAKS[self.separator].sub(KEPT, text)
-        return cell if cell.strip() else KEPT * max(1, len(cell))
+        return escape_cell(text, self.separator)
 
     def is_writable(self, text: str) -> bool:
         """Tell whether a text is read again as it is written."""
@@ -136,7 +137,7 @@ def loads(
     table: _Table | None = None
     sentences = None if words is None else _parse_words(words)
     for number, block in enumerate(blocks(text), 1):
-        table = table or _guess_table(block[0], _TAB if _TAB in text else _BLANK, options)
+        table = table or _guess_table(block[0], separator_of(text), options)
         rows = _parse_rows(block, table, path)
         forms = [
             row[table.column_index[WORD]] if WORD in table.column_index else NONE for row in rows
@@ -177,8 +178,7 @@ def _guess_table(first: Line, separator: str, options: PropsOptions) -> _Table:
 def _table_of_meta(meta: dict[str, str], options: PropsOptions) -> _Table:
     """Return the table of a document's meta and the options."""
     usual = _LEMMAS_ONLY if meta.get(COLUMNS) == LEMMA else _DEFAULT_COLUMNS
-    separator = _BLANK if meta.get(SEPARATOR) == _BLANK_NAME else _TAB
-    return _Table(_columns_or(options, usual), separator)
+    return _Table(_columns_or(options, usual), separator_in_meta(meta))
 
 
 def _unusual_meta(table: _Table, options: PropsOptions) -> list[tuple[str, str]]:
@@ -186,9 +186,7 @@ def _unusual_meta(table: _Table, options: PropsOptions) -> list[tuple[str, str]]
     meta = []
     if options.columns is None and table.columns == _LEMMAS_ONLY:
         meta.append((COLUMNS, LEMMA))
-    if table.separator == _BLANK:
-        meta.append((SEPARATOR, _BLANK_NAME))
-    return meta
+    return meta + separator_meta(table.separator)
 
 
 def _parse_words(text: str) -> Iterator[list[str]]:
@@ -275,11 +273,6 @@ def _format_sentences(view: WordView, table: _Table) -> Iterator[str]:
         yield "\n"
 
 
-def _count_lost(document: Document, options: PropsOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by all rows: arguments after five columns, the third ``*``, or one."""
     complete, line_end, last = head.rpartition("\n")
@@ -296,7 +289,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".props",),
     "He\tPRP\t*\t-\t-\t(ARG0*)\t(ARG0*)\nwanted\tVBD\t*\twant\twant.01\t(V*)\t*\n"

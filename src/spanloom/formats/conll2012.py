@@ -33,27 +33,27 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters, _constituents
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._conll_documents import (
-    BLANK,
-    BLANK_NAME,
-    SEPARATOR,
-    TAB,
     Section,
-    cut,
     document_cell,
-    fits,
     header,
     opening,
     part,
     sections,
-    separator_of,
-    spelt,
 )
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._propositions import LAYER as SRL
 from spanloom.formats._propositions import VERB, annotate, propositions
-from spanloom.formats._text import Line
+from spanloom.formats._text import (
+    Line,
+    escape_cell,
+    fits_cell,
+    separator_in_meta,
+    separator_meta,
+    separator_of,
+    split_row,
+)
 from spanloom.formats._word_view import XPOS, WordView, label, labels
 
 ENTITIES = "entities"
@@ -99,8 +99,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
             problem = "expected #begin document (NAME); part 000, got no part"
             raise FormatError(path, section.line, problem)
         builder = section.making(names, number)
-        if separator == BLANK:
-            builder.meta.append((SEPARATOR, BLANK_NAME))
+        builder.meta += separator_meta(separator)
         for layer in (WORDS, SENTENCES, ENTITIES, SRL):
             builder.layer(layer)
         blocks = [
@@ -118,21 +117,21 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
     lines: list[str] = []
     for document in documents:
-        separator = BLANK if dict(document.meta).get(SEPARATOR) == BLANK_NAME else TAB
+        separator = separator_in_meta(dict(document.meta))
         lines += _DocumentRows(document, WordView(document), separator).lines()
     return "".join(line + "\n" for line in lines)
 
 
 def _style(separator: str) -> _clusters.Style:
     """Return how clusters are written."""
-    return _clusters.Style(0, lambda cell: bool(cell.strip()) and fits(cell, separator))
+    return _clusters.Style(0, lambda cell: bool(cell.strip()) and fits_cell(cell, separator))
 
 
 def _parse_block(lines: Sequence[Line], separator: str, path: str) -> _Block:
     """Return the cells of a sentence; raises ``FormatError`` for rows of different widths."""
     rows: list[list[str]] = []
     for line in lines:
-        cells = cut(line, separator)
+        cells = split_row(line, separator)
         width = len(rows[0]) if rows else max(_FIRST + 1, len(cells))
         if len(cells) != width:
             names = f"{_COLUMNS}, one a predicate, coreference"
@@ -229,7 +228,7 @@ class _DocumentRows:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the document."""
         view = self.view
-        tags = labels(view, XPOS, lambda tag: spelt(tag, self.separator) == tag, NOTHING)
+        tags = labels(view, XPOS, lambda tag: escape_cell(tag, self.separator) == tag, NOTHING)
         brackets = _nested_spans(view, _constituents.LAYER), _nested_spans(view, ENTITIES)
         props_by_sentence = propositions(view), propositions(view, standard_only=True)
         cluster_cells = _clusters.cells(view, _style(self.separator))
@@ -244,7 +243,7 @@ class _DocumentRows:
                 for word in range(first, end)
             ]
             _fill_column(
-                rows, _WORD, [spelt(form, self.separator) for form in view.tokens[first:end]]
+                rows, _WORD, [escape_cell(form, self.separator) for form in view.tokens[first:end]]
             )
             _fill_column(rows, _POS, tags[number])
             _fill_column(rows, _PARSE, column(brackets[0][number], end - first))
@@ -269,7 +268,7 @@ class _DocumentRows:
         row = [*position, *[NOTHING] * (_FIRST - len(position))]
         for name, index in {**_POSITIONS, **_VALUES}.items():
             value = values.get(name) or ""
-            is_valid = spelt(value, self.separator) == value and (
+            is_valid = escape_cell(value, self.separator) == value and (
                 index or not value.startswith("#")
             )
             if is_valid and (index not in (_LEMMA, _FRAMESET) or value.split() == [value]):
@@ -344,11 +343,6 @@ def _lemmas_and_framesets(
     return names
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the line that begins a document and a first row with a parse."""
     first_row = opening(head)
@@ -358,7 +352,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".gold_conll", ".conll"),
     "#begin document (nw/a/01); part 000\n"

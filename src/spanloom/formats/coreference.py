@@ -33,28 +33,29 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _clusters
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._conll_documents import (
-    BLANK,
-    BLANK_NAME,
     FIRST,
     NONE,
     PART,
-    SEPARATOR,
-    TAB,
     Section,
-    cut,
     document_cell,
-    fits,
     header,
     opening,
     part,
     sections,
-    separator_of,
-    spelt,
 )
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
-from spanloom.formats._text import Line
+from spanloom.formats._text import (
+    TAB,
+    Line,
+    escape_cell,
+    fits_cell,
+    separator_in_meta,
+    separator_meta,
+    separator_of,
+    split_row,
+)
 from spanloom.formats._word_view import WordView
 
 FORM = "form"  # an attribute of a word that is blank in its file
@@ -101,7 +102,7 @@ class _RowStyle:
     def cluster_style(self) -> _clusters.Style:
         """How clusters are written."""
         if self.is_conll:
-            return _clusters.Style(0, lambda cell: fits(cell, self.separator))
+            return _clusters.Style(0, lambda cell: fits_cell(cell, self.separator))
         return _clusters.Style(1, _is_unambiguous, _clusters.closed_first)
 
     def marks(self, cell: str) -> str:
@@ -124,8 +125,7 @@ class _RowStyle:
             yield COLUMNS, str(self.columns)
         if self.unmarked != _default_unmarked(self.is_conll):
             yield NOTHING, self.unmarked
-        if self.separator == BLANK:
-            yield SEPARATOR, BLANK_NAME
+        yield from separator_meta(self.separator)
 
 
 def loads(
@@ -164,7 +164,7 @@ def _default_unmarked(is_conll: bool) -> str:
 
 def _is_unambiguous(cell: str) -> bool:
     """Tell whether a cell is read again as written if its bars are left out."""
-    return fits(cell, TAB) and _clusters.joined(cell.replace("|", "")) == cell
+    return fits_cell(cell, TAB) and _clusters.joined(cell.replace("|", "")) == cell
 
 
 def _parse_rows(
@@ -172,7 +172,7 @@ def _parse_rows(
 ) -> Iterator[list[str]]:
     """Yield the cells of a sentence; raises ``FormatError``."""
     for line in block:
-        row = cut(line, separator)
+        row = split_row(line, separator)
         if section.part is None and len(row) != _GUM_COLUMNS:
             problem = f"expected 3 columns (number, word, coreference), got {len(row)}"
             raise FormatError(path, line.number, problem)
@@ -222,11 +222,11 @@ def _style_of_meta(document: Document, options: CoreferenceOptions) -> _RowStyle
     meta = dict(document.meta)
     dialect = meta.get(DIALECT, "conll" if PART in meta else options.dialect)
     is_conll = dialect != ONTOGUM
-    separator = BLANK if meta.get(SEPARATOR) == BLANK_NAME else TAB
+    separator = separator_in_meta(meta)
     columns_text = meta.get(COLUMNS, "")
     columns = int(columns_text) if re.fullmatch("[0-9]{1,3}", columns_text) else _MIN_COLUMNS
     unmarked = meta.get(NOTHING, _default_unmarked(is_conll))
-    is_valid = unmarked in _UNMARKED and fits(unmarked, separator)
+    is_valid = unmarked in _UNMARKED and fits_cell(unmarked, separator)
     return _RowStyle(
         is_conll,
         max(columns, _MIN_COLUMNS) if is_conll else _GUM_COLUMNS,
@@ -246,7 +246,7 @@ def _format_lines(document: Document, options: CoreferenceOptions) -> Iterator[s
         for word in range(first, end):
             number = word - first if style.is_conll else word
             row = style.default_row(own(document), part(document), number)
-            row[style.word] = spelt(view.tokens[word], style.separator)
+            row[style.word] = escape_cell(view.tokens[word], style.separator)
             row[-1] = style.cell(marks[word])
             values = {
                 attribute.label: attribute.value or ""
@@ -263,17 +263,12 @@ def _fill_attributes(row: list[str], values: Mapping[str, str], style: _RowStyle
     """Fill in the cells that attributes of the word hold, if they can be read again."""
     for index in range(len(row) - 1):
         value = values.get(f"column{index + 1}")
-        if index != style.word and value is not None and fits(value, style.separator):
+        if index != style.word and value is not None and fits_cell(value, style.separator):
             row[index] = row[index] if index == 0 and value.startswith("#") else value
     form = values.get(FORM, NONE)
     row_start = not form.strip() and row[style.word] == NONE and "".join(row[: style.word])
-    if row_start and row_start.strip() and fits(form, style.separator):
+    if row_start and row_start.strip() and fits_cell(form, style.separator):
         row[style.word] = form
-
-
-def _count_lost(document: Document, options: CoreferenceOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
 
 
 def _sniff(head: str, name: str) -> bool:
@@ -285,7 +280,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".conll",),
     "#begin document (emma/1); part 000\n"

@@ -20,11 +20,10 @@ from typing import Any
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
-from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
-from spanloom.formats._text import lines
+from spanloom.formats._text import errors_at, lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import Bounds
 
@@ -40,10 +39,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for line in lines(text):
         if line.text.strip():
             record = parsed(line.text, path, line.number)
-            try:
+            with errors_at(path, line.number):
                 yield _build_document(record, names)
-            except ValueError as error:
-                raise FormatError(path, line.number, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -200,11 +197,6 @@ def _positions(view: WordView, layer: Layer) -> dict[str, tuple[int, int, int]]:
     return positions
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but words, entities with relations, and clusters."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first line."""
     first_line = head.lstrip().split("\n", 1)[0]
@@ -219,7 +211,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".json", ".jsonl"),
     '{"clusters": [[[4, 4], [0, 1], [6, 6]], [[4, 5]]], "sentences": [["Ada", "Byron", "ran", '

@@ -20,7 +20,7 @@ from spanloom.annotation.word_index import find_words
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView, apart, respelt, written
@@ -114,11 +114,6 @@ def _is_writable_label(span: Tagged) -> bool:
     return _LABEL.fullmatch(span[2]) is not None
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first line."""
     first_line = head.lstrip().split("\n", 1)[0].rstrip()
@@ -128,7 +123,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".e2e", ".txt"),
     "The staff wasn't bad.####The=O staff=T-POS was=O n't=O bad=O .=O\n"

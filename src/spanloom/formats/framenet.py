@@ -35,7 +35,7 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document, Layer, Relation, Span
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names
 from spanloom.formats._framenet import (
     GRAMMAR,
@@ -342,11 +342,6 @@ def _format_attributes(attributes: Said) -> str:
     return "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but sentences, frames, and words and names of other sets."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first element."""
     return re.match(r"\s*(<\?[^>]*\?>\s*)*<fullTextAnnotation[\s>]", head) is not None
@@ -355,7 +350,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".xml",),
     _OPENING

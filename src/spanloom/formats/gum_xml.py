@@ -29,7 +29,7 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._text import Line, cells, lines
 from spanloom.formats._word_view import WordView
@@ -351,11 +351,6 @@ def _escape_cell(text: str) -> str:
     return escaped(text).replace("\n", "&#10;").replace("\t", "&#9;")
 
 
-def _count_lost(document: Document, options: GumXmlOptions) -> Losses:
-    """Count all annotations but words with their columns, and tags that do not cross."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first lines: a text, and a sentence in it."""
     return re.match(r'\s*<text id="[^\n]*>\r?\n', head) is not None and "\n<s" in head
@@ -364,7 +359,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".xml",),
     '<text id="GUM_news_a" type="news">\n<head>\n<hi rend="bold">\n<s type="frag">\n'

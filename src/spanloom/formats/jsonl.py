@@ -260,10 +260,10 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".jsonl",),
     '{"name": "a", "text": "Ada met Bob.", "queries": [{"id": "Q1", "prompt": "Who?"}], '
     '"layers": [{"name": "main", "spans": [{"id": "T1", "label": "Person", "fragments": [[0, 3]], '
     '"score": 0.5}], "relations": []}]}\n',
+    lost_counter=_count_lost,
 )

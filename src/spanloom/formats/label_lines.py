@@ -4,8 +4,8 @@
 
     {"id": "a1", "text": "a moving film", "label": "positive"}
 
-Options name other keys (``text: sentence1``, ``second: sentence2``), or a ``preset`` does, for SNLI
-and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
+Options name other keys (``text: sentence1``, ``text_pair: sentence2``), or a ``preset`` does, for
+SNLI and MNLI. A line is a document. The label of a text is one span, that of a pair one relation
 (``annotation.text_pairs``). Values of all other keys, and values that are no valid label or number,
 are kept in the document's meta: texts as they are, all else as JSON. A line without the key of the
 label, or of the number, is not annotated. Blank lines are left out.
@@ -13,6 +13,7 @@ label, or of the number, is not annotated. Blank lines are left out.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -20,15 +21,26 @@ from pydantic import Field
 
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
-from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.errors import FormatError
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, is_counted, numbered
 from spanloom.formats._json import a_string, an_object, parsed
-from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelOptions, TextLabelReader
+from spanloom.formats._text import errors_at
+from spanloom.formats._text_labels import (
+    CUT,
+    END,
+    NLI,
+    LabelledText,
+    Meta,
+    TextLabelOptions,
+    TextLabelReader,
+    join_rows,
+)
 
-KEYS, SPELLING, END = "keys of the line", "spelling of the line", "line end"  # in meta
+KEYS, SPELLING = "keys of the line", "spelling of the line"  # in meta
 
 _RESERVED = (KEYS, SPELLING, END, CUT)
+_VALID_END = re.compile(r"\r?\n|\r?\Z")
 _PLAIN = "plain"
 _SPELLINGS: Mapping[str, Mapping[str, Any]] = {
     _PLAIN: {"ensure_ascii": False},
@@ -46,28 +58,12 @@ class LineOptions(TextLabelOptions):
     preset: Literal["mnli", "snli"] | None = Field(
         default=None, description="a public layout; what is said beside it wins"
     )
+    presets = {"mnli": NLI, "snli": NLI}
     text: str = Field(default="text", description="the key of the text, or of the first of two")
-    second: str | None = Field(default=None, description="the key of the second text")
+    text_pair: str | None = Field(default=None, description="the key of the second text")
     label: str | None = Field(default="label", description="the key of the label")
     number: str | None = Field(default=None, description="the key of the number")
     id: str | None = Field(default="id", description="the key that names the documents")
-
-    @property
-    def with_preset(self) -> "LineOptions":
-        """These options over those of the preset."""
-        return self.over(_NLI if self.preset else None)
-
-    @property
-    def required_keys(self) -> list[str]:
-        """Keys that every line must have: those of the texts, and those that the user set."""
-        options, fields_set = self.with_preset, self.model_fields_set
-        requested_keys = [
-            getattr(self, role) for role in ("label", "number", "id") if role in fields_set
-        ]
-        return [key for key in (options.text, options.second, *requested_keys) if key is not None]
-
-
-_NLI = LineOptions(text="sentence1", second="sentence2", label="gold_label", id="pairID", none="-")
 
 
 def loads(
@@ -84,29 +80,15 @@ def loads(
         if not raw_line.strip():
             continue
         end = "\r" * raw_line.endswith("\r") + "\n" * (line_number < len(lines))
-        try:
+        with errors_at(path, line_number):
             record = an_object(parsed(raw_line, path, line_number))
             yield reader.document(record, raw_line.removesuffix("\r"), end)
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, line_number, str(error)) from error
-        except RecursionError as error:
-            raise FormatError(path, line_number, "nested too deeply") from error
 
 
 def dumps(documents: Iterable[Document], *, options: LineOptions = LineOptions()) -> str:
     """Return the lines, each in its original JSON style, with the document's current values."""
-    document_list = list(documents)
-    lines = [_format_line(document, options) for document in document_list]
-    ends = [
-        _line_end(document, last=number == len(document_list))
-        for number, document in enumerate(document_list, 1)
-    ]
-    return "".join(line + end for line, end in zip(lines, ends, strict=True))
-
-
-def count_lost(document: Document, options: LineOptions = LineOptions()) -> Losses:
-    """Count the annotations that are neither text nor label nor value."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
+    rows = ((document, _format_line(document, options)) for document in documents)
+    return join_rows(rows, _VALID_END)
 
 
 def sniff(head: str, name: str) -> bool:
@@ -120,9 +102,9 @@ def sniff(head: str, name: str) -> bool:
         return False
     return any(
         isinstance(record.get(options.text), str)
-        and (options.second is None or isinstance(record.get(options.second), str))
+        and (options.text_pair is None or isinstance(record.get(options.text_pair), str))
         and isinstance(record.get(options.label or ""), str | int)
-        for options in (LineOptions(), _NLI)
+        for options in (LineOptions(), LineOptions(preset="snli").whole)
     )
 
 
@@ -131,7 +113,7 @@ class _LineReader:
 
     def __init__(self, options: LineOptions) -> None:
         """Begin; lines are read with the options over their preset."""
-        self.options, self.required_keys = options.with_preset, options.required_keys
+        self.options, self.required_keys = options.whole, options.requested
         self.names = Names()
         self.count = 0
 
@@ -142,7 +124,7 @@ class _LineReader:
         for key in self.required_keys:
             if key not in record:
                 raise ValueError(f"no key {key!r:.60}{did_you_mean(key, record):.300}")
-        text_pair = None if options.second is None else a_string(record[options.second])
+        text_pair = None if options.text_pair is None else a_string(record[options.text_pair])
         labeled_text = LabelledText(
             a_string(record[options.text]),
             text_pair,
@@ -150,7 +132,7 @@ class _LineReader:
             _parse_number(_value_at(record, options.number)),
         )
         name, meta = self._name(record)
-        stored_keys = {options.text, options.second, options.id}
+        stored_keys = {options.text, options.text_pair, options.id}
         is_verbatim = labeled_text.label is not None and labeled_text.label == _value_at(
             record, options.label
         )
@@ -238,7 +220,7 @@ def _line_style(record: JsonObject, raw: str, options: LineOptions) -> Meta:
 
 def _key_order(keys: Iterable[str], options: LineOptions) -> list[str]:
     """Return keys in the usual order: those of the options, then all others as they come."""
-    present, roles = list(keys), (options.id, options.text, options.second)
+    present, roles = list(keys), (options.id, options.text, options.text_pair)
     first = [key for key in (*roles, options.label, options.number) if key in present]
     return list(dict.fromkeys([*(key for key in first if key is not None), *present]))
 
@@ -250,7 +232,7 @@ def _format_line(document: Document, options: LineOptions) -> str:
     kept_keys = _from_meta(meta.get(KEYS, ""))
     json_options = _SPELLINGS.get(meta.get(SPELLING, _PLAIN), _SPELLINGS[_PLAIN])
     _update_line(document, record, options)
-    default_order = _key_order(record, options.with_preset)
+    default_order = _key_order(record, options.whole)
     kept_order = (
         [key for key in kept_keys if key in default_order] if isinstance(kept_keys, list) else []
     )
@@ -261,41 +243,33 @@ def _format_line(document: Document, options: LineOptions) -> str:
 
 def _update_line(document: Document, record: JsonObject, options: LineOptions) -> None:
     """Update ``record``, the values that meta kept, with the document's current ones."""
-    resolved = options.with_preset
+    resolved = options.whole
     keys = _label_keys(document, record, options)
-    labeled_text = _label_reader(resolved, keys).said(document)
-    label = (
-        labeled_text.label
-        if labeled_text.label is not None and resolved.is_gold(labeled_text.label)
-        else None
-    )
-    number_is_separate = resolved.layers[0] != resolved.layers[1] or resolved.label not in keys
+    labeled_text = _label_reader(resolved, keys).read_gold(document, resolved)
     record[resolved.text] = labeled_text.text
-    if resolved.second is not None:
-        record[resolved.second] = labeled_text.second or ""
+    if resolved.text_pair is not None:
+        record[resolved.text_pair] = labeled_text.text_pair or ""
     if resolved.id is not None and not _is_id(record.get(resolved.id, ...)):
         record.pop(resolved.id, None)
-        if resolved.id in options.required_keys or not is_counted(document.name):
+        if resolved.id in options.requested or not is_counted(document.name):
             record[resolved.id] = document.name
     old_values = {
         key: record.pop(key, ...) for key in (resolved.label, resolved.number) if key is not None
     }
     if resolved.label in keys:
         record[resolved.label or ""] = _label_value(
-            label, old_values[resolved.label or ""], resolved
+            labeled_text.label, old_values[resolved.label or ""], resolved
         )
     if resolved.number in keys:
-        record[resolved.number or ""] = (
-            _number_value(labeled_text.number) if number_is_separate or label is not None else None
-        )
+        record[resolved.number or ""] = _number_value(labeled_text.number)
 
 
 def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> set[str]:
     """Return the keys of label and number that a document's line has."""
-    resolved = options.with_preset
+    resolved = options.whole
     label, number = resolved.layers
-    labeled_text = TextLabelReader(label, number).said(document)
-    kept_keys = {*options.required_keys, *kept}
+    labeled_text = TextLabelReader(label, number).read(document)
+    kept_keys = {*options.requested, *kept}
     keys: set[str | None] = {key for key in (resolved.label, resolved.number) if key in kept_keys}
     if document.has_layer(label):
         keys.add(resolved.label)
@@ -306,7 +280,7 @@ def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> s
         and labeled_text.number is not None
         and labeled_text.label == resolved.number
     )
-    if label_is_number_name and resolved.label not in options.required_keys:
+    if label_is_number_name and resolved.label not in options.requested:
         keys.discard(resolved.label)  # it is only what the number is called
     return {key for key in keys if key is not None}
 
@@ -316,7 +290,7 @@ def _label_value(label: str | None, old: Any, options: LineOptions) -> Any:
     if label is None:
         was_unlabeled = old is None or (isinstance(old, str) and not options.is_gold(old))
         was_unlabeled |= type(old) in (int, bool) and not options.is_gold(json.dumps(old))
-        return old if was_unlabeled else options.none
+        return old if was_unlabeled else options.missing_label
     typed_label = _from_meta(label)
     return typed_label if type(old) in (int, bool) and type(typed_label) is type(old) else label
 
@@ -349,16 +323,9 @@ def _from_meta(kept: str) -> Any:
         return kept
 
 
-def _line_end(document: Document, last: bool) -> str:
-    """Return the line end of a line."""
-    end = dict(document.meta).get(END, "\n")
-    return end if end in ("\r\n", "\n") or (last and end in ("", "\r")) else "\n"
-
-
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".jsonl", ".ndjson"),
     '{"id": "a/1", "text": "a film that moves , and moves again", "label": "positive"}\n'

@@ -22,7 +22,7 @@ from spanloom.annotation.openie_tuples import Argument, Extraction
 from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, own
 from spanloom.formats._text import Line, blocks, cells
 from spanloom.formats._word_view import WordView
@@ -209,11 +209,6 @@ def _predicate_text(extraction: Extraction, words: Sequence[str]) -> str:
     return " ".join(words[word] for word in extraction.predicate)
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but words and extractions."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the names of the columns."""
     return head.startswith("\t".join(_COLUMNS))
@@ -222,7 +217,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".oie.conll", ".oie"),
     "word_id\tword\tpred\tpred_id\thead_pred_id\tsent_id\trun_id\tlabel\n"

@@ -23,10 +23,10 @@ from pydantic import Field
 
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
-from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
+from spanloom.formats._text import errors_at
 
 LAYER = "opinions"
 SOURCE, TARGET, EXPRESSION = "source", "target", "expression"
@@ -41,7 +41,9 @@ _EMPTY: tuple[Fragment, ...] = ((0, 0),)
 class OpinionsOptions(Options):
     """Options: how the file is written."""
 
-    ascii: bool = Field(default=True, description="whether written letters beyond ASCII are \\u…")
+    ensure_ascii: bool = Field(
+        default=True, description="whether written letters beyond ASCII are \\u…"
+    )
 
 
 def loads(
@@ -50,17 +52,16 @@ def loads(
     """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names = Names()
     for line, value in elements(text, path):
-        try:
+        with errors_at(path, line):
             yield _build_document(value, names)
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, line, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: OpinionsOptions = OpinionsOptions()) -> str:
     """Return the list, on one line."""
     return (
         json.dumps(
-            [_document_record(document) for document in documents], ensure_ascii=options.ascii
+            [_document_record(document) for document in documents],
+            ensure_ascii=options.ensure_ascii,
         )
         + "\n"
     )
@@ -166,11 +167,6 @@ def _format_fragments(document: Document, span: Span | None) -> list[list[str]]:
     return [pieces, [f"{start}:{end}" for start, end in span.fragments]]
 
 
-def _count_lost(document: Document, options: OpinionsOptions) -> Losses:
-    """Count all annotations but expressions, and the sources and targets of expressions."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options)))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first sentence."""
     first_key = r'\s*\[\s*\{\s*"(sent_id|text|opinions)"\s*:'
@@ -180,7 +176,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".json",),
     '[{"sent_id": "hotel/1-1", "text": "Ada likes the view a lot but finds it small .", '

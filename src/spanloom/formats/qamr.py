@@ -24,10 +24,10 @@ from typing import NamedTuple
 from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query, Span
-from spanloom.errors import DocumentError, FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.errors import FormatError
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
-from spanloom.formats._text import Line, lines
+from spanloom.formats._text import Line, errors_at, lines
 from spanloom.formats._word_view import WordView
 
 LAYER, TARGETS = "answers", "targets"
@@ -72,14 +72,11 @@ def loads(
         builder.sentence(words_of_sentence[sentence])
         builder.layer(LAYER)
         builder.layer(TARGETS)
-        line = first.line
-        try:
-            for row in (first, *sentence_rows):
-                line = row.line
+        for row in (first, *sentence_rows):
+            with errors_at(path, row.line):
                 _add_question(builder, row.cells)
+        with errors_at(path, row.line):
             yield builder.build()
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, line, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dict[str, str]:
@@ -100,12 +97,6 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
             last_name = name if document_rows else last_name
     sentences = (f"{name}\t{words}" for name, words in words_of_name.items())
     return {"": _join_lines(rows), "sentences": _join_lines(sentences)}
-
-
-def count_lost(document: Document, options: Options = Options()) -> Losses:
-    """Count the annotations that are neither word, question nor answer."""
-    texts = dumps([document])
-    return lost_in_roundtrip(document, loads(texts[""], sentences=texts["sentences"]))
 
 
 def sniff(head: str, name: str) -> bool:
@@ -346,7 +337,6 @@ _ROWS = (
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".tsv",),
     {"": _ROWS, "sentences": _SENTENCES},

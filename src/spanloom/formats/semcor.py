@@ -30,7 +30,7 @@ from spanloom.annotation.tag_schemes import Tagged
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
 from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import Placed, WordView, apart, written
@@ -280,11 +280,6 @@ def _is_writable_label(span: Tagged) -> bool:
     return _LABEL.fullmatch(span[2]) is not None
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the two tags that such a file begins with."""
     return re.match(rf"\s*{_FILE.pattern}\s*{_CONTEXT.pattern}", head) is not None
@@ -293,7 +288,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".semcor", ".sgml"),
     "<contextfile concordance=brown>\n"

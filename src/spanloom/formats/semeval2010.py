@@ -22,7 +22,7 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._text import Line, lines
 
@@ -209,12 +209,6 @@ def _format_relation(
     return None
 
 
-def _count_lost(document: Document, options: SemEval2010Options) -> Losses:
-    """Count all annotations but one pair of entities and its relation."""
-    reread = loads(dumps([document], options=options), options=options)
-    return lost_in_roundtrip(document, reread)
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by a first sentence with its tags."""
     return re.match(r'\s*\d+\t"[^\n]*<e1>[^\n]*</e1>[^\n]*"\r?(\n|$)', head) is not None
@@ -223,7 +217,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".txt",),
     '1\t"The <e1>dome</e1> of the <e2>temple</e2> is golden."\r\nComponent-Whole(e1,e2)\r\n'

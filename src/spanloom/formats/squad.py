@@ -340,8 +340,8 @@ _EXAMPLE = {
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".json",),
     json.dumps(_EXAMPLE, ensure_ascii=False),
+    lost_counter=count_lost,
 )

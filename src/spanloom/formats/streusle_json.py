@@ -20,7 +20,7 @@ from spanloom.annotation.multiword_expressions import NONE, Expressions, Group, 
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, numbered, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
 from spanloom.formats._mwe_layers import Lexicon, add
@@ -143,11 +143,6 @@ def _format_line(record: dict[str, Any], number: str) -> str:
     return json.dumps(record) if has_surrogates else line  # a lone surrogate has no UTF-8
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count the annotations that are missing when the lines are read again."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first line."""
     return re.match(r'\s*\{"sent_id": "[^"]*", "toks": \[', head) is not None
@@ -156,7 +151,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".jsonl",),
     '{"sent_id": "a-1", "toks": ["Have", "a", "mechanic", "check", "it", "out", "for", "you", "."],'

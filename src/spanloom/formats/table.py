@@ -7,7 +7,7 @@
     it never moves           negative
 
 By default a first row names the columns ``text``, ``label`` and, if there is one, ``id``; tabs
-separate cells. Options name other columns (``text: sentence1``, ``second: sentence2``) or number
+separate cells. Options name other columns (``text: sentence1``, ``text_pair: sentence2``) or number
 them (``text: 2``), or a ``preset`` does, for the layouts of GLUE, SICK and SNLI. A row is a
 document. The label of a text is one span, that of a pair one relation (``annotation.text_pairs``);
 cells of all other columns, and cells without a valid label or number, are kept in the document's
@@ -18,16 +18,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
-from spanloom.errors import DocumentError, FormatError
+from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._delimited import (
     PRESETS,
     ROLES,
+    VALID_END,
     Role,
     Row,
     Sheet,
     TableOptions,
-    is_end,
     numbered,
     opening,
     rows,
@@ -36,11 +36,13 @@ from spanloom.formats._delimited import (
 )
 from spanloom.formats._document_builder import ID, Names
 from spanloom.formats._document_builder import numbered as by_number
-from spanloom.formats._text_labels import CUT, LabelledText, Meta, TextLabelReader
+from spanloom.formats._text import errors_at
+from spanloom.formats._text_labels import CUT, END, LabelledText, Meta, TextLabelReader, join_rows
 
-HEAD, END = "table head", "line end"  # in meta: text before the rows, text after the row
+HEAD = "table head"  # in meta: text before the rows
 
 _RESERVED = (HEAD, END, CUT)
+_LAYOUTS = {name: TableOptions.model_validate({"preset": name}).whole for name in PRESETS}
 
 
 def loads(
@@ -77,20 +79,17 @@ def dumps(documents: Iterable[Document], *, options: TableOptions = TableOptions
     """
     document_list = list(documents)
     sheet, head = _infer_sheet(document_list, options)
-    label_reader = _label_reader(sheet)
-    formatted = [
-        _format_row(document, label_reader.said(document), sheet) for document in document_list
-    ]
-    ends = [
-        _line_end(document, last=number == len(document_list))
-        for number, document in enumerate(document_list, 1)
-    ]
-    return head + "".join(row + end for row, end in zip(formatted, ends, strict=True))
+    reader = _label_reader(sheet)
+    table_rows = (
+        (document, _format_row(document, reader.read_gold(document, sheet.options), sheet))
+        for document in document_list
+    )
+    return head + join_rows(table_rows, VALID_END)
 
 
 def count_lost(document: Document, options: TableOptions = TableOptions()) -> Losses:
     """Count the annotations that are neither text nor label nor cell."""
-    unfiltered = options.model_copy(update={"where": {}})
+    unfiltered = options.model_copy(update={"filter": {}})
     return lost_in_roundtrip(
         document, loads(dumps([document], options=unfiltered), options=unfiltered)
     )
@@ -105,7 +104,7 @@ def sniff(head: str, name: str) -> bool:
     if len(set(cells)) < max(2, len(cells)) or second.count("\t") + 1 != len(cells):
         return False
     return any(
-        _has_text_and_label(defaults, cells) for defaults in (TableOptions(), *PRESETS.values())
+        _has_text_and_label(defaults, cells) for defaults in (TableOptions(), *_LAYOUTS.values())
     )
 
 
@@ -114,8 +113,8 @@ def _sniff_options(head: str) -> dict[str, str]:
     cells = head.removeprefix("\ufeff").lstrip("\r\n").partition("\n")[0].rstrip("\r").split("\t")
     if _has_text_and_label(TableOptions(), cells):
         return {}
-    matching = [name for name, preset in PRESETS.items() if _has_text_and_label(preset, cells)]
-    exact_matches = [name for name in matching if set(PRESETS[name].columns) == set(cells)]
+    matching = [name for name, layout in _LAYOUTS.items() if _has_text_and_label(layout, cells)]
+    exact_matches = [name for name in matching if set(_LAYOUTS[name].columns) == set(cells)]
     candidates = exact_matches or matching
     return {"preset": candidates[0]} if len(candidates) == 1 else {}
 
@@ -123,7 +122,7 @@ def _sniff_options(head: str) -> dict[str, str]:
 def _has_text_and_label(options: TableOptions, cells: Sequence[str]) -> bool:
     """Tell whether these are columns of a text and of its label or number."""
     sheet = Sheet(options, tuple(cells))
-    texts = [column for column in (options.text, options.second) if column is not None]
+    texts = [column for column in (options.text, options.text_pair) if column is not None]
     return sheet.absent(texts) is None and bool({"label", "number"} & {*sheet.places})
 
 
@@ -177,7 +176,7 @@ class _RowReader:
         self.names = Names()
         self.count = 0
         self.required_cells = [
-            (sheet.place(column), value) for column, value in sheet.options.where.items()
+            (sheet.place(column), value) for column, value in sheet.options.filter.items()
         ]
 
     def document(self, row: Row) -> Iterator[Document]:
@@ -191,10 +190,8 @@ class _RowReader:
             column is not None and row.cells[column] == value
             for column, value in self.required_cells
         ):
-            try:
+            with errors_at(self.path, row.line):
                 yield self._build(row)
-            except (ValueError, DocumentError) as error:
-                raise FormatError(self.path, row.line, str(error)) from error
 
     def _build(self, row: Row) -> Document:
         """Return the document of a row."""
@@ -212,7 +209,7 @@ class _RowReader:
                 meta.append((sheet.names[column], cell))
         meta += [(END, row.end)] * (row.end != "\n")
         labeled_text = LabelledText(
-            cells["text"], cells.get("second"), label if is_gold else None, number or None
+            cells["text"], cells.get("text_pair"), label if is_gold else None, number or None
         )
         return self.label_reader.document(labeled_text, name, self.head_meta + meta)
 
@@ -262,7 +259,7 @@ def _numbered_columns(documents: Sequence[Document], options: TableOptions) -> t
     keys = {key for document in documents for key, _ in document.meta}
     return numbered(
         max(
-            width({*keys, *options.where}),
+            width({*keys, *options.filter}),
             *(column for column in columns if isinstance(column, int)),
         )
     )
@@ -276,7 +273,7 @@ def _columns_from_meta(documents: Sequence[Document], options: TableOptions) -> 
     usable_keys = (key for key in keys if spelled([key], resolved) not in _RESERVED)
     remaining = [
         *dict.fromkeys(
-            name for name in (*columns, *resolved.where, *usable_keys) if isinstance(name, str)
+            name for name in (*columns, *resolved.filter, *usable_keys) if isinstance(name, str)
         )
     ]
     numbered_columns = {column: column for column in columns if isinstance(column, int)}
@@ -296,7 +293,7 @@ def _missing_columns(documents: Sequence[Document], sheet: Sheet) -> list[str]:
     )
     needed: dict[Role, bool] = {
         "label": any(document.has_layer(label) for document in documents),
-        "number": any(label_reader.said(document).number is not None for document in documents),
+        "number": any(label_reader.read(document).number is not None for document in documents),
     }
     columns = [getattr(options, role) for role, is_needed in needed.items() if is_needed]
     return [column for column in columns if isinstance(column, str) and sheet.place(column) is None]
@@ -307,40 +304,30 @@ def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) ->
     values_of_key: dict[str, list[str]] = {}
     for key, value in reversed(document.meta):
         values_of_key.setdefault(key, []).append(value)
-    options = sheet.options
-    is_gold = labeled_text.label is not None and options.is_gold(labeled_text.label)
-    number_is_separate = options.layers[0] != options.layers[1] or "label" not in sheet.places
     cell_of_role: dict[Role, str | None] = {
         "id": dict(document.meta).get(_id_key(sheet), document.name),
         "text": labeled_text.text,
-        "second": labeled_text.second or "",
-        "label": labeled_text.label if is_gold else None,
-        "number": labeled_text.number if is_gold or number_is_separate else None,
+        "text_pair": labeled_text.text_pair or "",
+        "label": labeled_text.label,
+        "number": labeled_text.number,
     }
     cells = [values_of_key[name].pop() if values_of_key.get(name) else "" for name in sheet.names]
     for role, column in sheet.places.items():
         cell = cell_of_role[role]
-        cells[column] = _empty_cell(role, cells[column], options) if cell is None else cell
-    return spelled(cells, options)
+        cells[column] = _empty_cell(role, cells[column], sheet.options) if cell is None else cell
+    return spelled(cells, sheet.options)
 
 
 def _empty_cell(role: Role, kept: str, options: TableOptions) -> str:
     """Return the cell for a missing label or number; ``kept`` is the original cell."""
     if role == "number":
         return ""
-    return kept if kept and not options.is_gold(kept) else options.none or ""
-
-
-def _line_end(document: Document, last: bool) -> str:
-    """Return the line end of a row."""
-    end = dict(document.meta).get(END, "\n")
-    return end if is_end(end) and (last or end.endswith("\n")) else "\n"
+    return kept if kept and not options.is_gold(kept) else options.missing_label or ""
 
 
 KIND = Format(
     loads,
     dumps,
-    count_lost,
     sniff,
     (".tsv", ".csv", ".txt"),
     "id\ttext\tlabel\tby\n"
@@ -349,4 +336,5 @@ KIND = Format(
     "b\tit is a film\t\t\n",
     TableOptions,
     sniff_options=_sniff_options,
+    lost_counter=count_lost,
 )

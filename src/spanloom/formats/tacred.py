@@ -20,10 +20,10 @@ from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
-from spanloom.errors import FormatError
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, own
 from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
+from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 
 LAYER = "entities"
@@ -42,10 +42,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     """Yield one document per sentence; raises ``FormatError``: path, line, what was expected."""
     names = Names()
     for line, value in elements(text, path):
-        try:
+        with errors_at(path, line):
             yield _build_document(value, names)
-        except ValueError as error:
-            raise FormatError(path, line, str(error)) from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -151,11 +149,6 @@ def _parser_columns(view: WordView, first: int, end: int) -> dict[str, list[Any]
     return columns
 
 
-def _count_lost(document: Document, options: Options) -> Losses:
-    """Count all annotations but relations within a sentence, their entities, and the parser's."""
-    return lost_in_roundtrip(document, loads(dumps([document])))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the keys of the first sentence."""
     start = head[:20_000]
@@ -169,7 +162,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".json",),
     '[{"id": "e1", "docid": "D1", "relation": "per:title", "token": ["Ada", "is", "a", "good", '

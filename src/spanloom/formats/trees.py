@@ -43,7 +43,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _constituents
-from spanloom.formats._base import Format, Losses, lost_in_roundtrip
+from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, numbered
 from spanloom.formats._word_view import XPOS, WordView, label
 
@@ -61,17 +61,17 @@ _DIGITS = re.compile(r"[0-9]*")
 class TreeOptions(Options):
     """Options: what is read of each tree."""
 
-    functions: Literal["keep", "strip"] = Field(
-        default="keep", description="what labels say beside the category: NP-SBJ-1, or NP"
+    function_tags: Literal["keep", "strip"] = Field(
+        default="keep", description="function tags and indices of labels: NP-SBJ-1, or NP"
     )
-    empty: Literal["keep", "strip"] = Field(
+    empty_nodes: Literal["keep", "strip"] = Field(
         default="keep", description="leaves tagged -NONE-, and what holds nothing else"
     )
 
     @property
     def all(self) -> bool:
         """Whether trees are read without changes."""
-        return self.functions == self.empty == "keep"
+        return self.function_tags == self.empty_nodes == "keep"
 
 
 class _Layout(NamedTuple):
@@ -117,7 +117,7 @@ def loads(
         builder.meta.append((LAYOUT, name))
     if layout.wrapped:
         builder.meta.append((WRAPPED, "true"))
-    if file.start and options.empty == "keep":
+    if file.start and options.empty_nodes == "keep":
         builder.meta.append((START, file.start))
     for layer in (WORDS, SENTENCES, _constituents.LAYER):
         builder.layer(layer)
@@ -189,15 +189,15 @@ def _add_sentence(
     if options.all and layout(tree) != raw_tree.raw:
         builder.attribute(SENTENCES, SPELLING, builder.sentences[-1], raw_tree.raw)
     if raw_tree.after != usual_after and (
-        options.empty == "keep" or not raw_tree.after.strip(_BLANKS)
+        options.empty_nodes == "keep" or not raw_tree.after.strip(_BLANKS)
     ):
         builder.attribute(SENTENCES, AFTER, builder.sentences[-1], raw_tree.after)
 
 
 def _selected_tree(tree: Tree, options: TreeOptions) -> Tree:
     """Return the part of a tree with words that the options select."""
-    selected = tree if options.empty == "keep" else without_empty(tree) or tree
-    return selected if options.functions == "keep" else without_functions(selected)
+    selected = tree if options.empty_nodes == "keep" else without_empty(tree) or tree
+    return selected if options.function_tags == "keep" else without_functions(selected)
 
 
 def _format_document(document: Document) -> Iterator[str]:
@@ -299,11 +299,6 @@ _LAYOUTS = {
 }
 
 
-def _count_lost(document: Document, options: TreeOptions) -> Losses:
-    """Count the annotations that are missing when the file is read again."""
-    return lost_in_roundtrip(document, loads(dumps([document], options=options), options=options))
-
-
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first tree: complete, with labels that are not all numbers.
 
@@ -329,7 +324,6 @@ def _sniff(head: str, name: str) -> bool:
 KIND = Format(
     loads,
     dumps,
-    _count_lost,
     _sniff,
     (".mrg", ".tree", ".ptb"),
     "(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Stop) (NP (NP (DT this)))) (. !)))\n"

@@ -45,8 +45,8 @@ def _brat(document: Document, layers: Layers) -> str:
 
 def _conllu(document: Document, layers: Layers) -> str:
     """Return the CoNLL-U file, with the sentence ids and texts that UD requires."""
-    complete = conllu.Columns(complete=True, contractions=True)
-    return json.dumps({"conllu": conllu.dumps([document], options=complete)})
+    options = conllu.Columns(add_sent_metadata=True, infer_mwt=True)
+    return json.dumps({"conllu": conllu.dumps([document], options=options)})
 
 
 def _page(document: Document, layers: Layers) -> str:

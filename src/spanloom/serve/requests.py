@@ -18,6 +18,7 @@ from spanloom.serve.limits import Limits
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import Problem
 from spanloom.serve.replies import FORMATS, NEED_TOKENS, ReplyFormat
+from spanloom.strict_json import EqualKeysError, unique_keys
 
 _MAX_DEPTH = 8  # nested lists and objects; no valid request has more than two
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
@@ -96,26 +97,19 @@ def parse_json(body: bytes) -> Json:
         location = f"body: byte {error.start}"
         raise Problem(400, f"0x{body[error.start]:02x} is not UTF-8", where=location) from error
     try:
-        value = json.loads(text, object_pairs_hook=_distinct_keys, parse_int=float)
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_int=float)
     except json.JSONDecodeError as error:
         location = f"body: line {error.lineno}, column {error.colno}"
         raise Problem(400, f"not JSON: {error.msg}", where=location) from error
+    except EqualKeysError as error:
+        what = f"the key {error.key[:_QUOTED]!r} stands twice"
+        raise Problem(400, what, where="body") from error
     except RecursionError as error:
         expected = f"expected at most {_MAX_DEPTH} lists and objects inside each other"
         raise Problem(400, expected, where=_too_deep_location(text)) from error
     if not isinstance(value, dict):
         raise Problem(422, f"expected an object, got {_type_name(value)}", where="body")
     return value
-
-
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> Json:
-    """Return an object; refuse repeated keys."""
-    values: Json = {}
-    for key, value in pairs:
-        if key in values:
-            raise Problem(400, f"the key {key[:_QUOTED]!r} stands twice", where="body")
-        values[key] = value
-    return values
 
 
 def _too_deep_location(text: str) -> str:
