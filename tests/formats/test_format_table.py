@@ -14,7 +14,7 @@ from spanloom.annotation.text_pairs import Classification, classification_of, te
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import Names, table
-from spanloom.formats._delimited import TableOptions, rows, spelled
+from spanloom.formats.table import TableOptions, rows, spelled
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),
