@@ -8,7 +8,7 @@ import pytest
 from spanloom.document import Document, Layer, Span
 from spanloom.formats import conllu
 
-INFERRED = conllu.Columns(contractions=True)
+INFERRED = conllu.Columns(infer_mwt=True)
 TOKEN = re.compile(r"^(\d+)-(\d+)\t([^\t]*)", re.M)
 
 
