@@ -20,8 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from processor import processor
 from serve import put
+
+from spanloom.glad.speed import processor
 
 SENTENCES = Path(__file__).parents[1] / "fixtures" / "wlp"
 OUT = {"jsonl": "out.jsonl", "brat": "out"}

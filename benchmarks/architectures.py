@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from processor import processor
 
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document
 from spanloom.errors import SpanloomError
+from spanloom.glad.speed import processor
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.plan import resolve

@@ -29,8 +29,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from processor import processor
-
 from spanloom.document import (
     MAIN,
     Argument,
@@ -48,6 +46,7 @@ from spanloom.document import (
 from spanloom.errors import FormatError
 from spanloom.formats.brat import read
 from spanloom.formats.brat.append import append
+from spanloom.glad.speed import processor
 from spanloom.model.merge_predictions import merge_predictions
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "formats" / "fixtures" / "brat"

@@ -40,12 +40,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from processor import processor
-
 from spanloom.cli import in_place
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats.brat import read
+from spanloom.glad.speed import processor
 
 WORDS = "add mix warm cold buffer water cells tube for spin wash the and".split()
 PAUSE = 0.0002  # seconds between two lines of one process

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from memory import peak
-from processor import processor
 
 from spanloom.document import Document
+from spanloom.glad.speed import processor
 from spanloom.model import serialization
 
 SAID = """the a of cell protein buffer water add mix Ada Bob London company bought runs quickly red

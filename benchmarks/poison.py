@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from processor import processor
 from serve import WORDS, Seen, put, reply, request, share, started
+
+from spanloom.glad.speed import processor
 
 DEFAULT = Path(__file__).parents[1] / "src/spanloom/models/spanloom-en"
 LENGTH = 37_733

@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from processor import processor
+from spanloom.glad.speed import processor
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/studies/tiny-joint.yaml"
 POLL_SECONDS = 0.05

@@ -40,8 +40,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from processor import processor
 from serve import put
+
+from spanloom.glad.speed import processor
 
 HERE = Path(__file__).resolve().parent
 TINY = HERE.parent / "fixtures" / "tiny"

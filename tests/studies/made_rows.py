@@ -8,6 +8,11 @@ from spanloom.studies.row import Row, SplitScore
 RECIPES = Path(__file__).parents[2] / "recipes" / "studies"
 
 
+def rows_reader(rows):
+    """Return the function that reads these rows, as a folder of rows does."""
+    return lambda keys: {key: rows[key] for key in keys if key in rows}
+
+
 def make_row(job, scores, documents=(), metric="f1"):
     """Return a row; ``scores`` are by task, ``documents`` scores per document by task."""
     return Row(

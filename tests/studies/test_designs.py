@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from made_rows import RECIPES, make_row
+from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.studies.designs import plan
 from spanloom.studies.job import Job
@@ -13,7 +13,7 @@ ALL_BUT_ONE = {"design": "all-but-one"}
 
 
 def planned(study, rows=None):
-    return plan(study, RECIPES, rows or {})
+    return plan(study, RECIPES, rows_reader(rows or {}))
 
 
 def learnt(job):
@@ -38,22 +38,22 @@ def learnt(job):
     ],
 )
 def test_runs_that_several_designs_need_are_planned_once(study, designs, num_jobs, num_cells):
-    found = planned(study(designs))
-    assert (len(found.jobs), len(found.cells)) == (num_jobs, num_cells)
-    assert len({cell.job.key for cell in found.cells} - found.jobs.keys()) == 0
+    study_plan = planned(study(designs))
+    assert (len(study_plan.jobs), len(study_plan.cells)) == (num_jobs, num_cells)
+    assert len({cell.job.key for cell in study_plan.cells} - study_plan.jobs.keys()) == 0
 
 
 def test_seeds_sharing_modes_and_trunks_multiply_the_runs(study):
     trunks = {"a": [{"casing": 4}], "b": [{"casing": 8}]}
     sharing = ["separate-heads", "task-token"]
-    found = planned(
+    study_plan = planned(
         study([JOINT], tasks=["ner", "pos"], seeds=[1, 2, 3], trunks=trunks, sharing=sharing)
     )
-    assert len(found.jobs) == 12
-    assert Counter(job.recipe["sharing"] for job in found.jobs.values()) == dict.fromkeys(
+    assert len(study_plan.jobs) == 12
+    assert Counter(job.recipe["sharing"] for job in study_plan.jobs.values()) == dict.fromkeys(
         sharing, 6
     )
-    assert {job.recipe["seed"] for job in found.jobs.values()} == {1, 2, 3}
+    assert {job.recipe["seed"] for job in study_plan.jobs.values()} == {1, 2, 3}
 
 
 def test_a_run_has_only_what_its_tasks_need(study):
@@ -67,10 +67,10 @@ def test_a_run_has_only_what_its_tasks_need(study):
 
 def test_settings_reach_their_runs_alone(study):
     own = {"ner": ["stages.0.epochs=7"]}
-    found = planned(
+    study_plan = planned(
         study([SINGLE | {"settings": ["stages.0.epochs=5"], "task_settings": own}, JOINT])
     )
-    epochs = {learnt(job): job.recipe["stages"][0]["epochs"] for job in found.jobs.values()}
+    epochs = {learnt(job): job.recipe["stages"][0]["epochs"] for job in study_plan.jobs.values()}
     assert epochs == {("pos",): 5, ("ner",): 7, ("dep",): 5, ("pos", "dep", "ner"): 2}
 
 
@@ -115,8 +115,8 @@ def test_other_data_give_another_key(study, tmp_path):
 
 
 def test_jobs_survive_the_way_to_a_worker(study):
-    found = planned(study([{"design": "chains", "orders": [["pos", "ner", "dep"]]}]))
-    for job in found.jobs.values():
+    study_plan = planned(study([{"design": "chains", "orders": [["pos", "ner", "dep"]]}]))
+    for job in study_plan.jobs.values():
         assert Job.from_json(job.to_json()) == job
 
 
@@ -131,26 +131,26 @@ HELPED = {  # dev scores by what is learnt: ner gains from pos, dep from both, p
 }
 
 
-def rows_of(found, scores):
-    return {key: make_row(job, scores[learnt(job)]) for key, job in found.jobs.items()}
+def rows_of(study_plan, scores):
+    return {key: make_row(job, scores[learnt(job)]) for key, job in study_plan.jobs.items()}
 
 
 def test_an_oracle_learns_with_the_tasks_that_help(study):
     designs = [SINGLE, PAIRS, {"design": "oracle"}]
     first = planned(study(designs))
     assert first.waiting == ("oracle",)
-    found = planned(study(designs), rows_of(first, HELPED))
-    oracle = {cell.task: learnt(cell.job) for cell in found.cells if cell.design == "oracle"}
+    study_plan = planned(study(designs), rows_of(first, HELPED))
+    oracle = {cell.task: learnt(cell.job) for cell in study_plan.cells if cell.design == "oracle"}
     assert oracle == {"pos": ("pos",), "ner": ("pos", "ner"), "dep": ("pos", "dep", "ner")}
-    assert found.waiting == ()
+    assert study_plan.waiting == ()
 
 
 def test_an_oracle_of_both_sees_who_is_missed(study):
     both = {"design": "oracle", "of": ["pairs", "all-but-one"]}
     designs = [SINGLE, JOINT, PAIRS, ALL_BUT_ONE, both]
     first = planned(study(designs))
-    found = planned(study(designs), rows_of(first, HELPED))
-    oracle = {cell.task: learnt(cell.job) for cell in found.cells if cell.design == "oracle"}
+    study_plan = planned(study(designs), rows_of(first, HELPED))
+    oracle = {cell.task: learnt(cell.job) for cell in study_plan.cells if cell.design == "oracle"}
     # without dep ner falls from 0.7 to 0.6, without ner dep from 0.7 to 0.6; pos never gains
     assert oracle == {"pos": ("pos",), "ner": ("pos", "dep", "ner"), "dep": ("pos", "dep", "ner")}
 
@@ -165,8 +165,8 @@ def test_what_helps_with_one_seed_only_is_no_help(study):
         )
         for key, job in first.jobs.items()
     }
-    found = planned(study(designs, tasks=["pos", "ner"], seeds=[1, 2, 3]), rows)
-    oracle = {learnt(cell.job) for cell in found.cells if cell.design == "oracle"}
+    study_plan = planned(study(designs, tasks=["pos", "ner"], seeds=[1, 2, 3]), rows)
+    oracle = {learnt(cell.job) for cell in study_plan.cells if cell.design == "oracle"}
     assert oracle == {("pos",), ("ner",)}
 
 

@@ -8,8 +8,9 @@ from made_rows import RECIPES, make_row
 from spanloom.errors import StudyError
 from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
-from spanloom.studies.executors import Outcome
+from spanloom.studies.executors import LocalWorkers
 from spanloom.studies.run import MAX_DEATHS, read_rows, run
+from spanloom.studies.worker import OUTCOME, Outcome
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
 CHAIN = {"design": "chains", "orders": [["pos", "ner", "dep"]]}
@@ -52,9 +53,9 @@ def name(*tasks, seed=1):
 def test_each_run_is_executed_once_and_never_again(study, folders):
     designs = [SINGLE, JOINT, PAIRS, {"design": "all-but-one"}]
     executor = FakeExecutor(folders)
-    planned, found = run(study(designs, seeds=[1, 2]), folders, executor, print)
-    assert len(executor.started) == len(set(executor.started)) == len(found) == 14
-    assert found.keys() == planned.jobs.keys()
+    planned, study_rows = run(study(designs, seeds=[1, 2]), folders, executor, print)
+    assert len(executor.started) == len(set(executor.started)) == len(study_rows) == 14
+    assert study_rows.keys() == planned.jobs.keys()
     again = FakeExecutor(folders)
     run(study(designs, seeds=[1, 2]), folders, again, print)
     assert again.started == []
@@ -82,14 +83,14 @@ def test_the_longest_runs_come_first(study, folders):
 
 def test_a_run_whose_worker_died_goes_on(study, folders):
     executor = FakeExecutor(folders, deaths={name("ner"): MAX_DEATHS - 1})
-    _, found = run(study([SINGLE]), folders, executor, print)
-    assert len(found) == 3
+    _, study_rows = run(study([SINGLE]), folders, executor, print)
+    assert len(study_rows) == 3
     assert executor.started.count(name("ner")) == MAX_DEATHS
 
 
 def test_a_run_that_kills_its_workers_is_given_up(study, folders):
     executor = FakeExecutor(folders, deaths={name("ner"): 99})
-    with pytest.raises(StudyError, match="1 runs failed.*ner.*workers died over it"):
+    with pytest.raises(StudyError, match="1 run failed.*ner.*workers died over it"):
         run(study([SINGLE]), folders, executor, print)
     assert executor.started.count(name("ner")) == MAX_DEATHS
     assert len(read_rows(study([SINGLE]), folders)[1]) == 2
@@ -104,11 +105,11 @@ def test_a_failed_run_ends_those_after_it_and_no_others(study, folders):
 
 def test_only_some_runs(study, folders):
     executor = FakeExecutor(folders)
-    planned, found = run(
+    planned, study_rows = run(
         study([SINGLE, JOINT]), folders, executor, print, only=lambda job: "+" in job.name
     )
     assert executor.started == [name("pos", "dep", "ner")]
-    assert (len(planned.jobs), len(found)) == (4, 1)
+    assert (len(planned.jobs), len(study_rows)) == (4, 1)
 
 
 def test_progress_is_told_with_what_is_left(study, folders):
@@ -144,5 +145,41 @@ def test_models_are_kept_on_request(study, folders):
             (folders.runs / f"{job.key}.lock").touch()
             super().start(job)
 
-    _, found = run(study([SINGLE]), folders, Writing(folders), print, keep_models=True)
-    assert {path.name for path in folders.runs.iterdir() if path.is_dir()} == found.keys()
+    _, study_rows = run(study([SINGLE]), folders, Writing(folders), print, keep_models=True)
+    assert {path.name for path in folders.runs.iterdir() if path.is_dir()} == study_rows.keys()
+
+
+@pytest.fixture
+def answering(monkeypatch, tmp_path):
+    """Return a function that lets local workers run a shell script in place of a worker."""
+
+    def replace(script):
+        path = tmp_path / "worker.sh"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setattr("sys.executable", str(path))
+
+    return replace
+
+
+def test_a_worker_that_dies_while_it_answers_has_no_row(study, folders, answering):
+    answering("""read job; printf '{"key": "a", "ro'""")
+    workers = LocalWorkers(1, folders)
+    (job,) = planned_jobs(study([JOINT]), folders)
+    workers.start(job)
+    assert workers.wait() == Outcome(job.key)
+
+
+def test_a_worker_answers_one_job_after_the_other(study, folders, answering):
+    jobs = planned_jobs(study([SINGLE]), folders)
+    answers = [OUTCOME.dump_json(Outcome(job.key, error=job.name)).decode() for job in jobs]
+    answering("\n".join(f"read job; echo '{answer}'" for answer in answers))
+    workers = LocalWorkers(1, folders)
+    for job in jobs:
+        workers.start(job)
+        assert workers.wait() == Outcome(job.key, error=job.name)
+    workers.close()
+
+
+def planned_jobs(study, folders):
+    return list(read_rows(study, folders)[0].jobs.values())

@@ -1,4 +1,4 @@
-"""What a study found: comparisons, tables, the page."""
+"""The results of a study: comparisons, tables, the page."""
 
 import csv
 import io
@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-from made_rows import RECIPES, make_row
+from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
-from spanloom.studies.results import results, to_csv, to_json, to_text
+from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
 
 DESIGNS = [
     {"design": "single"},
@@ -21,7 +21,7 @@ DESIGNS = [
 
 def filled(study, score, num_documents=20):
     """Return plan and rows; ``score`` gives a task's score by the tasks learnt and the seed."""
-    planned = plan(study, RECIPES, {})
+    planned = plan(study, RECIPES, rows_reader({}))
     rows = {}
     for key, job in planned.jobs.items():
         scores = {task: score(task, job) for task in job.tasks}
@@ -40,23 +40,23 @@ def helped(task, job):
 
 def test_a_condition_is_compared_with_the_task_alone(study):
     read = study(DESIGNS, seeds=[1, 2, 3])
-    found = {(r.task, r.condition): r for r in results(read, *filled(read, helped))}
-    gain = found["ner", "with pos"].comparison
+    results = {(r.task, r.condition): r for r in compare_conditions(read, *filled(read, helped))}
+    gain = results["ner", "with pos"].comparison
     assert gain.gain == pytest.approx(0.1)
     assert (gain.direction, gain.arrow) == ("higher", "↑")
-    loss = found["dep", "with ner"].comparison
+    loss = results["dep", "with ner"].comparison
     assert loss.gain == pytest.approx(-0.05)
     assert (loss.direction, loss.arrow) == ("lower", "↓")
-    none = found["pos", "with ner"].comparison
+    none = results["pos", "with ner"].comparison
     assert (none.gain, none.direction, none.arrow) == (0, "", "")
-    assert found["ner", "single"].comparison is None
-    assert found["ner", "single"].values == pytest.approx((0.501, 0.502, 0.503))
+    assert results["ner", "single"].comparison is None
+    assert results["ner", "single"].values == pytest.approx((0.501, 0.502, 0.503))
 
 
 def test_p_is_corrected_for_all_comparisons(study):
     read = study(DESIGNS)
-    found = results(read, *filled(read, helped))
-    tested = [r.comparison.p for r in found if r.comparison]
+    results = compare_conditions(read, *filled(read, helped))
+    tested = [r.comparison.p for r in results if r.comparison]
     assert len(tested) == 6  # of the pairs; a curve alone is compared with nothing
     # equal scores per document: the least p that 10,000 resamples give, for 2 of 6 tests
     assert sorted(tested)[:2] == pytest.approx([6 / 10001] * 2)
@@ -66,22 +66,26 @@ def test_p_is_corrected_for_all_comparisons(study):
 def test_one_seed_gives_no_direction(study):
     read = study(DESIGNS)
     assert {
-        r.comparison.direction for r in results(read, *filled(read, helped)) if r.comparison
+        r.comparison.direction
+        for r in compare_conditions(read, *filled(read, helped))
+        if r.comparison
     } == {""}
 
 
 def test_few_documents_are_not_tested(study):
     read = study(DESIGNS)
-    found = results(read, *filled(read, helped, num_documents=9))
-    assert {r.comparison.p for r in found if r.comparison} == {None}
+    results = compare_conditions(read, *filled(read, helped, num_documents=9))
+    assert {r.comparison.p for r in results if r.comparison} == {None}
 
 
 def test_runs_that_are_not_finished_are_left_out(study):
     read = study(DESIGNS, seeds=[1, 2])
     planned, rows = filled(read, helped)
     gone = next(key for key, job in planned.jobs.items() if job.tasks == ("pos",))
-    found = results(read, planned, {key: row for key, row in rows.items() if key != gone})
-    by_name = {(r.task, r.condition): r for r in found}
+    results = compare_conditions(
+        read, planned, {key: row for key, row in rows.items() if key != gone}
+    )
+    by_name = {(r.task, r.condition): r for r in results}
     assert by_name["pos", "single"].seeds == (2,)
     assert by_name["pos", "with ner"].comparison.baseline.count == 1  # the seed that both have
 
@@ -89,27 +93,29 @@ def test_runs_that_are_not_finished_are_left_out(study):
 def test_a_curve_with_partners_is_compared_at_its_size(study):
     designs = [*DESIGNS, {"design": "curve", "examples": [5], "of": "pairs"}]
     read = study(designs)
-    found = {(r.task, r.condition): r for r in results(read, *filled(read, helped))}
-    assert found["ner", "5 examples, with pos"].comparison.gain == pytest.approx(0.1)
+    results = {(r.task, r.condition): r for r in compare_conditions(read, *filled(read, helped))}
+    assert results["ner", "5 examples, with pos"].comparison.gain == pytest.approx(0.1)
 
 
 def test_tables_hold_every_result(study):
     read = study(DESIGNS, seeds=[1, 2])
-    found = results(read, *filled(read, helped))
-    lines = list(csv.DictReader(io.StringIO(to_csv(found))))
-    assert [line["task"] for line in lines] == [r.task for r in found]
-    assert [float(line["mean"]) for line in lines] == pytest.approx([r.scores.mean for r in found])
-    assert [entry["condition"] for entry in json.loads(to_json(found))] == [
-        r.condition for r in found
+    results = compare_conditions(read, *filled(read, helped))
+    lines = list(csv.DictReader(io.StringIO(to_csv(results))))
+    assert [line["task"] for line in lines] == [r.task for r in results]
+    assert [float(line["mean"]) for line in lines] == pytest.approx(
+        [r.scores.mean for r in results]
+    )
+    assert [entry["condition"] for entry in json.loads(to_json(results))] == [
+        r.condition for r in results
     ]
-    assert len(to_text(found).splitlines()) == len(found)
+    assert len(to_text(results).splitlines()) == len(results)
 
 
 def test_the_page_stands_alone(study, tmp_path):
     read = study(DESIGNS, seeds=[1, 2])
     planned, rows = filled(read, helped)
     page, *_ = paths = write_report(
-        read, planned, rows, results(read, planned, rows), tmp_path / "page.html"
+        read, planned, rows, compare_conditions(read, planned, rows), tmp_path / "page.html"
     )
     assert [path.name for path in paths] == ["page.html", "page.csv", "page.json"]
     text = page.read_text()
@@ -123,9 +129,9 @@ def test_the_page_stands_alone(study, tmp_path):
 def test_the_page_is_the_same_each_time(study, tmp_path):
     read = study(DESIGNS)
     planned, rows = filled(read, helped)
-    found = results(read, planned, rows)
+    results = compare_conditions(read, planned, rows)
     pages = [
-        write_report(read, planned, rows, found, tmp_path / f"{n}.html")[0].read_bytes()
+        write_report(read, planned, rows, results, tmp_path / f"{n}.html")[0].read_bytes()
         for n in range(2)
     ]
     assert pages[0] == pages[1]

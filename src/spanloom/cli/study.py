@@ -68,8 +68,7 @@ def run(options: RunOptions) -> None:
     Example: spanloom study run recipes/studies/sharing.yaml --data glad/ --workers 2
     """
     from spanloom.studies.executors import open_executor
-    from spanloom.studies.results import results as compare
-    from spanloom.studies.results import to_text
+    from spanloom.studies.results import compare_conditions, to_text
     from spanloom.studies.run import run as run_study
     from spanloom.training.interrupt import terminable
 
@@ -89,7 +88,7 @@ def run(options: RunOptions) -> None:
             only=lambda job: not names or any(name in job.name for name in names),
             keep_models=options.keep_models,
         )
-    write_stdout(to_text(compare(study, planned, rows)), end="")
+    write_stdout(to_text(compare_conditions(study, planned, rows)), end="")
 
 
 @app.command()
@@ -105,17 +104,17 @@ def report(
     Example: spanloom study report recipes/studies/sharing.yaml --data glad/ -o sharing.html
     """
     from spanloom.studies.report import write_report
-    from spanloom.studies.results import results as compare
+    from spanloom.studies.results import compare_conditions
     from spanloom.studies.run import read_rows
 
     if out.suffix != ".html":
         raise WrongUse(f"-o {out}: expected a name that ends in .html")
     study, folders = _open(file, data, None, results, settings)
     planned, rows = read_rows(study, folders)
-    found = compare(study, planned, rows)
-    if not found:
+    comparisons = compare_conditions(study, planned, rows)
+    if not comparisons:
         raise DataError(f"{folders.results}: no row of this study; spanloom study run makes them")
-    for path in write_report(study, planned, rows, found, out):
+    for path in write_report(study, planned, rows, comparisons, out):
         log(f"written to {path}")
 
 

@@ -4,6 +4,7 @@ Speeds are words a second of CPU time, all threads counted, so one number a core
 """
 
 import json
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -256,3 +257,11 @@ def _parsed(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> 
         message = error.errors(include_url=False)[0]["msg"]
         problem = f"expected what training writes: {message}, got {text!r:.60}"
         raise FormatError(str(path), line, problem) from error
+
+
+def processor() -> str:
+    """Return the name of the processor, or of its architecture."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())

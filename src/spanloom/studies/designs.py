@@ -28,6 +28,7 @@ from spanloom.studies.spec import (
 )
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
+ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,11 @@ class _Planner:
         return Cell(design, condition, task, self.variant, job, partners)
 
 
-def plan(study: Study, data: Path, rows: Mapping[str, Row]) -> StudyPlan:
+def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
     """Plan a study: all cells but those that wait for rows which are not there yet.
 
-    ``data`` holds the corpora that the recipe names; ``rows`` are the finished runs by key. Raises
-    ``RecipeError`` and ``DataError``.
+    ``data`` holds the corpora that the recipe names; ``read_rows`` returns those of the runs with
+    some keys that are finished. Raises ``RecipeError`` and ``DataError``.
     """
     planners = [
         _Planner(study, data, variant, _base(study, variant)) for variant in _variants(study)
@@ -126,10 +127,10 @@ def plan(study: Study, data: Path, rows: Mapping[str, Row]) -> StudyPlan:
     waiting = []
     for design in study.designs:
         if isinstance(design.spec, OracleSpec):
-            found = _oracle(study, planners, design, cells, rows)
-            if found is None:
+            oracle_cells = _oracle(study, planners, design, cells, read_rows)
+            if oracle_cells is None:
                 waiting.append(design.name)
-            cells += found or []
+            cells += oracle_cells or []
         else:
             for planner in planners:
                 cells += _PLANS[design.name](planner, design.spec)
@@ -151,8 +152,7 @@ def _base(study: Study, variant: Variant) -> Raw:
         plain["sharing"] = variant.sharing
     if variant.trunk:
         plain["trunk"] = list(study.spec.trunks[variant.trunk])
-    text = yaml.dump({**plain, "stages": plain["stages"]})
-    return recipes.to_plain(recipes.loads(text, f"{study.name}, {variant}"))
+    return recipes.to_plain(recipes.loads(yaml.dump(plain), f"{study.name}, {variant}"))
 
 
 def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -177,9 +177,10 @@ def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         yield replace(cell, partners=others)
 
 
-def _settings(study: Study, name: str) -> Settings:
+def _settings(study: Study, name: str, task: str | None = None) -> Settings:
     """Return the settings of the first design of that name, if there is one."""
-    return next((design.spec.settings for design in study.designs if design.name == name), ())
+    specs = (design.spec for design in study.designs if design.name == name)
+    return next((spec.settings_of(task) for spec in specs), ())
 
 
 def _pairs(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -279,7 +280,7 @@ def _oracle(
     planners: Iterable[_Planner],
     design: Design,
     cells: Sequence[Cell],
-    rows: Mapping[str, Row],
+    read_rows: ReadRows,
 ) -> list[Cell] | None:
     """Return each task with all tasks that help it; None while rows are missing.
 
@@ -290,30 +291,23 @@ def _oracle(
     spec = design.spec
     assert isinstance(spec, OracleSpec)
     needed = [cell for cell in cells if cell.design in (SINGLE, JOINT, *spec.of)]
-    if any(cell.job.key not in rows for cell in needed):
+    keys = {cell.job.key for cell in needed}
+    rows = read_rows(keys)
+    if rows.keys() < keys:
         return None
-    found = []
+    oracle_cells = []
     for planner in planners:
         group = [cell for cell in needed if cell.variant.group == planner.variant.group]
         for task in study.joint_tasks:
             helpers = sorted(_helpers(study, task, spec, group, rows))
-            single = spec.settings_of(task) or _single_settings(study, task)
+            single = spec.settings_of(task) or _settings(study, SINGLE, task)
             job = (
                 planner.run([task, *helpers], spec.settings or _settings(study, "pairs"))
                 if helpers
                 else planner.run([task], single)
             )
-            condition = "oracle"
-            found.append(planner.cell("oracle", condition, task, job))
-    return found
-
-
-def _single_settings(study: Study, task: str) -> Settings:
-    """Return the settings of a task's single run."""
-    for design in study.designs:
-        if design.name == SINGLE:
-            return design.spec.settings_of(task)
-    return ()
+            oracle_cells.append(planner.cell("oracle", "oracle", task, job))
+    return oracle_cells
 
 
 def _helpers(

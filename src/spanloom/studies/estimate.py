@@ -45,9 +45,9 @@ class Estimates:
 
     def core_hours(self, job: Job) -> float:
         """Return the hours of one core that a run takes."""
-        known = self._speeds.get(_tasks(job.recipe))
-        every = [speed for speeds in self._speeds.values() for speed in speeds]
-        speed = median(known or every or [WORDS_PER_SECOND / SCORING])
+        same_tasks = self._speeds.get(_tasks(job.recipe))
+        all_speeds = [speed for speeds in self._speeds.values() for speed in speeds]
+        speed = median(same_tasks or all_speeds or [WORDS_PER_SECOND / SCORING])
         return _words(job.recipe, self.data) / speed / 3600
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:

@@ -1,7 +1,6 @@
 """Execute one run of a study in this process: train it, score it, write its row."""
 
 import os
-import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -45,9 +44,9 @@ class Folders:
 def execute(job: Job, folders: Folders, log: Log) -> Row:
     """Return the row of a run; train and score it first unless its row is there.
 
-    A run that was stopped goes on
-    from its last checkpoint. If the model that it starts from is missing, that is trained again.
-    Waits while another process executes the same run. Raises what training and scoring do.
+    A run that was stopped goes on from its last checkpoint. If the model that it starts from is
+    missing, that is trained again. Waits while another process executes the same run. Raises what
+    training and scoring do.
     """
     runs, path = folders.runs, row_path(folders.results, job.key)
     with _locked(runs, job.key):
@@ -104,8 +103,8 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     splits: list[tuple[Split, dict[str, tuple[Document, ...]]]] = [("dev", read_dev(plan))]
     if job.score == "test":
         tests = {
-            name: tuple(doc for test in found for doc in test.documents)
-            for name, found in read_tests(plan, job.tasks).items()
+            name: tuple(doc for test in datasets for doc in test.documents)
+            for name, datasets in read_tests(plan, job.tasks).items()
         }
         splits.append(("test", tests))
     scores: dict[str, dict[Split, SplitScore]] = {}
@@ -139,7 +138,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         other_cpu_minutes=round(max(now - start - training, now - scoring_start) / 60, 4),
         model_megabytes=round((out / WEIGHTS).stat().st_size / 1e6, 1),
         compute=str(model.compute),
-        processor=processor(),
+        processor=speed.processor(),
         version=version("spanloom"),
         date=datetime.now(UTC).date().isoformat(),
     )
@@ -153,11 +152,3 @@ def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> 
     metrics = model.tasks[name].metrics(report)
     counts = report.per_document_counts().get(next(iter(metrics)))
     return SplitScore(metrics, counts.dumps() if counts is not None else "")
-
-
-def processor() -> str:
-    """Return the name of the processor, or of its architecture."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())

@@ -6,26 +6,14 @@ import queue
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from spanloom.errors import PackageMissing, StudyError
-from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
 from spanloom.studies.job import Job
-from spanloom.studies.row import Row
-from spanloom.studies.worker import answer, prepare_process
+from spanloom.studies.worker import OUTCOME, Outcome, answer, prepare_process
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: with a row, with an error, or with neither, because its worker died."""
-
-    key: str
-    row: Row | None = None
-    error: str | None = None
 
 
 class Executor(Protocol):
@@ -64,7 +52,10 @@ class LocalWorkers:
         """Wait until a job ends."""
         outcome = self._outcomes.get()
         worker = self._busy.pop(outcome.key)
-        if outcome.row is not None or outcome.error is not None:
+        if outcome.row is None and outcome.error is None:
+            worker.stop()
+            worker.process.wait()
+        else:
             self._idle.append(worker)
         return outcome
 
@@ -75,11 +66,6 @@ class LocalWorkers:
             worker.stop()
         for worker in workers:
             worker.process.wait()
-
-    @property
-    def pids(self) -> list[int]:
-        """The process ids of the workers."""
-        return [worker.process.pid for worker in (*self._idle, *self._busy.values())]
 
 
 class _Worker:
@@ -119,19 +105,14 @@ class _Worker:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._outcomes.put(_parse(self._key, line))
-            self._key = ""
+        with self.process.stdout as lines:
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    break  # it died while it answered
+                self._key = ""  # before the study can send the next job
+                self._outcomes.put(OUTCOME.validate_json(line))
         if self._key:
             self._outcomes.put(Outcome(self._key))
-
-
-def _parse(key: str, line: bytes) -> Outcome:
-    """Return the outcome in a worker's line."""
-    answer = json.loads(line)
-    if "error" in answer:
-        return Outcome(key, error=str(answer["error"]))
-    return Outcome(key, row=rows.from_json(json.dumps(answer["row"]), "worker"))
 
 
 class RayWorkers:
@@ -142,10 +123,9 @@ class RayWorkers:
 
         Raises ``PackageMissing`` without Ray.
         """
-        try:
-            import ray
-        except ImportError as error:
-            raise PackageMissing("ray", "study run --ray", "ray") from error
+        PackageMissing.check("study run --ray", "ray", "ray")
+        import ray
+
         self.size = size
         self._ray: Any = ray
         self._folders = folders
@@ -171,7 +151,7 @@ class RayWorkers:
         (done,), _ = self._ray.wait(list(self._keys), num_returns=1)
         key, actor = self._keys.pop(done)
         try:
-            outcome = _parse(key, self._ray.get(done))
+            outcome: Outcome = self._ray.get(done)
         except self._ray.exceptions.RayError:
             return Outcome(key)
         self._idle.append(actor)
@@ -190,8 +170,8 @@ class RayWorker:
         self._folders = folders
         prepare_process(folders.plugins)
 
-    def run(self, job: dict[str, Any]) -> bytes:
-        """Execute a job and return a worker's line."""
+    def run(self, job: dict[str, Any]) -> Outcome:
+        """Execute a job and return how it ended."""
         return answer(Job.from_json(job), self._folders)
 
 

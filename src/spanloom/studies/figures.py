@@ -26,12 +26,12 @@ def check_packages() -> None:
     PackageMissing.check("study report", "studies", "matplotlib", "networkx")
 
 
-def gain_matrix(found: Sequence[Result]) -> str | None:
+def gain_matrix(results: Sequence[Result]) -> str | None:
     """Draw the gain over the task alone: a row per condition, a column per task.
 
     Returns None where nothing is compared.
     """
-    compared = [r for r in found if r.comparison is not None and r.design != "curve"]
+    compared = [r for r in results if r.comparison is not None and r.design != "curve"]
     if not compared:
         return None
     conditions = list(dict.fromkeys(r.condition for r in compared))
@@ -59,7 +59,7 @@ def gain_matrix(found: Sequence[Result]) -> str | None:
     return _svg(figure)
 
 
-def benefit_graph(found: Sequence[Result]) -> str | None:
+def benefit_graph(results: Sequence[Result]) -> str | None:
     """Draw an arrow from each partner to the task that gains or loses beside it alone.
 
     Blue arrows are gains, red ones losses; solid ones are significant, the others dashed. Returns
@@ -69,7 +69,7 @@ def benefit_graph(found: Sequence[Result]) -> str | None:
 
     compared = [
         r
-        for r in found
+        for r in results
         if r.comparison is not None and r.design == "pairs" and len(r.partners) == 1
     ]
     if not compared:
@@ -103,14 +103,14 @@ def benefit_graph(found: Sequence[Result]) -> str | None:
     return _svg(figure)
 
 
-def learning_curves(found: Sequence[Result]) -> str | None:
+def learning_curves(results: Sequence[Result]) -> str | None:
     """Draw scores by number of examples, a line per task and partners; None without curves.
 
     All data, where it was learnt from too, is the last point.
     """
     lines: dict[str, list[tuple[str, float, float]]] = {}
-    for r in found:
-        if r.design == "curve" or (r.design == SINGLE and _has_curve(found, r)):
+    for r in results:
+        if r.design == "curve" or (r.design == SINGLE and _has_curve(results, r)):
             partners = f" with {'+'.join(r.partners)}" if r.partners else ""
             size = "all" if r.examples is None else str(r.examples)
             point = size, 100 * r.scores.mean, 100 * r.scores.deviation
@@ -131,8 +131,8 @@ def learning_curves(found: Sequence[Result]) -> str | None:
     return _svg(figure)
 
 
-def _has_curve(found: Sequence[Result], result: Result) -> bool:
-    return any(r.design == "curve" and r.task == result.task for r in found)
+def _has_curve(results: Sequence[Result], result: Result) -> bool:
+    return any(r.design == "curve" and r.task == result.task for r in results)
 
 
 def _by_size(size: str) -> tuple[int, float]:

@@ -34,11 +34,6 @@ class Job:
     key: str
     before: "Job | None" = None
 
-    @property
-    def num_runs(self) -> int:
-        """The number of runs up to this one, the runs before it included."""
-        return 1 + (self.before.num_runs if self.before else 0)
-
     def to_json(self) -> dict[str, Any]:
         """Return the job as a worker reads it."""
         before = None if self.before is None else self.before.to_json()

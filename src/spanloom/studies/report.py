@@ -37,7 +37,7 @@ def write_report(
     study: Study,
     planned: StudyPlan,
     rows: Mapping[str, Row],
-    found: Sequence[Result],
+    results: Sequence[Result],
     path: Path,
 ) -> list[Path]:
     """Write the page to ``path``, and a CSV and a JSON file beside it; return the three paths.
@@ -46,9 +46,9 @@ def write_report(
     """
     figures.check_packages()
     texts = {
-        path: _page(study, planned, rows, found),
-        path.with_suffix(".csv"): to_csv(found),
-        path.with_suffix(".json"): to_json(found),
+        path: _page(study, planned, rows, results),
+        path.with_suffix(".csv"): to_csv(results),
+        path.with_suffix(".json"): to_json(results),
     }
     for target, text in texts.items():
         write_file(target, text.encode())
@@ -56,14 +56,14 @@ def write_report(
 
 
 def _page(
-    study: Study, planned: StudyPlan, rows: Mapping[str, Row], found: Sequence[Result]
+    study: Study, planned: StudyPlan, rows: Mapping[str, Row], results: Sequence[Result]
 ) -> str:
     """Return the page."""
     title = html.escape(f"Study: {study.name}")
-    groups = list(dict.fromkeys(result.group for result in found))
+    groups = list(dict.fromkeys(result.group for result in results))
     parts = [_head(study, planned, rows)]
     for group in groups:
-        own = [result for result in found if result.group == group]
+        own = [result for result in results if result.group == group]
         name = ", ".join(part for part in group if part)
         if name:
             parts.append(f"<h2>{html.escape(name)}</h2>")
@@ -98,12 +98,12 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
     )
 
 
-def _figures(found: Sequence[Result]) -> list[str]:
+def _figures(results: Sequence[Result]) -> list[str]:
     """Return the figures that these results allow."""
     drawn = (
-        (figures.gain_matrix(found), "Gain over the task alone, in points; arrows: significant."),
-        (figures.benefit_graph(found), "Who helps whom in pairs; dashed: not significant."),
-        (figures.learning_curves(found), "Scores by the number of training examples."),
+        (figures.gain_matrix(results), "Gain over the task alone, in points; arrows: significant."),
+        (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
+        (figures.learning_curves(results), "Scores by the number of training examples."),
     )
     return [
         f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
@@ -112,12 +112,12 @@ def _figures(found: Sequence[Result]) -> list[str]:
     ]
 
 
-def _table(found: Sequence[Result]) -> str:
+def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
     head = ("task", "condition", "metric", "score", "gain over alone", "CPU minutes")
     cells = "".join(f"<th>{name}</th>" for name in head)
     lines = []
-    for r in found:
+    for r in results:
         gain, direction = "", ""
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction

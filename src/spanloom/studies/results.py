@@ -1,4 +1,4 @@
-"""What a study found: scores by condition, compared with the same task learnt alone."""
+"""The results of a study: scores by condition, compared with the same task learnt alone."""
 
 import csv
 import io
@@ -63,7 +63,7 @@ class Result:
         return self.sharing, self.trunk
 
 
-def results(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> list[Result]:
+def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> list[Result]:
     """Return the results of all cells that have rows, in the order of the study."""
     groups: dict[tuple[object, ...], list[Cell]] = {}
     for cell in planned.cells:
@@ -93,9 +93,9 @@ _NO_ROW = _NoRow({})
 def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Result:
     """Return the result of one condition, without a comparison."""
     first = cells[0]
-    found = [rows[cell.job.key] for cell in cells]
-    values = tuple(primary_score(row, first.task, split) for row in found)
-    minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in found)
+    job_rows = [rows[cell.job.key] for cell in cells]
+    values = tuple(primary_score(row, first.task, split) for row in job_rows)
+    minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
     return Result(
         design=first.design,
         condition=first.condition,
@@ -104,7 +104,7 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         trunk=first.variant.trunk,
         partners=first.partners,
         examples=first.examples,
-        metric=next(iter(found[0].scores[first.task][split].metrics)),
+        metric=next(iter(job_rows[0].scores[first.task][split].metrics)),
         seeds=tuple(cell.variant.seed for cell in cells),
         values=values,
         scores=Scores.of(values),
@@ -149,14 +149,14 @@ def _compare(
     runs = [
         [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
     ]
-    ours, theirs = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
+    scores, base = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
     direction = ""
     if len(seeds) > 1:
-        higher, lower = is_higher(ours, theirs, k), is_higher(theirs, ours, k)
+        higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
     counts = [[_counts(row, task, split) for row in side] for side in runs]
     p = _p_value(*counts)
-    return replace(result, comparison=Comparison(theirs, ours.mean - theirs.mean, p, direction))
+    return replace(result, comparison=Comparison(base, scores.mean - base.mean, p, direction))
 
 
 def _counts(row: Row, task: str, split: Split) -> DocumentCounts | None:
@@ -165,35 +165,35 @@ def _counts(row: Row, task: str, split: Split) -> DocumentCounts | None:
 
 
 def _p_value(
-    ours: Sequence[DocumentCounts | None], theirs: Sequence[DocumentCounts | None]
+    counts: Sequence[DocumentCounts | None], baseline: Sequence[DocumentCounts | None]
 ) -> float | None:
     """Return p, None where counts are missing or of too few documents."""
-    a = [counts for counts in ours if counts is not None]
-    b = [counts for counts in theirs if counts is not None]
-    if len(a) < len(ours) or len(b) < len(theirs) or len(a[0].rows) < FEW_DOCUMENTS:
+    a = [run for run in counts if run is not None]
+    b = [run for run in baseline if run is not None]
+    if len(a) < len(counts) or len(b) < len(baseline) or len(a[0].rows) < FEW_DOCUMENTS:
         return None
     return paired_over_seeds(a, b)
 
 
-def _corrected(found: Sequence[Result]) -> list[Result]:
+def _corrected(results: Sequence[Result]) -> list[Result]:
     """Return the results with p-values corrected for their number."""
-    tested = [r.comparison.p for r in found if r.comparison and r.comparison.p is not None]
+    tested = [r.comparison.p for r in results if r.comparison and r.comparison.p is not None]
     corrected = iter(holm(tested))
     return [
         replace(r, comparison=replace(r.comparison, p=next(corrected)))
         if r.comparison is not None and r.comparison.p is not None
         else r
-        for r in found
+        for r in results
     ]
 
 
-def to_csv(found: Sequence[Result]) -> str:
+def to_csv(results: Sequence[Result]) -> str:
     """Return a table of one line per result; scores are fractions."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     head = "design condition task sharing trunk examples metric seeds mean deviation minutes"
     writer.writerow([*head.split(), "baseline", "gain", "p", "direction"])
-    for r in found:
+    for r in results:
         c = r.comparison
         writer.writerow(
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
@@ -204,12 +204,12 @@ def to_csv(found: Sequence[Result]) -> str:
     return stream.getvalue()
 
 
-def to_json(found: Sequence[Result]) -> str:
+def to_json(results: Sequence[Result]) -> str:
     """Return the results as JSON."""
-    return json.dumps([asdict(result) for result in found], indent=1) + "\n"
+    return json.dumps([asdict(result) for result in results], indent=1) + "\n"
 
 
-def to_text(found: Sequence[Result]) -> str:
+def to_text(results: Sequence[Result]) -> str:
     """Return the results as lines for a terminal, in points of 100."""
     lines = [
         (
@@ -218,7 +218,7 @@ def to_text(found: Sequence[Result]) -> str:
             format_score(r),
             format_gain(r.comparison) if r.comparison else "",
         )
-        for r in found
+        for r in results
     ]
     widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
     return "".join(

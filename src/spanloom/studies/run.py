@@ -9,10 +9,11 @@ from spanloom.errors import StudyError
 from spanloom.studies.designs import StudyPlan, plan
 from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
-from spanloom.studies.executors import Executor, Outcome
+from spanloom.studies.executors import Executor
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
+from spanloom.studies.worker import Outcome
 
 MAX_DEATHS = 5  # of workers over one job, after which it is given up
 Log = Callable[[str], None]
@@ -95,7 +96,7 @@ def run(
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)
     while True:
-        planned = _plan(study, folders, rows)
+        planned = plan(study, folders.data, rows.read)
         chosen = {key: job for key, job in planned.jobs.items() if only(job)}
         queue.update(chosen, rows.read(planned.jobs))
         queue.clean()
@@ -109,16 +110,8 @@ def run(
 def read_rows(study: Study, folders: Folders) -> tuple[StudyPlan, dict[str, Row]]:
     """Return the plan of a study as far as its rows allow, and these rows."""
     rows = Rows(folders.results)
-    planned = _plan(study, folders, rows)
+    planned = plan(study, folders.data, rows.read)
     return planned, rows.read(planned.jobs)
-
-
-def _plan(study: Study, folders: Folders, rows: Rows) -> StudyPlan:
-    """Plan a study with the rows that are there."""
-    first = plan(study, folders.data, {})
-    if not first.waiting:
-        return first
-    return plan(study, folders.data, rows.read(first.jobs))
 
 
 def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) -> None:
@@ -163,4 +156,7 @@ def _check(queue: _Queue, planned: StudyPlan) -> None:
     key, problem = next(iter(queue.errors.items()))
     names = {**planned.jobs, **queue.jobs}
     name = names[key].name if key in names else key
-    raise StudyError(f"{len(queue.errors)} runs failed, the first {name} ({key}): {problem}")
+    failed = (
+        "1 run failed:" if len(queue.errors) == 1 else f"{len(queue.errors)} runs failed, the first"
+    )
+    raise StudyError(f"{failed} {name} ({key}): {problem}")

@@ -13,16 +13,31 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from spanloom import plugins
 from spanloom.errors import SpanloomError
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.job import Job
+from spanloom.studies.row import Row
 
 NICENESS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: with a row, with an error, or with neither, because its worker died."""
+
+    key: str
+    row: Row | None = None
+    error: str | None = None
+
+
+OUTCOME = TypeAdapter(Outcome)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -34,7 +49,8 @@ def main(arguments: Sequence[str]) -> None:
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_process(folders.plugins)
     while line := lines.get():
-        answers.write(answer(Job.from_json(json.loads(line)), folders))
+        outcome = answer(Job.from_json(json.loads(line)), folders)
+        answers.write(OUTCOME.dump_json(outcome) + b"\n")
         answers.flush()
 
 
@@ -50,8 +66,8 @@ def prepare_process(modules: Sequence[str]) -> None:
         plugins.load(module)
 
 
-def answer(job: Job, folders: Folders) -> bytes:
-    """Execute a job and return its line: the row, or the error of one line."""
+def answer(job: Job, folders: Folders) -> Outcome:
+    """Execute a job and return its row, or its error."""
     log_path = folders.runs / f"{job.key}.log"
     try:
         folders.runs.mkdir(parents=True, exist_ok=True)
@@ -61,15 +77,14 @@ def answer(job: Job, folders: Folders) -> bytes:
                 folders,
                 lambda line: print(datetime.now().isoformat(timespec="seconds"), line, file=log),
             )
-        result: dict[str, object] = {"row": asdict(row)}
         log_path.unlink(missing_ok=True)
     except SpanloomError as error:
-        result = {"error": str(error)}
+        return Outcome(job.key, error=str(error))
     except Exception as error:  # a defect of one run must not end the others
         with log_path.open("a", encoding="utf-8") as log:
             traceback.print_exc(file=log)
-        result = {"error": f"{type(error).__name__}: {error} (see {log_path})"}
-    return json.dumps(result).encode() + b"\n"
+        return Outcome(job.key, error=f"{type(error).__name__}: {error} (see {log_path})")
+    return Outcome(job.key, row)
 
 
 def _read(lines: "queue.Queue[bytes]") -> None:
