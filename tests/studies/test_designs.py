@@ -82,6 +82,17 @@ def test_chains_share_their_beginnings(study):
     assert (long.partners, long.condition) == (("pos", "ner"), "after pos > ner")
 
 
+def test_a_link_of_a_chain_may_be_learnt_jointly(study):
+    orders = [[["ner", "pos"], "ner"], ["pos", ["dep", "ner"]]]
+    cells = planned(study([{"design": "chains", "orders": orders}, PAIRS])).cells
+    tuned, dep, ner, *pairs = cells
+    assert tuned.job.before.key in {cell.job.key for cell in pairs}
+    assert (tuned.task, tuned.condition, tuned.partners) == ("ner", "after ner+pos", ("pos",))
+    assert (dep.task, dep.condition, dep.partners) == ("dep", "with ner after pos", ("pos", "ner"))
+    assert (ner.condition, learnt(ner.job)) == ("with dep after pos", ("dep", "ner"))
+    assert learnt(ner.job.before) == ("pos",)
+
+
 def test_a_key_follows_from_what_decides_the_result(study, tmp_path):
     def key(**keys):
         (job,) = planned(study([JOINT], **keys)).jobs.values()

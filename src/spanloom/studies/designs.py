@@ -25,6 +25,7 @@ from spanloom.studies.spec import (
     Settings,
     Study,
     SubsetsSpec,
+    group,
 )
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
@@ -208,15 +209,22 @@ def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
-    """Yield the last task of each chain; every run starts from the weights of the one before."""
+    """Yield the last tasks of each chain; every run starts from the weights of the one before."""
     assert isinstance(spec, ChainsSpec)
-    for names in spec.orders:
+    for links in spec.orders:
+        groups = [group(link) for link in links]
         job = None
-        for task in names:
-            job = planner.run([task], spec.settings_of(task), before=job)
+        for names in groups:
+            settings = spec.settings_of(names[0] if len(names) == 1 else None)
+            job = planner.run(names, settings, before=job)
         assert job is not None
-        cell = planner.cell("chains", f"after {' > '.join(names[:-1])}", names[-1], job)
-        yield replace(cell, partners=names[:-1])
+        before = " > ".join("+".join(names) for names in groups[:-1])
+        learnt = dict.fromkeys(name for names in groups for name in names)
+        for task in groups[-1]:
+            others = [name for name in groups[-1] if name != task]
+            condition = f"with {'+'.join(others)} " if others else ""
+            cell = planner.cell("chains", f"{condition}after {before}", task, job)
+            yield replace(cell, partners=tuple(name for name in learnt if name != task))
 
 
 def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:

@@ -44,11 +44,19 @@ class SubsetsSpec(DesignSpec):
 
 
 class ChainsSpec(DesignSpec):
-    """Tasks learnt one after the other, each run starting from the weights of the one before."""
+    """Tasks learnt one after the other, each run starting from the weights of the one before.
 
-    orders: tuple[Annotated[tuple[Name, ...], Field(min_length=2)], ...] = Field(
-        min_length=1, description="the chains, as [[ner, relations]]"
+    A link of a chain is a task, or several that are learnt jointly.
+    """
+
+    orders: tuple[Annotated[tuple[Name | tuple[Name, ...], ...], Field(min_length=2)], ...] = Field(
+        min_length=1, description="the chains, as [[ner, relations], [[ner, pos], relations]]"
     )
+
+
+def group(link: Name | tuple[Name, ...]) -> tuple[Name, ...]:
+    """Return the tasks of a link of a chain."""
+    return (link,) if isinstance(link, str) else link
 
 
 class CurveSpec(DesignSpec):
@@ -191,8 +199,9 @@ def _check_names(study: Study, location: SourceLocation) -> None:
             for names in design.spec.sets:
                 _check_tasks(names, study.joint_tasks, at.location_of("sets"))
         if isinstance(design.spec, ChainsSpec):
-            for names in design.spec.orders:
-                _check_tasks(names, study.tasks, at.location_of("orders"))
+            for links in design.spec.orders:
+                linked = [name for link in links for name in group(link)]
+                _check_tasks(linked, study.tasks, at.location_of("orders"))
         if isinstance(design.spec, OracleSpec):
             _check_oracle(study, design.spec, at)
 

@@ -1,0 +1,54 @@
+"""The studies of licensed corpora run on made files of their formats, from the card to the row."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from licensed_samples import SAMPLES, write_raw
+
+from spanloom.corpora.prepare import prepare
+from spanloom.studies.designs import plan
+from spanloom.studies.execute import Folders, execute
+from spanloom.studies.row import Rows
+from spanloom.studies.spec import Design, DesignSpec, load
+
+ROOT = Path(__file__).parents[2]
+STUDIES = sorted((ROOT / "recipes/papers").rglob("*-originals.yaml"))
+SMALL = (
+    "window=64",
+    "stages.0.updates_per_task=2",
+    "stages.0.batch_words=64",
+    "stages.0.eval_every_epochs=1",
+    "stages.0.sampler=uniform",
+    "stages.0.share_batches=false",
+    "stages.0.epoch_size=all-tasks",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path):
+    tiny = f"trunk=[{{transformer: {ROOT / 'fixtures/tiny/encoder'}, init: random}}]"
+    study = load(path, (tiny, *SMALL))
+    licensed = {
+        name: study.base.tasks[name].data
+        for name in study.joint_tasks
+        if study.base.tasks[name].data in SAMPLES
+    }
+    assert licensed
+    for corpus in set(licensed.values()):
+        write_raw(corpus, tmp_path / "raw")
+        prepare(corpus, tmp_path / "raw", tmp_path / "data")
+    spec = study.spec.model_copy(update={"tasks": tuple(licensed), "seeds": (1,)})
+    joint = replace(study, spec=spec, designs=(Design("joint", DesignSpec()),))
+    folders = Folders(tmp_path / "data", tmp_path / "runs", tmp_path / "rows")
+    (job,) = plan(joint, folders.data, Rows(folders.results).read).jobs.values()
+    row = execute(job, folders, print)
+    assert row.scores.keys() == licensed.keys()
+    assert all("dev" in splits for splits in row.scores.values())
+    assert json.loads((folders.results / f"{job.key}.json").read_bytes())["key"] == job.key
+
+
+def test_every_paper_has_one():
+    assert len({path.parent for path in STUDIES}) == 5
