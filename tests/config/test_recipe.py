@@ -255,7 +255,7 @@ def test_recipes_are_frozen_and_equal_apart_from_their_place():
     assert recipe != loads(TEXT.replace("seed: 1", "seed: 2"))
     with pytest.raises(ValidationError):
         recipe.seed = 2
-    assert recipe.at("seed").place_of() == ("a.yaml", 15)
+    assert recipe.at("seed").file_line() == ("a.yaml", 15)
 
 
 def test_reading_a_recipe_needs_no_heavy_import():

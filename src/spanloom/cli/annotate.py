@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spanloom.model.model import Model
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
-_WHOLE = {"conllu": {"add_sent_metadata": "true"}}
+_WRITER_OPTIONS = {"conllu": {"add_sent_metadata": "true"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def annotate(options: AnnotateOptions) -> None:
         return
     stream = iter([source]) if isinstance(source, Document) else _readable(source)
     model = _load_model(options.model, options.device, options.precision, names)
-    title, writer_options = source.name or "spanloom", _WHOLE.get(output_form, {})
+    title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
         write(predicted, output_form, None, title=title, writer_options=writer_options)

@@ -256,7 +256,7 @@ class Recipe(Options):
         description="data of the models it started from, noted by training; leave it alone",
     )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
-    _where: SourceLocation = PrivateAttr(default_factory=SourceLocation)
+    _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
     @property
     def kept_tasks(self) -> tuple[str, ...]:
@@ -282,8 +282,8 @@ class Recipe(Options):
         )
 
     def at(self, *keys: str | int) -> SourceLocation:
-        """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
-        return self._where.location_of(*keys)
+        """Return the location of a part, for errors: ``recipe.at("tasks", "wlp")``."""
+        return self._location.location_of(*keys)
 
 
 def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
@@ -329,7 +329,7 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
     if isinstance(raw.get("tasks"), dict):
         raw["tasks"] = {name: _nested(TaskSpec, part) for name, part in raw["tasks"].items()}
     recipe = validate_options(Recipe, raw, loaded.location)
-    recipe._where = loaded.location
+    recipe._location = loaded.location
     _check_names(recipe)
     return recipe
 
@@ -353,12 +353,12 @@ def _check_names(recipe: Recipe) -> None:
     levels = [TRUNK]
     for index, level in enumerate(recipe.levels):
         for read in level.inputs:
-            _known(read, levels, recipe.at("levels", index, "inputs"), "level below")
+            _check_known(read, levels, recipe.at("levels", index, "inputs"), "level below")
         if level.name in (*levels, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
         levels.append(level.name)
     for name, task in recipe.tasks.items():
-        _known(task.level, levels, recipe.at("tasks", name, "level"), "level")
+        _check_known(task.level, levels, recipe.at("tasks", name, "level"), "level")
     if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
@@ -393,9 +393,9 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         ),
     ):
         for name in names:
-            _known(name, choices, location.location_of(key), kind)
+            _check_known(name, choices, location.location_of(key), kind)
     if stage.validation_metric:
-        _known(
+        _check_known(
             stage.validation_metric.split(".")[0],
             stage.tasks,
             location.location_of("validation_metric"),
@@ -403,7 +403,7 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         )
 
 
-def _known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
-    """Raise ``RecipeError`` unless ``name`` is among ``known``."""
+def _check_known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
+    """Raise ``RecipeError`` unless ``name`` is among ``choices``."""
     if name not in choices:
         raise location.error(f"no {kind} {name!r}{did_you_mean(name, choices)}")
