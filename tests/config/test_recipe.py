@@ -19,6 +19,7 @@ from spanloom.config.recipe import (
     load,
     loads,
 )
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.errors import RecipeError
 from spanloom.training.auto_recipe import with_comments
 
@@ -271,6 +272,6 @@ def test_the_frame_describes_every_key():
         recipes.Recipe,
         recipes.StageSpec,
         recipes.LearningRates,
-        recipes.TokenizationSpec,
+        TokenizationSpec,
     ):
         assert all(field.description for field in model.model_fields.values()), model

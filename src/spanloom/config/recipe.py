@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-from spanloom import plugins
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.override import override
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.config.yaml import ParsedYaml, SourceLocation
 
 TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
@@ -85,32 +85,6 @@ class TaskSpec(Options):
         description="learn from part of train, as 500 or 10% (whole documents); null: all",
     )
     options: Raw = {}
-
-
-def _one_of(group: str, *builtin: str) -> AfterValidator:
-    """Accept the names of built-in parts and of the parts of plugins."""
-
-    def check(name: str) -> str:
-        names = (*builtin, *plugins.names(group))
-        if name not in names:
-            raise ValueError(f"expected {', '.join(map(repr, names[:-1]))} or {names[-1]!r}")
-        return name
-
-    return AfterValidator(check)
-
-
-class TokenizationSpec(Options):
-    """How a text without given words is split into words and sentences."""
-
-    tokenizer: Annotated[
-        str, _one_of("tokenizers", "spacy", "treebank", "char-class", "whitespace")
-    ] = Field(
-        default="char-class",
-        description="spacy | treebank | char-class | whitespace; given words stay",
-    )
-    sentence_splitter: Annotated[str, _one_of("sentence_splitters", "newline", "punctuation")] = (
-        Field(default="newline", description="newline (each line is one) | punctuation")
-    )
 
 
 class LearningRates(Options):
