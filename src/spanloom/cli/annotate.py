@@ -10,7 +10,7 @@ import typer
 from spanloom.cli import in_place as adding
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
-from spanloom.cli.options import line_of, options_of
+from spanloom.cli.options import Precision, line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
@@ -47,7 +47,7 @@ class AnnotateOptions:
         bool, typer.Option("--resume", help="go on with a run into OUT that was not finished")
     ] = False
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest"
+    precision: Precision = "fastest"
 
 
 @options_of(AnnotateOptions)

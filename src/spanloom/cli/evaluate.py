@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import Precision
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16 | int8 | onnx")] = "auto",
+    precision: Precision = "auto",
     test_log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),

@@ -13,6 +13,13 @@ from spanloom import plugins
 
 A = TypeVar("A")
 
+Precision = Annotated[
+    str,
+    typer.Option(
+        help="auto | fastest | fp32 | bf16 | int8 | onnx; fastest may choose int8, auto never does"
+    ),
+]
+
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
     """Turn a function of one value into a command; its options are the fields of ``kind``."""
