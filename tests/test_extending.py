@@ -19,6 +19,7 @@ from spanloom.cli.main import app
 from spanloom.cli.options import plugin_options
 from spanloom.config import recipe as recipes
 from spanloom.config.options import validate_options
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.config.yaml import SourceLocation
 from spanloom.decoding.span_selection import max_weight_disjoint
 from spanloom.errors import FormatError, ModelError, NameNotFound, PluginError, RecipeError
@@ -178,9 +179,7 @@ def test_an_installed_part_is_imported_when_its_name_is_asked_for(installed, tmp
     with pytest.raises(NameNotFound, match="marked"):
         formats.load("marker")
     with pytest.raises(RecipeError, match=r"camel-case.*got 'camel'"):
-        validate_options(
-            recipes.TokenizationSpec, {"tokenizer": "camel"}, SourceLocation("recipe.yaml")
-        )
+        validate_options(TokenizationSpec, {"tokenizer": "camel"}, SourceLocation("recipe.yaml"))
     assert imported() == []
     formats.load("marked")
     assert imported() == ["labmarks", "labmarks.marked"]

@@ -53,14 +53,8 @@ class SpanColumns(AnnotationColumns[Span]):
 
     def items(self, start: int, end: int) -> Iterator[Span]:
         """Yield the spans ``[start, end)``."""
-        columns = (
-            column[start:end].tolist() for column in (self.label_ids, self.starts, self.ends)
-        )
-        scores = _score_items(self.scores, start, end)
-        for row, (label, first, last), score in zip(
-            range(start, end), zip(*columns, strict=True), scores, strict=False
-        ):
-            yield Span(self.ids[row], self.labels[label], ((first, last),), score)
+        for span_id, label, first, last, score in _rows(self, self.starts, self.ends, start, end):
+            yield Span(span_id, label, ((first, last),), score)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,15 +85,11 @@ class RelationColumns(AnnotationColumns[Relation]):
 
     def items(self, start: int, end: int) -> Iterator[Relation]:
         """Yield the relations ``[start, end)``."""
-        columns = (
-            column[start:end].tolist() for column in (self.label_ids, self.heads, self.tails)
-        )
-        scores = _score_items(self.scores, start, end)
-        for row, (label, head, tail), score in zip(
-            range(start, end), zip(*columns, strict=True), scores, strict=False
+        for relation_id, label, head, tail, score in _rows(
+            self, self.heads, self.tails, start, end
         ):
             ends = self.end_ids[head], self.end_ids[tail]
-            yield Relation(self.ids[row], self.labels[label], *ends, score=score)
+            yield Relation(relation_id, label, *ends, score=score)
 
 
 def settle(layer: Layer, name: str) -> Layer:
@@ -126,10 +116,18 @@ def _used(labels: Sequence[str], label_ids: Int[np.ndarray, " row"]) -> Sequence
     return [label for label, count in zip(labels, counts.tolist(), strict=True) if count]
 
 
-def _score_items(
-    scores: Float[np.ndarray, " row"] | None, start: int, end: int
-) -> Iterator[float | None]:
-    """Yield scores as Python's floats, None for NaN."""
-    if scores is None:
-        return repeat(None)
-    return (score if score == score else None for score in scores[start:end].tolist())
+def _rows(
+    columns: SpanColumns | RelationColumns,
+    a: Int[np.ndarray, " row"],
+    b: Int[np.ndarray, " row"],
+    start: int,
+    end: int,
+) -> Iterator[tuple[str, str, int, int, float | None]]:
+    """Yield id, label, the numbers in ``a`` and ``b``, and score (None for NaN) of some rows."""
+    ids = map(columns.ids.__getitem__, range(start, end))
+    labels = map(columns.labels.__getitem__, columns.label_ids[start:end].tolist())
+    scores: Iterator[float | None] = repeat(None)
+    if columns.scores is not None:
+        values = columns.scores[start:end].tolist()
+        scores = (score if score == score else None for score in values)
+    return zip(ids, labels, a[start:end].tolist(), b[start:end].tolist(), scores, strict=False)

@@ -19,6 +19,7 @@ from spanloom.config.recipe import (
     load,
     loads,
 )
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.errors import RecipeError
 from spanloom.training.auto_recipe import with_comments
 
@@ -255,7 +256,7 @@ def test_recipes_are_frozen_and_equal_apart_from_their_place():
     assert recipe != loads(TEXT.replace("seed: 1", "seed: 2"))
     with pytest.raises(ValidationError):
         recipe.seed = 2
-    assert recipe.at("seed").place_of() == ("a.yaml", 15)
+    assert recipe.at("seed").file_line() == ("a.yaml", 15)
 
 
 def test_reading_a_recipe_needs_no_heavy_import():
@@ -271,6 +272,6 @@ def test_the_frame_describes_every_key():
         recipes.Recipe,
         recipes.StageSpec,
         recipes.LearningRates,
-        recipes.TokenizationSpec,
+        TokenizationSpec,
     ):
         assert all(field.description for field in model.model_fields.values()), model

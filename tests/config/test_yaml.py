@@ -124,12 +124,12 @@ def test_what_breaks_the_rules_is_told_with_its_line(text, line, told):
 
 def test_every_key_and_item_has_its_line():
     loaded = yaml.loads("# first\na: 1\nb:\n- c: 2\n  d:\n    3\n- [4,\n   5]\n", "r.yaml")
-    lines = {keys: line for keys, (_, line) in loaded.location.places.items()}
+    lines = {keys: line for keys, (_, line) in loaded.location.lines.items()}
     assert lines[("a",)] == 2
     assert lines[("b",)] == 3
     assert lines[("b", 0, "d")] == 5
     assert lines[("b", 1, 1)] == 8
-    assert loaded.location.location_of("b", 0, "nothing", "there").place_of() == ("r.yaml", 4)
+    assert loaded.location.location_of("b", 0, "nothing", "there").file_line() == ("r.yaml", 4)
     assert str(loaded.location.location_of("b", 0, "d").error("bad")) == "r.yaml:5: b.0.d: bad"
 
 

@@ -5,12 +5,16 @@ import subprocess
 import sys
 
 import pytest
+import tiny
 import torch
 from transformers import CONFIG_MAPPING, BertConfig, BertModel, PreTrainedModel
 
-from spanloom.embedders import _bert
+from spanloom.config import recipe as recipes
 from spanloom.embedders.transformer import KIND, Options
 from spanloom.errors import ModelError
+from spanloom.model import serialization
+from spanloom.model.plan import resolve
+from spanloom.training import train
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
 SMALL |= {"intermediate_size": 12, "max_position_embeddings": 16}
@@ -21,8 +25,16 @@ def restored(values):
     return KIND.restore(Options(), {"config.json": json.dumps(values)}).encoder
 
 
-def test_every_key_that_transformers_knows_is_known():
-    assert _bert.KEYS >= CONFIG_MAPPING["bert"]().to_dict().keys()
+def test_every_key_that_transformers_writes_is_accepted(tmp_path):
+    tiny.recipe(tmp_path)
+    model, _ = train.new_model(resolve(recipes.load(tmp_path / "recipe.yaml"), tmp_path), "cpu")
+    serialization.save(model, tmp_path / "saved", figures={})
+    kept = json.loads((tmp_path / "saved" / "config.json").read_text())
+    values = CONFIG_MAPPING["bert"]().to_dict() | kept
+    assert values.keys() > kept.keys()
+    serialization.rewrite(tmp_path / "saved", {"config.json": json.dumps(values)})
+    loaded = serialization.load(tmp_path / "saved", device="cpu", precision="fp32")
+    assert loaded.network.transformer.extra_files() == model.network.transformer.extra_files()
 
 
 @pytest.mark.parametrize("act", ["gelu", "relu"])

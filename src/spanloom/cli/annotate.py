@@ -10,7 +10,7 @@ import typer
 from spanloom.cli import in_place as adding
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
-from spanloom.cli.options import line_of, options_of
+from spanloom.cli.options import Precision, line_of, options_of
 from spanloom.cli.outputs import BRAT, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spanloom.model.model import Model
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
-_WHOLE = {"conllu": {"add_sent_metadata": "true"}}
+_WRITER_OPTIONS = {"conllu": {"add_sent_metadata": "true"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class AnnotateOptions:
         bool, typer.Option("--resume", help="go on with a run into OUT that was not finished")
     ] = False
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest"
+    precision: Precision = "fastest"
 
 
 @options_of(AnnotateOptions)
@@ -79,7 +79,7 @@ def annotate(options: AnnotateOptions) -> None:
         return
     stream = iter([source]) if isinstance(source, Document) else _readable(source)
     model = _load_model(options.model, options.device, options.precision, names)
-    title, writer_options = source.name or "spanloom", _WHOLE.get(output_form, {})
+    title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
         write(predicted, output_form, None, title=title, writer_options=writer_options)

@@ -11,7 +11,8 @@ from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.document import WORDS
 
 if TYPE_CHECKING:
-    from spanloom.config.recipe import Recipe, TokenizationSpec
+    from spanloom.config.recipe import Recipe
+    from spanloom.config.tokenization import TokenizationSpec
     from spanloom.corpora.folder import Corpus
 
 
@@ -70,7 +71,7 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
 def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     """Return how a recipe made from this data would split its texts."""
     from spanloom.config.options import validate_options
-    from spanloom.config.recipe import TokenizationSpec
+    from spanloom.config.tokenization import TokenizationSpec
     from spanloom.config.yaml import SourceLocation
     from spanloom.training.auto_recipe import sentences
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-SHOWN = 10  # problems of one input that are told; the rest is counted
+MAX_LOGGED = 10  # problems of one input that are logged; the rest is counted
 
 
 class WrongUse(Exception):
@@ -25,10 +25,10 @@ def write_stdout(text: str, *, end: str = "\n") -> None:
 
 def warn(problems: Sequence[object], root: Path) -> None:
     """Log the first problems of files below ``root``, and the number of the others."""
-    for problem in problems[:SHOWN]:
+    for problem in problems[:MAX_LOGGED]:
         log(f"{root}/{problem}")
-    if len(problems) > SHOWN:
-        log(f"{root}: {len(problems) - SHOWN} more problems (spanloom check shows them)")
+    if len(problems) > MAX_LOGGED:
+        log(f"{root}: {len(problems) - MAX_LOGGED} more problems (spanloom check shows them)")
 
 
 def join_names(names: Iterable[str]) -> str:

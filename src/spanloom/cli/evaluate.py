@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import Precision
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
+    from spanloom.document import Document
+    from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
 MetricsByTask = dict[str, dict[str, float]]
@@ -23,7 +26,7 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="auto | fp32 | bf16 | int8 | onnx")] = "auto",
+    precision: Precision = "auto",
     test_log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),
@@ -35,50 +38,50 @@ def evaluate(
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
     from spanloom.corpora import folder
-    from spanloom.model.evaluation import (
-        evaluate_task,
-        log_test_evaluation,
-        map_to_task_labels,
-        source,
-    )
     from spanloom.model.serialization import load
 
-    name = split or _usual(folder.splits(data))
-    corpus = folder.read(data, name)
-    is_test = _is_test(data, name)
+    split = split or _usual(folder.splits(data))
+    documents = folder.read(data, split).documents
+    is_test = _is_test(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
     model = load(model_path, device=device, precision=precision)
-    size = f"{len(corpus.documents)} documents"
-    log(f"model {model_path} on {model.compute}; {data}, split {name}: {size}")
-    reports = {}
-    for name_of_task, task in model.tasks.items():
-        if task.predicts:
-            planned = model.plan.tasks[name_of_task]
-            part = source(planned, data)
-            documents = map_to_task_labels(planned, part, corpus.documents)
-            if part is not None:
-                log(f"task {name_of_task}: layer {part.layer!r} of {part.data} as it learnt it")
-            reports[name_of_task] = evaluate_task(model, name_of_task, documents, log)
-    annotated = {task: report for task, report in reports.items() if report is not None}
-    if not annotated:
+    size = f"{len(documents)} documents"
+    log(f"model {model_path} on {model.compute}; {data}, split {split}: {size}")
+    reports = _evaluate_tasks(model, data, documents)
+    if not reports:
         raise DataError(
-            f"{data}: no document of split {name!r} has a layer that the model predicts"
+            f"{data}: no document of split {split!r} has a layer that the model predicts"
         )
-    metrics = {task: model.tasks[task].metrics(report) for task, report in annotated.items()}
+    metrics = {task: model.tasks[task].metrics(report) for task, report in reports.items()}
     if is_test:
+        from spanloom.model.evaluation import log_test_evaluation
+
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
-        log_test_evaluation(
-            test_log,
-            command,
-            model_path,
-            data.resolve().name,
-            name,
-            corpus.documents,
-            seed,
-            metrics,
-        )
-    _show(annotated, metrics, model_path, data, name, as_json=as_json)
+        dataset = data.resolve().name
+        log_test_evaluation(test_log, command, model_path, dataset, split, documents, seed, metrics)
+    _show(reports, metrics, model_path, data, split, as_json=as_json)
+
+
+def _evaluate_tasks(
+    model: "Model", data: Path, documents: Sequence["Document"]
+) -> dict[str, "Report"]:
+    """Return the report of each task that predicts a layer which some document has."""
+    from spanloom.model.evaluation import evaluate_task, map_to_task_labels, source
+
+    reports = {}
+    for name, task in model.tasks.items():
+        if not task.predicts:
+            continue
+        plan = model.plan.tasks[name]
+        part = source(plan, data)
+        mapped = map_to_task_labels(plan, part, documents)
+        if part is not None:
+            log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
+        report = evaluate_task(model, name, mapped, log)
+        if report is not None:
+            reports[name] = report
+    return reports
 
 
 def _usual(splits: Iterable[str]) -> str:

@@ -13,11 +13,18 @@ from spanloom import plugins
 
 A = TypeVar("A")
 
+Precision = Annotated[
+    str,
+    typer.Option(
+        help="auto | fastest | fp32 | bf16 | int8 | onnx; fastest may choose int8, auto never does"
+    ),
+]
+
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
     """Turn a function of one value into a command; its options are the fields of ``kind``."""
 
-    def made(run: Callable[[A], None]) -> Callable[..., None]:
+    def decorate(run: Callable[[A], None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
             run(kind(**given))
 
@@ -26,7 +33,7 @@ def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., N
         vars(command)["__signature__"] = inspect.signature(kind, eval_str=True)
         return command
 
-    return made
+    return decorate
 
 
 def line_of(command: str, options: Any) -> str:

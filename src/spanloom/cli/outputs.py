@@ -39,8 +39,8 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
         return BRAT
     formats = of_name(out)
     if len(formats) != 1:
-        known = "|".join(formats or _OWN)
-        raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {known}")
+        forms = "|".join(formats or _OWN)
+        raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {forms}")
     return formats[0]
 
 

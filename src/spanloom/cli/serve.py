@@ -7,6 +7,7 @@ import typer
 
 from spanloom import plugins
 from spanloom.cli.console import WrongUse, join_names, log
+from spanloom.cli.options import Precision
 from spanloom.errors import PackageMissing
 
 
@@ -24,7 +25,7 @@ def serve(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Annotated[str, typer.Option(help="fastest | fp32 | bf16 | int8 | onnx")] = "fastest",
+    precision: Precision = "fastest",
 ) -> None:
     """Serve a model by HTTP: a page at /, POST /v1/annotate, /v1/ask, /v1/classify, GET /v1/model.
 

@@ -57,9 +57,9 @@ def fields(model: type[BaseModel] | None) -> set[str]:
     return set(model.model_fields) - {"options"} if model else set()
 
 
-def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """Return the end of an error message: the most similar of ``known``, and all of them."""
-    choices = sorted(known)
+def did_you_mean(key: str, valid_names: Iterable[str]) -> str:
+    """Return the end of an error message: the most similar of ``valid_names``, and all of them."""
+    choices = sorted(valid_names)
     nearest = difflib.get_close_matches(key, choices, n=1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     return f"{hint} (known: {', '.join(choices) or 'none'})"
@@ -76,9 +76,9 @@ def _error_of(
     *above, last = keys = problem["loc"] or ("",)
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
-        known = fields(owner) | (set() if above else set(extra_keys))
+        valid_keys = fields(owner) | (set() if above else set(extra_keys))
         return location.location_of(*keys).error(
-            f"unknown key{did_you_mean(str(last), known)}{others}"
+            f"unknown key{did_you_mean(str(last), valid_keys)}{others}"
         )
     if problem["type"] == "missing":
         return location.location_of(*above).error(f"the key {last!r} is missing{others}")

@@ -40,10 +40,10 @@ def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) ->
     step = _key(node, keys, key, name)
     if isinstance(step, int) or step in node:
         return step
-    known_keys = fields(model_at(frame, keys))
-    if step not in known_keys:
+    valid_keys = fields(model_at(frame, keys))
+    if step not in valid_keys:
         raise SourceLocation(name, keys=(*keys, key)).error(
-            f"unknown key{did_you_mean(key, known_keys | set(node))}"
+            f"unknown key{did_you_mean(key, valid_keys | set(node))}"
         )
     node[step] = {}
     return step
@@ -63,7 +63,7 @@ def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
 
 def _without_replaced(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
     """Return the location without the lines of what the setting replaced."""
-    kept = {key: line for key, line in location.places.items() if key[: len(keys)] != keys}
+    kept = {key: line for key, line in location.lines.items() if key[: len(keys)] != keys}
     return SourceLocation(location.file, kept | {keys: (name, None)})
 
 

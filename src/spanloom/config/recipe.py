@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-from spanloom import plugins
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.override import override
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.config.yaml import ParsedYaml, SourceLocation
 
 TRUNK = "trunk"  # how levels and tasks name the word vectors below all levels
@@ -85,32 +85,6 @@ class TaskSpec(Options):
         description="learn from part of train, as 500 or 10% (whole documents); null: all",
     )
     options: Raw = {}
-
-
-def _one_of(group: str, *builtin: str) -> AfterValidator:
-    """Accept the names of built-in parts and of the parts of plugins."""
-
-    def check(name: str) -> str:
-        names = (*builtin, *plugins.names(group))
-        if name not in names:
-            raise ValueError(f"expected {', '.join(map(repr, names[:-1]))} or {names[-1]!r}")
-        return name
-
-    return AfterValidator(check)
-
-
-class TokenizationSpec(Options):
-    """How a text without given words is split into words and sentences."""
-
-    tokenizer: Annotated[
-        str, _one_of("tokenizers", "spacy", "treebank", "char-class", "whitespace")
-    ] = Field(
-        default="char-class",
-        description="spacy | treebank | char-class | whitespace; given words stay",
-    )
-    sentence_splitter: Annotated[str, _one_of("sentence_splitters", "newline", "punctuation")] = (
-        Field(default="newline", description="newline (each line is one) | punctuation")
-    )
 
 
 class LearningRates(Options):
@@ -256,7 +230,7 @@ class Recipe(Options):
         description="data of the models it started from, noted by training; leave it alone",
     )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
-    _where: SourceLocation = PrivateAttr(default_factory=SourceLocation)
+    _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
     @property
     def kept_tasks(self) -> tuple[str, ...]:
@@ -282,8 +256,8 @@ class Recipe(Options):
         )
 
     def at(self, *keys: str | int) -> SourceLocation:
-        """Return the place of a part of the recipe, for errors: ``recipe.at("tasks", "wlp")``."""
-        return self._where.location_of(*keys)
+        """Return the location of a part, for errors: ``recipe.at("tasks", "wlp")``."""
+        return self._location.location_of(*keys)
 
 
 def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
@@ -329,7 +303,7 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
     if isinstance(raw.get("tasks"), dict):
         raw["tasks"] = {name: _nested(TaskSpec, part) for name, part in raw["tasks"].items()}
     recipe = validate_options(Recipe, raw, loaded.location)
-    recipe._where = loaded.location
+    recipe._location = loaded.location
     _check_names(recipe)
     return recipe
 
@@ -353,12 +327,12 @@ def _check_names(recipe: Recipe) -> None:
     levels = [TRUNK]
     for index, level in enumerate(recipe.levels):
         for read in level.inputs:
-            _known(read, levels, recipe.at("levels", index, "inputs"), "level below")
+            _check_known(read, levels, recipe.at("levels", index, "inputs"), "level below")
         if level.name in (*levels, PIECES):
             raise recipe.at("levels", index, "name").error(f"{level.name!r} is taken")
         levels.append(level.name)
     for name, task in recipe.tasks.items():
-        _known(task.level, levels, recipe.at("tasks", name, "level"), "level")
+        _check_known(task.level, levels, recipe.at("tasks", name, "level"), "level")
     if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
@@ -393,9 +367,9 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         ),
     ):
         for name in names:
-            _known(name, choices, location.location_of(key), kind)
+            _check_known(name, choices, location.location_of(key), kind)
     if stage.validation_metric:
-        _known(
+        _check_known(
             stage.validation_metric.split(".")[0],
             stage.tasks,
             location.location_of("validation_metric"),
@@ -403,7 +377,7 @@ def _check_stage(recipe: Recipe, index: int) -> None:
         )
 
 
-def _known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
-    """Raise ``RecipeError`` unless ``name`` is among ``known``."""
+def _check_known(name: str, choices: Iterable[str], location: SourceLocation, kind: str) -> None:
+    """Raise ``RecipeError`` unless ``name`` is among ``choices``."""
     if name not in choices:
         raise location.error(f"no {kind} {name!r}{did_you_mean(name, choices)}")

@@ -18,7 +18,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 
 Keys = tuple[str | int, ...]
-Place = tuple[str, int | None]  # a file (or a command line option) and the line in it
+FileLine = tuple[str, int | None]  # a file (or a command line option) and the line in it
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {  # tag: how its plain scalars look
@@ -37,28 +37,28 @@ _SCALARS = {  # tag: how its plain scalars look
 class SourceLocation:
     """Which line of which file a value came from; ``keys`` leads to it from the top.
 
-    All places are equal, so that two recipes are equal whatever files they came from.
+    All locations are equal, so that two recipes are equal whatever files they came from.
     """
 
     file: str = field(default="recipe", compare=False)
-    places: dict[Keys, Place] = field(default_factory=dict, compare=False, repr=False)
+    lines: dict[Keys, FileLine] = field(default_factory=dict, compare=False, repr=False)
     keys: Keys = field(default=(), compare=False)
 
     def location_of(self, *keys: str | int) -> "SourceLocation":
-        """Return the place of a value further down."""
-        return SourceLocation(self.file, self.places, self.keys + keys)
+        """Return the location of a value further down."""
+        return SourceLocation(self.file, self.lines, self.keys + keys)
 
-    def place_of(self) -> Place:
+    def file_line(self) -> FileLine:
         """File and line of this value, or of the nearest one above it that has a line."""
         for length in range(len(self.keys), 0, -1):
-            if self.keys[:length] in self.places:
-                return self.places[self.keys[:length]]
+            if self.keys[:length] in self.lines:
+                return self.lines[self.keys[:length]]
         return self.file, None
 
     def error(self, problem: str) -> RecipeError:
         """Return (not raise) an error that names file, line and keys."""
         dotted = ".".join(map(str, self.keys))
-        return RecipeError(*self.place_of(), f"{dotted}: {problem}" if dotted else problem)
+        return RecipeError(*self.file_line(), f"{dotted}: {problem}" if dotted else problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def loads(text: str, name: str) -> ParsedYaml:
     """Read YAML from a string; ``name`` stands for the file in errors (``RecipeError``)."""
     if len(text) > MAX_BYTES:
         raise RecipeError(name, None, f"larger than {MAX_BYTES} bytes")
-    lines: dict[Keys, Place] = {}
+    lines: dict[Keys, FileLine] = {}
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -162,7 +162,7 @@ _Dumper.add_representer(dict, _dict)
 def _build(loader: _Loader, node: yaml.Node, location: SourceLocation) -> Any:
     """Return the value of a node; record the line of everything inside it."""
     line = node.start_mark.line + 1
-    location.places.setdefault(location.keys, (location.file, line))
+    location.lines.setdefault(location.keys, (location.file, line))
     if node.tag == _TAG + "map" and isinstance(node, yaml.MappingNode):
         return {
             key: _build(loader, value, location.location_of(key))
@@ -192,5 +192,5 @@ def _pairs(
         if key in seen:
             raise RecipeError(location.file, line, f"key {key!r} stands twice in one mapping")
         seen.add(key)
-        location.places[(*location.keys, key)] = (location.file, line)
+        location.lines[(*location.keys, key)] = (location.file, line)
         yield key, value

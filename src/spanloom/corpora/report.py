@@ -13,7 +13,7 @@ from spanloom.corpora.check import (
 from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 
-SHOWN = 10  # problems and duplicates listed in the text; JSON has all
+MAX_LISTED = 10  # problems and duplicates listed in the text; JSON has all
 NAMES = 4  # documents listed per group of duplicates
 BARS = 12  # widths listed in the text; wider ones share one line
 QUANTILES = (0.5, 0.95, 0.99, 0.998)
@@ -115,7 +115,7 @@ def _duplicates(groups: tuple[DuplicateGroup, ...]) -> Iterator[str]:
     lines = [
         f"same text: {len(groups)} groups of documents, {leaks} of them across splits (a leak)"
     ]
-    for group in groups[:SHOWN]:
+    for group in groups[:MAX_LISTED]:
         spans = "same spans" if group.annotation else "different spans"
         names = " = ".join(group.names[:NAMES]) + (" = …" if len(group.names) > NAMES else "")
         lines.append(f"  {'LEAK' if group.leak else '    '} {names} ({spans})")
@@ -126,7 +126,7 @@ def _problems(name: str, split: SplitReport) -> Iterator[str]:
     """Yield the first problems of a split's files."""
     if split.problems:
         lines = [f"{name}: {len(split.problems)} problems in the files"]
-        lines += [f"  {problem}" for problem in split.problems[:SHOWN]]
+        lines += [f"  {problem}" for problem in split.problems[:MAX_LISTED]]
         yield "\n".join([*lines, *_count_rest(len(split.problems))])
 
 
@@ -145,8 +145,8 @@ def _input_counts(name: str, split: SplitReport) -> Iterator[str]:
 
 def _count_rest(total: int) -> Iterator[str]:
     """Yield how many items are not listed."""
-    if total > SHOWN:
-        yield f"  … and {total - SHOWN} more"
+    if total > MAX_LISTED:
+        yield f"  … and {total - MAX_LISTED} more"
 
 
 def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:

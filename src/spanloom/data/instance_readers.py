@@ -112,7 +112,10 @@ class TextReader:
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
         text = _part(tokens, c, d)
         prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b])
-        instance, sentence = _whole(document, text, prompt, limits), tokens.sentence_at(c)
+        instance, sentence = (
+            _build_text_instance(document, text, prompt, limits),
+            tokens.sentence_at(c),
+        )
         yield replace(instance, first_word=c, wants_cls=True, first_sentence=sentence)
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
@@ -134,7 +137,9 @@ class QuestionReader:
     ) -> Iterator[Instance]:
         """Yield one instance per query."""
         for index, query in enumerate(tokens.queries):
-            yield replace(_whole(document, tokens, query, limits), wants_cls=True, query=index)
+            yield replace(
+                _build_text_instance(document, tokens, query, limits), wants_cls=True, query=index
+            )
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return the number of queries that are too long."""
@@ -182,7 +187,7 @@ class ChoiceReader:
         return 0
 
 
-def _whole(
+def _build_text_instance(
     document: int, tokens: TokenizedDocument, prompt: Prompt, limits: InstanceLimits
 ) -> Instance:
     """Return one instance of all sentences, in windows with room for the prompt."""

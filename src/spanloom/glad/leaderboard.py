@@ -35,15 +35,15 @@ def cells(row: Result) -> tuple[str, ...]:
     dev = row.dev.get(f"{row.task}.{measure}")
     interval = [f"{100 * bound:.1f}" for bound in row.intervals.get(measure, ())]
     return (
-        *(row.dataset, row.task, kind, measure, _shown(dev, ".2f", 100), f"{100 * value:.2f}"),
-        *(" to ".join(interval), row.made_by, str(row.seed), _shown(row.train_cpu_minutes, ".1f")),
-        *(_shown(row.train_words_per_s, ",.0f"), f"{row.annotate_words_per_s:,.0f}"),
-        _shown(row.relative_speed, ".0f", 100),
+        *(row.dataset, row.task, kind, measure, _format(dev, ".2f", 100), f"{100 * value:.2f}"),
+        *(" to ".join(interval), row.made_by, str(row.seed), _format(row.train_cpu_minutes, ".1f")),
+        *(_format(row.train_words_per_s, ",.0f"), f"{row.annotate_words_per_s:,.0f}"),
+        _format(row.relative_speed, ".0f", 100),
         *(row.commit, row.version),
     )
 
 
-def _shown(value: float | None, form: str, times: float = 1) -> str:
+def _format(value: float | None, form: str, times: float = 1) -> str:
     return "" if value is None else format(times * value, form)
 
 

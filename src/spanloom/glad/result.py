@@ -13,7 +13,7 @@ from spanloom.errors import FormatError
 
 Bounds = tuple[float, float]
 
-_TOLD = 2  # settings after the first that are told one by one
+_MAX_LISTED = 2  # settings after the first that are listed one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Result:
     def made_by(self) -> str:
         """Its recipe and changed settings; of many settings the first, and the number of others."""
         first, *more = self.settings or ("",)
-        others = " ".join(more) if len(more) <= _TOLD else f"and {len(more)} settings more"
+        others = " ".join(more) if len(more) <= _MAX_LISTED else f"and {len(more)} settings more"
         return " ".join(filter(None, (self.recipe, first, others)))
 
     @property

@@ -102,7 +102,7 @@ def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
 
 def score(
     model: Model,
-    place: Path,
+    model_dir: Path,
     tests: Mapping[str, Sequence[Test]],
     data: Path,
     origin: Origin,
@@ -111,7 +111,7 @@ def score(
 ) -> Iterator[Result]:
     """Yield a result for each test set of a model's tasks; ``DataError`` where there is none.
 
-    ``place`` is the model's folder. Each evaluation is logged in ``test-evaluations.jsonl``.
+    Each evaluation is logged in ``test-evaluations.jsonl``.
     """
     tasks = [name for name in tests if name in model.tasks and model.tasks[name].predicts]
     pairs = [(name, test) for name in tasks for test in tests[name]]
@@ -121,7 +121,7 @@ def score(
         row = _row(model, name, test, log)
         if row is not None:
             metrics, seed = {name: row["metrics"]}, model.recipe.seed
-            entry = origin.command, str(place), test.dataset, "test", test.raw, seed, metrics
+            entry = origin.command, str(model_dir), test.dataset, "test", test.raw, seed, metrics
             evaluation.log_test_evaluation(evaluation.LOG, *entry)
             prepared = prepare.read_summary(data, test.dataset)
             has_card = test.dataset in cards.names()

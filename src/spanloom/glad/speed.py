@@ -179,7 +179,7 @@ class _Log:
 
 
 _LINE: TypeAdapter[_Look | _Log] = TypeAdapter(_Look | _Log)
-_WHERE = TypeAdapter(Progress)
+_PROGRESS_VALUES = TypeAdapter(Progress)
 
 
 def trained(out: Path, last: StageSpec) -> Trained | None:
@@ -192,7 +192,7 @@ def trained(out: Path, last: StageSpec) -> Trained | None:
     metrics, state = run_dir / METRICS, run_dir / STATE / _PROGRESS
     if not (metrics.is_file() and state.is_file() and _weights(run_dir / BEST) == _weights(out)):
         return None
-    progress, lines = _read(state, _WHERE), _lines(metrics)
+    progress, lines = _read(state, _PROGRESS_VALUES), _lines(metrics)
     logs = [line for line in lines if isinstance(line, _Log) and line.step > 1]
     evaluations = [
         line for line in lines if isinstance(line, _Look) and line.step > progress.stage_start_step

@@ -48,7 +48,7 @@ def _section(name: str, card: Card, dataset: Prepared, folder: Path) -> str:
     ]
     if card.custom_split:
         facts.append("Own split: there is no official one.")
-    facts += [f"{label}: {value}" for label, value in _told(card) if value]
+    facts += [f"{label}: {value}" for label, value in _card_notes(card) if value]
     facts += [f"**Differs from the card:** {fact}." for fact in dataset.differing(card)]
     rows = "".join(_rows(dataset, folder))
     return (
@@ -56,7 +56,7 @@ def _section(name: str, card: Card, dataset: Prepared, folder: Path) -> str:
     )
 
 
-def _told(card: Card) -> list[tuple[str, str]]:
+def _card_notes(card: Card) -> list[tuple[str, str]]:
     notes = ("Paper", card.reported), ("Not comparable", card.comparability)
     return [*notes, ("Cite", card.citation)]
 

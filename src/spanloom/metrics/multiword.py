@@ -41,11 +41,11 @@ class Expression(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Numbers of predicted links, of those within gold groups (``held``), and the reverse."""
+    """Numbers of predicted and of gold links, and of those within a group of the other side."""
 
-    held: int
+    predicted_in_gold: int
     predicted: int
-    found: int
+    gold_in_predicted: int
     gold: int
 
 
@@ -65,9 +65,9 @@ def count_links(gold: Iterable[Group], predicted: Iterable[Group], *, gaps: bool
     """
     sides = [*gold], [*predicted]
     gold_links, predicted_links = (_links(side, gaps) for side in sides)
-    num_held = _count_within(predicted_links, sides[0])
-    num_found = _count_within(gold_links, sides[1])
-    return Links(num_held, len(predicted_links), num_found, len(gold_links))
+    predicted_in_gold = _count_within(predicted_links, sides[0])
+    gold_in_predicted = _count_within(gold_links, sides[1])
+    return Links(predicted_in_gold, len(predicted_links), gold_in_predicted, len(gold_links))
 
 
 def compare_classes(

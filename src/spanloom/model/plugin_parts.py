@@ -20,7 +20,7 @@ FILE = "plugins.json"
 Parts = Mapping[str, Mapping[str, Origin]]  # group -> name -> where the part comes from
 _GROUPS = ("tasks", "embedders", "tokenizers", "sentence_splitters")  # of these models are made
 _SAFE = re.compile(r"[\w.+!-]{0,100}", re.ASCII)  # no blank, no sign that a shell reads
-_MAX_SHOWN = 100  # characters of a name that a refusal shows
+_MAX_NAME = 100  # characters of a name that a refusal shows
 
 
 def parts_of(recipe: Recipe) -> dict[str, dict[str, Origin]]:
@@ -77,7 +77,7 @@ def _read(path: Path) -> Parts:
         return {
             group: {name: _origin(origin) for name, origin in names.items()}
             for group, names in json.loads(path.read_text(encoding="utf-8")).items()
-            if _check(group in _GROUPS, f"no group {group!r:.{_MAX_SHOWN}}")
+            if _check(group in _GROUPS, f"no group {group!r:.{_MAX_NAME}}")
         }
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: is broken: {str(error).splitlines()[0]}") from error
@@ -85,7 +85,7 @@ def _read(path: Path) -> Parts:
 
 def _check_available(group: str, name: str, needed: Origin, folder: Path) -> None:
     part = plugins.find(group, name)
-    what = f"{folder}: needs {name!r:.{_MAX_SHOWN}} ({group}) from {needed}"
+    what = f"{folder}: needs {name!r:.{_MAX_NAME}} ({group}) from {needed}"
     if part is None:
         raise ModelError(
             f"{what}, which is neither installed nor passed. If you trust it, install it, or pass "

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from spanloom.embedders._onnx import runtime
 from spanloom.embedders.transformer import Transformer
 from spanloom.errors import NameNotFound
+from spanloom.model.onnx_runtime import runtime
 
 CHOICES = ("auto", "fp32", "bf16", "int8", "onnx", "fastest")
 # Linear layers that widen or look, in the families of BERT, RoBERTa, ELECTRA, DistilBERT, DeBERTa.

@@ -5,7 +5,7 @@ spans and relations. ``SpanPairDecoder`` is made of two parts: one selects spans
 the other relates them. ``PredicateDecoder`` selects predicates and arguments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import torch
@@ -27,6 +27,7 @@ Decoder = Callable[[SpanRelation, SpanInputs, SpanTargets | None], Decoded]
 Types = Float[Tensor, "kept type"]  # label probabilities of the selected spans, "none" first
 PairDecoder = Callable[[SpanRelation, SpanInputs, PredictedSpans, Types], Decoded]
 SpanSelector = Callable[[ScoredSpans], Int[Tensor, " kept"]]  # indices in text order
+ScoredPairs = tuple[Int[Tensor, "some 2"], Float[Tensor, "some label"], Float[Tensor, "some value"]]
 PairFilter = Callable[[Int[Tensor, "pair 2"], PredictedSpans], Int[Tensor, "some 2"]]
 
 
@@ -131,11 +132,10 @@ class EachPair:
     ) -> Decoded:
         """Return the spans, and a relation for each pair whose best label is not "none"."""
         relations = [PredictedRelations()]
-        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
         groups = group_of(spans.bounds, inputs.pair_groups)
-        for chunk in head.pair_generator.iter_by_head(groups, MAX_PAIRS):
-            pairs = chunk if self.allow is None else self.allow(chunk, spans)
-            scores, attribute_scores = score_pairs(pairs)
+        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
+        scored_chunks = _score_chunks(head, inputs, spans, types, chunks, self.allow)
+        for pairs, scores, attribute_scores in scored_chunks:
             probs, labels = scores.softmax(-1).max(-1)
             is_relation = labels > 0
             assert head.pairs is not None, "checked by the scorer of labels"
@@ -159,13 +159,9 @@ class SelectedHeads:
     ) -> Decoded:
         """Return the spans, and a relation from each selected head."""
         relations = [PredictedRelations()]
-        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
         groups = group_of(spans.bounds, inputs.pair_groups)
-        for chunk in head.pair_generator.iter_by_tail(groups, MAX_PAIRS):
-            pairs = chunk if self.allow is None else self.allow(chunk, spans)
-            if not len(pairs):
-                continue
-            scores, _ = score_pairs(pairs)
+        chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS)
+        for pairs, scores, _ in _score_chunks(head, inputs, spans, types, chunks, self.allow):
             best, probs = select_heads(scores, pairs[:, 1], len(spans.bounds), dummy=True)
             selected = best[best >= 0]
             labels = scores[selected, 1:].argmax(-1) + 1
@@ -188,13 +184,11 @@ class OneRelation:
     ) -> Decoded:
         """Return the spans, and one relation per group that has pairs."""
         groups = group_of(spans.bounds, inputs.pair_groups)
-        score_pairs = _label_scorer(head, inputs, spans.bounds, types)
         best = BestPair.empty(len(inputs.pair_groups), groups.device)
-        for chunk in head.pair_generator.iter_by_head(groups, MAX_PAIRS):
-            pairs = chunk if self.allow is None else self.allow(chunk, spans)
-            if len(pairs):
-                softmax_group = head.pair_generator.softmax_group(pairs, groups)
-                best = best.update(pairs, score_pairs(pairs)[0], softmax_group)
+        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
+        for pairs, scores, _ in _score_chunks(head, inputs, spans, types, chunks, self.allow):
+            softmax_group = head.pair_generator.softmax_group(pairs, groups)
+            best = best.update(pairs, scores, softmax_group)
         relations = PredictedRelations(*best.selected())
         return ends_of(spans, relations) if self.ends_only else (spans, relations)
 
@@ -353,6 +347,23 @@ def _select_arguments(
         kept = pairs[selected], labels[selected], probs[selected]
         relations.append(PredictedRelations(*kept))
     return concatenate(relations)
+
+
+def _score_chunks(
+    head: SpanRelation,
+    inputs: SpanInputs,
+    spans: PredictedSpans,
+    types: Types,
+    chunks: Iterable[Int[Tensor, "pair 2"]],
+    allow: PairFilter | None,
+) -> Iterator[ScoredPairs]:
+    """Yield the allowed pairs of each chunk, label scores, attribute scores; no empty chunks."""
+    score_pairs = _label_scorer(head, inputs, spans.bounds, types)
+    for chunk in chunks:
+        pairs = chunk if allow is None else allow(chunk, spans)
+        if len(pairs):
+            scores, attribute_scores = score_pairs(pairs)
+            yield pairs, scores, attribute_scores
 
 
 def _label_scorer(

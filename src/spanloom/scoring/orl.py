@@ -20,8 +20,8 @@ from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring._documents import annotated_pairs, sides, to_percent
 from spanloom.tokenization import blank_words, given_words
 
-Places = frozenset[int]  # indices of the words of a span
-Item = tuple[object, Places]  # what must be equal, and the words that must overlap
+WordIndices = frozenset[int]  # indices of the words of a span
+Item = tuple[object, WordIndices]  # what must be equal, and the words that must overlap
 
 
 def exact(gold: Iterable[Item], predicted: Iterable[Item]) -> PartialCounts:
@@ -65,7 +65,7 @@ def _shares(items: Iterable[Item], other_items: Iterable[Item]) -> list[float]:
     return [_share(key, words, covered) for key, words in items]
 
 
-def _share(key: object, words: Places, covered: Mapping[object, set[int]]) -> float:
+def _share(key: object, words: WordIndices, covered: Mapping[object, set[int]]) -> float:
     """Return the covered share of an item's words."""
     if key not in covered:
         return 0.0
@@ -144,7 +144,7 @@ def _expression_and_role(relation: Relation, spans: Mapping[str, Span]) -> tuple
     return (head, tail) if head and tail and relation.label in _ROLES else None
 
 
-def _word_indices(span: Span, words: Iterable[tuple[int, int]]) -> Places:
+def _word_indices(span: Span, words: Iterable[tuple[int, int]]) -> WordIndices:
     """Return the indices of the words that a span touches."""
     return frozenset(
         index

@@ -150,8 +150,8 @@ def _score_links(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> Sco
         by_name: Scores = {}
         for name, weak in (("Link+", True), ("Link-", False)):
             links = count_links(_groups(gold, weak), _groups(predicted, weak), gaps=gaps)
-            precision = _Ratio(links.held, links.predicted)
-            recall = _Ratio(links.found, links.gold)
+            precision = _Ratio(links.predicted_in_gold, links.predicted)
+            recall = _Ratio(links.gold_in_predicted, links.gold)
             ratios.append((precision, recall, _f1(precision, recall)))
             by_name[name] = _link_counts(links) | _ratios_json(*ratios[-1])
         by_name["LinkAvg"] = _ratios_json(*map(_mean_ratio, *ratios))
@@ -177,9 +177,9 @@ def _groups(side: Iterable[Sentence], with_weak: bool) -> list[Group]:
 def _link_counts(links: Links) -> Scores:
     """Return the numerators and denominators of links."""
     return {
-        "PNumer": links.held,
+        "PNumer": links.predicted_in_gold,
         "PDenom": links.predicted,
-        "RNumer": links.found,
+        "RNumer": links.gold_in_predicted,
         "RDenom": links.gold,
     }
 

@@ -69,7 +69,7 @@ class Service:
         if size > self.limits.request:
             expected = f"expected up to {self.limits.request} characters in all, got {size}"
             reason = f"this machine reads no more in {self.limits.compute:g} seconds"
-            raise Problem(413, f"{expected}; {reason}", where="body")
+            raise Problem(413, f"{expected}; {reason}", location="body")
 
     async def _replies(self, request: Request, parsed: ParsedRequest) -> tuple[str, ...]:
         """Wait for the model until the client disconnects or time is over."""
@@ -100,7 +100,7 @@ class Service:
             return done.result()
         except AnnotationFailed as error:
             location = parsed.locations[error.index]
-            raise Problem(500, "the model failed on this text", where=location) from error
+            raise Problem(500, "the model failed on this text", location=location) from error
         except WorkerStopped as error:
             raise _no_model("the model takes no requests") from error
 
@@ -117,7 +117,7 @@ async def _read_json_body(request: Request) -> bytes:
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != _JSON:
         what = f"expected {_JSON}, got {content_type[:60] or 'none'!r}"
-        raise Problem(415, what, where="header content-type")
+        raise Problem(415, what, location="header content-type")
     return await request.body()
 
 
@@ -230,7 +230,7 @@ async def _handle_problem(request: Request, error: Problem) -> Response:
 async def _handle_routing_error(request: Request, error: HTTPException) -> Response:
     """Reply to an unknown path or method."""
     what = f"{request.method} is not answered here; addresses: {', '.join(openapi.PATHS)}"
-    return Problem(error.status_code, what, where="address", headers=error.headers).response()
+    return Problem(error.status_code, what, location="address", headers=error.headers).response()
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:

@@ -123,7 +123,7 @@ class Access(HttpMiddleware):
         if not (is_open or hmac.compare_digest(credentials, self.expected)):  # in constant time
             expected = "expected Bearer and the token of this server"
             challenge = {"WWW-Authenticate": "Bearer"}
-            raise Problem(401, expected, where="header authorization", headers=challenge)
+            raise Problem(401, expected, location="header authorization", headers=challenge)
         await self.app(scope, receive, send)
 
 
@@ -148,7 +148,7 @@ class BodyReader(HttpMiddleware):
                 body = await self._read(receive)
         except TimeoutError as error:
             expected = f"expected all of it within {self.limits.receipt:g} seconds"
-            raise Problem(408, expected, where="body") from error
+            raise Problem(408, expected, location="body") from error
         if body is None:
             return
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -174,7 +174,7 @@ class BodyReader(HttpMiddleware):
     def _check(self, size: int) -> None:
         if size > self.limits.body:
             what = f"expected up to {self.limits.body} bytes, got {size} or more; send fewer texts"
-            raise Problem(413, what, where="body")
+            raise Problem(413, what, location="body")
 
 
 class LoadShedding(HttpMiddleware):

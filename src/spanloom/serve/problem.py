@@ -14,7 +14,7 @@ CLIENT_GONE = 499  # nobody is there to read it, but it is counted
 class Problem(Exception):
     """Why a request is refused.
 
-    ``where`` is the location in the request (``texts[3]: character 17``), ``headers`` are added to
+    ``location`` is the part of the request (``texts[3]: character 17``), ``headers`` are added to
     the reply (``Retry-After``).
     """
 
@@ -23,11 +23,11 @@ class Problem(Exception):
         status: int,
         what: str,
         *,
-        where: str | None = None,
+        location: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.status, self.where, self.headers = status, where, dict(headers or {})
-        self.detail = what if where is None else f"{where}: {what}"
+        self.status, self.location, self.headers = status, location, dict(headers or {})
+        self.detail = what if location is None else f"{location}: {what}"
         super().__init__(self.detail)
 
     @property
@@ -39,7 +39,7 @@ class Problem(Exception):
     def response(self, **headers: str) -> Response:
         """Return the reply, with additional headers."""
         fields = {"type": "about:blank", "title": self.title, "status": self.status}
-        body = json.dumps({**fields, "detail": self.detail, "where": self.where})
+        body = json.dumps({**fields, "detail": self.detail, "where": self.location})
         return Response(body, self.status, {**self.headers, **headers}, MEDIA)
 
 

@@ -78,7 +78,7 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     if is_pair and "texts" in payload:
-        raise Problem(422, "expected it beside text, got texts", where="text_pair")
+        raise Problem(422, "expected it beside text, got texts", location="text_pair")
     if is_pair:
         second = _text(payload["text_pair"], "text_pair", limits)
         documents: tuple[Document, ...] = (join_texts("text", texts[0], second),)
@@ -95,20 +95,20 @@ def parse_json(body: bytes) -> Json:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         location = f"body: byte {error.start}"
-        raise Problem(400, f"0x{body[error.start]:02x} is not UTF-8", where=location) from error
+        raise Problem(400, f"0x{body[error.start]:02x} is not UTF-8", location=location) from error
     try:
         value = json.loads(text, object_pairs_hook=unique_keys, parse_int=float)
     except json.JSONDecodeError as error:
         location = f"body: line {error.lineno}, column {error.colno}"
-        raise Problem(400, f"not JSON: {error.msg}", where=location) from error
+        raise Problem(400, f"not JSON: {error.msg}", location=location) from error
     except EqualKeysError as error:
         what = f"the key {error.key[:_QUOTED]!r} stands twice"
-        raise Problem(400, what, where="body") from error
+        raise Problem(400, what, location="body") from error
     except RecursionError as error:
         expected = f"expected at most {_MAX_DEPTH} lists and objects inside each other"
-        raise Problem(400, expected, where=_too_deep_location(text)) from error
+        raise Problem(400, expected, location=_too_deep_location(text)) from error
     if not isinstance(value, dict):
-        raise Problem(422, f"expected an object, got {_type_name(value)}", where="body")
+        raise Problem(422, f"expected an object, got {_type_name(value)}", location="body")
     return value
 
 
@@ -127,7 +127,7 @@ def _check_keys(payload: Json, *allowed: str) -> None:
     for key in payload:
         if key not in allowed:
             what = f"unknown key {key[:_QUOTED]!r} (known: {', '.join(allowed)})"
-            raise Problem(422, what, where="body")
+            raise Problem(422, what, location="body")
 
 
 def _tasks(payload: Json, model: ModelInfo, capable: tuple[str, ...], what: str) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def _tasks(payload: Json, model: ModelInfo, capable: tuple[str, ...], what: str)
         return tuple(name for name in capable if name in requested)
     if not (default_tasks := model.default_tasks(capable)):
         problem = f"each task that {what} runs on request only: {', '.join(capable)}"
-        raise Problem(422, f"expected the names of tasks, got none; {problem}", where="tasks")
+        raise Problem(422, f"expected the names of tasks, got none; {problem}", location="tasks")
     return default_tasks
 
 
@@ -153,7 +153,7 @@ def _texts(payload: Json, single: str, several: str, limits: Limits) -> list[tup
     keys = [key for key in (single, several) if key in payload]
     if len(keys) != 1:
         got = " and ".join(keys) or ", ".join(repr(key[:_QUOTED]) for key in payload) or "none"
-        raise Problem(422, f"expected {single} or {several}, got {got:.200}", where="body")
+        raise Problem(422, f"expected {single} or {several}, got {got:.200}", location="body")
     if keys == [single]:
         return [(single, _text(payload[single], single, limits))]
     values = enumerate(_list(payload[several], several, limits.texts))
@@ -166,15 +166,15 @@ def _with_question(text: str, prompt: str, location: str) -> Document:
     try:
         return Document(text, queries=(Query("Q1", prompt),))
     except DocumentError as error:
-        raise Problem(422, "expected a question, got blanks alone", where=location) from error
+        raise Problem(422, "expected a question, got blanks alone", location=location) from error
 
 
 def _list(value: Any, location: str, longest: int) -> list[Any]:
     """Return a list of 1 to ``longest`` items."""
     if not isinstance(value, list):
-        raise Problem(422, f"expected a list, got {_type_name(value)}", where=location)
+        raise Problem(422, f"expected a list, got {_type_name(value)}", location=location)
     if not 1 <= len(value) <= longest:
-        raise Problem(422, f"expected 1 to {longest} of them, got {len(value)}", where=location)
+        raise Problem(422, f"expected 1 to {longest} of them, got {len(value)}", location=location)
     return value
 
 
@@ -184,21 +184,23 @@ def _name(value: Any, location: str, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in valid_names:
         got = repr(value[:_QUOTED]) if isinstance(value, str) else _type_name(value)
         expected = f"expected one of {', '.join(valid_names)}; got {got}"
-        raise Problem(422, expected, where=location)
+        raise Problem(422, expected, location=location)
     return value
 
 
 def _text(value: Any, location: str, limits: Limits) -> str:
     """Return a string without NUL and lone surrogates, of at most ``limits.characters``."""
     if not isinstance(value, str):
-        raise Problem(422, f"expected a string, got {_type_name(value)}", where=location)
+        raise Problem(422, f"expected a string, got {_type_name(value)}", location=location)
     if match := _FORBIDDEN.search(value):
         code = ord(match.group())
         what = "NUL" if code == 0 else "lone surrogate"
-        raise Problem(422, f"{what} U+{code:04X}", where=f"{location}: character {match.start()}")
+        raise Problem(
+            422, f"{what} U+{code:04X}", location=f"{location}: character {match.start()}"
+        )
     if len(value) > limits.characters:
         expected = f"expected up to {limits.characters} characters, got {len(value)}"
-        raise Problem(413, f"{expected}; send it in parts", where=location)
+        raise Problem(413, f"{expected}; send it in parts", location=location)
     return value
 
 

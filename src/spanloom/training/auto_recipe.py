@@ -158,7 +158,7 @@ def with_comments(recipe: Recipe, notes: Mapping[Keys, str]) -> str:
     """
     lines = yaml.dump(recipes.to_plain(recipe), width=2**20).splitlines()
     comments: dict[int, str] = {}
-    for keys, (_, line) in yaml.loads("\n".join(lines), "recipe").location.places.items():
+    for keys, (_, line) in yaml.loads("\n".join(lines), "recipe").location.lines.items():
         note = notes.get(keys) or _description(keys)
         if note and line and line not in comments:  # of the first key of a line
             comments[line] = note

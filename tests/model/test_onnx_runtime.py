@@ -5,9 +5,9 @@ import torch
 from transformers import CONFIG_MAPPING, BertConfig
 
 from spanloom import errors
-from spanloom.embedders import _onnx
 from spanloom.embedders.transformer import Options, build, untrained
 from spanloom.errors import ModelError, PackageMissing
+from spanloom.model import onnx_runtime
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 SHAPE = {
@@ -69,7 +69,7 @@ KINDS = [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_encoder_computes_as_in_torch(packages, kind):
     mine = build(Options(), encoder(kind)).eval()
-    run = _onnx.runtime(mine.encoder, mine.layers, ())
+    run = onnx_runtime.runtime(mine.encoder, mine.layers, ())
     two = getattr(mine.encoder.config, "type_vocab_size", 0) > 1
     for windows, longest in ((1, 1), (1, 6), (4, 30), (7, 13)):
         given = read(windows, longest, segments=two and windows > 1)
@@ -83,7 +83,7 @@ def test_layers_as_they_were_learnt_and_vectors_of_pieces(packages, layers):
     with torch.no_grad():
         for parameter in mine.layers.parameters():
             parameter.normal_()
-        run = _onnx.runtime(mine.encoder, mine.layers, ())
+        run = onnx_runtime.runtime(mine.encoder, mine.layers, ())
         given = read(3, 9)
         vectors = torch.randn(3, 9, 16)
         spelt = {"attention_mask": given["attention_mask"], "inputs_embeds": vectors}
@@ -94,8 +94,8 @@ def test_layers_as_they_were_learnt_and_vectors_of_pieces(packages, layers):
 @pytest.mark.parametrize("kind", ["bert", "albert"])
 def test_whole_numbers_are_near(packages, kind):
     mine = build(Options(), encoder(kind)).eval()
-    exact = _onnx.runtime(mine.encoder, mine.layers, ())
-    near = _onnx.runtime(mine.encoder, mine.layers, LOOK)
+    exact = onnx_runtime.runtime(mine.encoder, mine.layers, ())
+    near = onnx_runtime.runtime(mine.encoder, mine.layers, LOOK)
     given = read(3, 20)
     expected, found = exact(given), near(given)
     assert 0 < (found - expected).abs().mean() < 0.02 * expected.abs().mean()
@@ -107,7 +107,7 @@ def test_weights_have_seven_bits_and_a_scale_a_column(packages):
 
     numbers = torch.tensor([[1.0, -8.0, 0.0], [0.51, 2.0, 0.0]])
     weight = make_tensor("w", 1, numbers.shape, numbers.flatten().tolist())
-    whole, scale = map(to_array, _onnx.quantize_weight(weight))
+    whole, scale = map(to_array, onnx_runtime.quantize_weight(weight))
     assert whole.tolist() == [[63, -63, 0], [32, 16, 0]]
     assert abs(whole * scale - numbers.numpy()).max() <= 0.5 * scale.max()
 
@@ -120,7 +120,7 @@ def test_an_encoder_whose_graph_differs_is_refused(packages):
             return layers[-1] + float(layers[-1].shape[1])
 
     with pytest.raises(ModelError, match="computes otherwise when traced"):
-        _onnx.runtime(encoder(), Frozen(), ())
+        onnx_runtime.runtime(encoder(), Frozen(), ())
 
 
 def test_an_encoder_that_cannot_be_traced_is_refused(packages):
@@ -131,21 +131,21 @@ def test_an_encoder_that_cannot_be_traced_is_refused(packages):
             return torch.special.i0e(layers[-1])
 
     with pytest.raises(ModelError, match="cannot be traced") as caught:
-        _onnx.runtime(encoder(), Odd(), ())
+        onnx_runtime.runtime(encoder(), Odd(), ())
     assert "\n" not in str(caught.value)
 
 
 def test_an_encoder_too_large_for_a_graph_is_refused(packages, monkeypatch):
-    monkeypatch.setattr(_onnx, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(onnx_runtime, "MAX_BYTES", 1_000)
     with pytest.raises(ModelError, match="under 2 GB"):
-        _onnx.runtime(encoder(), torch.nn.Identity(), ())
+        onnx_runtime.runtime(encoder(), torch.nn.Identity(), ())
 
 
 @pytest.mark.parametrize("name", ["onnx", "onnxruntime"])
 def test_a_package_that_is_not_there(monkeypatch, name):
     monkeypatch.setattr(errors, "find_spec", lambda wanted: None if wanted == name else wanted)
     with pytest.raises(PackageMissing, match=rf"{name}.*pip install 'spanloom\[onnx\]'"):
-        _onnx.runtime(encoder(), torch.nn.Identity(), ())
+        onnx_runtime.runtime(encoder(), torch.nn.Identity(), ())
 
 
 def test_a_runtime_stands_for_the_mix_alone():
