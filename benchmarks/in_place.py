@@ -319,7 +319,7 @@ def add(
     output = io.StringIO()
     with contextlib.redirect_stderr(output):
         try:
-            in_place.add(_model(step), in_place.collected(root), None)
+            in_place.add(_model(step), in_place.list_documents(root), None)
         except DataError:
             must(seen is not None, output.getvalue())
     if seen is not None:

@@ -52,7 +52,7 @@ def forms(data: Path, novels: Path, most: int) -> list[str]:
 def read(words: Sequence[str]) -> Float[Tensor, "word dim"]:
     """Have the encoder read each word by itself."""
     source = transformer.source("minilm", Path())
-    encoder = transformer.pretrained(source, transformer.Options()).eval()
+    encoder = transformer.load_pretrained(source, transformer.Options()).eval()
     tokenizer = build.load_tokenizer(source)
     pieces = [torch.tensor(tokenizer.prefix + ids + tokenizer.suffix) for ids in tokenizer(words)]
     order = sorted(range(len(words)), key=lambda row: len(pieces[row]))

@@ -318,7 +318,7 @@ def _training(process: subprocess.Popen[str]) -> Iterator[str]:
 
 def told(folder: Path, path: Path, count: int, number: int, rng: random.Random) -> Tally:
     """Tell runs under torchrun to end, at random moments of their training."""
-    from spanloom.training.train import unfinished
+    from spanloom.training.train import is_unfinished
 
     tally, undisturbed, port = Tally(), folder / f"together-{number}", rng.randint(20_000, 50_000)
     process = torchrun(path, undisturbed, port)
@@ -340,7 +340,7 @@ def told(folder: Path, path: Path, count: int, number: int, rng: random.Random) 
             lines += _training(process) if not lines else process.stderr or ()
             code = process.wait(timeout=SECONDS)
             output = "".join(lines)
-            if code and (out / MANIFEST).exists() and not unfinished(out):
+            if code and (out / MANIFEST).exists() and not is_unfinished(out):
                 code = 0  # torchrun fails when it was told to end, also where its processes did not
             if code:
                 tally.hits += 1

@@ -47,7 +47,7 @@ def main() -> None:
         with training.counted():
             train.train(resolve(recipe, chosen.data), place, print, device="cpu")
     model = load(str(place), device="cpu")
-    took = speed.trained(place, model.recipe.stages[-1])
+    took = speed.read_training_cost(place, model.recipe.stages[-1])
     data = locate(next(iter(recipe.tasks.values())).data, chosen.data)
     scheme = scheme_of(folder.read(data, "train").documents, asked)
     documents = [each for each in folder.read(data, "test").documents if asked.of(each)]

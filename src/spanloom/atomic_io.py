@@ -75,7 +75,7 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     _delete_leftovers(target)
     with reported(target):
         recover(target)
-        with _locked(target.parent):  # another writer may be between its two renames
+        with _lock(target.parent):  # another writer may be between its two renames
             _check_target(target, replace=replace)
     with ExitStack() as undo:
         with reported(target):
@@ -96,7 +96,7 @@ def recover(target: Path) -> None:
     """
     if os.path.lexists(target) or not target.parent.is_dir():
         return
-    with reported(target), _locked(target.parent):
+    with reported(target), _lock(target.parent):
         replaced = _leftovers(target, "old")
         # checked again under the lock: another writer may have finished its replacement
         if replaced and not os.path.lexists(target):
@@ -233,7 +233,7 @@ def _check_target(target: Path, *, replace: bool) -> None:
 def _swap(staging: Path, target: Path, *, replace: bool) -> None:
     """Rename ``staging`` to ``target``; an existing folder is renamed first."""
     replaced = _hidden_sibling(target, f"old-{_unique_suffix()}")
-    with _locked(target.parent):
+    with _lock(target.parent):
         _check_target(target, replace=replace)
         if target.exists():
             os.rename(target, replaced)
@@ -247,14 +247,14 @@ def _swap(staging: Path, target: Path, *, replace: bool) -> None:
 
 def _delete_leftovers(target: Path) -> None:
     """Delete folders that ``target`` replaced or dead writers left; errors are ignored."""
-    with suppress(OSError), _locked(target.parent):
+    with suppress(OSError), _lock(target.parent):
         if target.exists():
             for path in _leftovers(target, "old"):
                 # renamed before it is deleted, because a partial folder must not be restored
                 os.rename(path, _hidden_sibling(target, f"staging-{_unique_suffix()}"))
     with suppress(OSError):
         for path in _leftovers(target, "staging"):
-            with suppress(OSError, LockHeld), _locked(path, seconds=0, required=True):
+            with suppress(OSError, LockHeld), _lock(path, seconds=0, required=True):
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -298,7 +298,7 @@ def reported(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: could not be written: {problem}") from error
 
 
-def _locked(
+def _lock(
     folder: Path, *, seconds: float = math.inf, required: bool = False
 ) -> AbstractContextManager[int]:
     """Return a context manager that holds the lock of a folder; see ``open_locked``."""
@@ -311,7 +311,7 @@ def _make_locked(folder: Path, locks: ExitStack) -> None:
     while True:
         folder.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # deleted before it was locked
-            locks.enter_context(_locked(folder))
+            locks.enter_context(_lock(folder))
             return
 
 

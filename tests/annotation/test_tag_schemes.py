@@ -77,7 +77,7 @@ def test_each_spelling(name, tags):
 def test_what_is_allowed_is_what_can_be_encoded(name, words):
     scheme = SCHEMES[name]
     tags = scheme.tags(("P", "Q"))
-    starts, follow, ends = scheme.allowed(tags)
+    starts, follow, ends = scheme.allowed_transitions(tags)
 
     def obeys(path):
         steps = all(follow[a][b] for a, b in zip(path, path[1:], strict=False))
@@ -166,5 +166,5 @@ def test_plain_tags_refuse_what_they_cannot_spell(spans_given):
 
 @PREFIXED
 def test_foreign_tags_are_never_allowed(name):
-    starts, follow, ends = SCHEMES[name].allowed(["O", "Z-P"])
+    starts, follow, ends = SCHEMES[name].allowed_transitions(["O", "Z-P"])
     assert (starts, follow, ends) == ([True, False], [[True, False], [False, False]], [True, False])

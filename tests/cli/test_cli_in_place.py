@@ -55,7 +55,7 @@ def everything(text):
 
 
 def added(folder, model):
-    in_place.add(model, in_place.collected(folder), None)
+    in_place.add(model, in_place.list_documents(folder), None)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -35,7 +35,9 @@ def test_a_card_says_what_can_be(name):
         assert not rule.same_names_as or rule.same_names_as in cards.names()
     for source in card.sources.values():
         if source.format not in (formats.BRAT, TEXT):
-            formats.chosen(formats.load(source.format), source.options, SourceLocation(name))
+            formats.validate_format_options(
+                formats.load(source.format), source.options, SourceLocation(name)
+            )
         assert source.sha256 or card.download_instructions, (
             "files at hand have a sum, others say how to get them"
         )

@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.reachability import crossing_pairs, crossings, disjoint, laminar, nested
+from spanloom.corpora.reachability import count_nested, crossing_pairs, crossings, disjoint, laminar
 
 intervals = st.lists(
     st.tuples(st.integers(0, 8), st.integers(1, 4)).map(
@@ -31,10 +31,10 @@ def largest(items, clash):
 
 
 @given(intervals)
-def test_nested_equals_brute_force(items):
+def test_count_nested_equals_brute_force(items):
     distinct = set(items)
     inside = [a for a in distinct for b in distinct if a != b and b[0] <= a[0] and a[1] <= b[1]]
-    assert nested(items) == len(set(inside))
+    assert count_nested(items) == len(set(inside))
 
 
 @given(intervals)
@@ -83,4 +83,4 @@ def test_a_long_row_of_intervals_is_quick():
     row = [(i, i + 3) for i in range(20_000)]
     assert len(crossings(row)) == 2 * 20_000 - 3
     assert len(disjoint(row)) == 6667
-    assert nested(row) == 0
+    assert count_nested(row) == 0

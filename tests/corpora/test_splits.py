@@ -4,7 +4,7 @@ import pytest
 
 from spanloom.corpora import folder
 from spanloom.corpora.folder import splits
-from spanloom.corpora.splits import named
+from spanloom.corpora.splits import splits_of_name
 from spanloom.errors import DataError
 
 COLUMNS = "EU B-ORG\nrejects O\n\nPeter B-PER\nBlackburn I-PER\n"
@@ -59,7 +59,7 @@ def refused(root):
     ],
 )
 def test_a_word_of_the_name_tells(name, split):
-    assert named(name) == (() if split is None else (split,))
+    assert splits_of_name(name) == (() if split is None else (split,))
 
 
 def test_folders_in_any_case(tmp_path):

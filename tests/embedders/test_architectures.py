@@ -80,7 +80,7 @@ def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch
 def test_what_stands_beside_a_text_does_not_change_its_vectors(name, tmp_path):
     published.save(name, tmp_path)
     options = transformer.Options(transformer=str(tmp_path))
-    made = transformer.build(options, transformer.pretrained(str(tmp_path), options)).eval()
+    made = transformer.build(options, transformer.load_pretrained(str(tmp_path), options)).eval()
     sizes, ids = [9, 4, 7], torch.arange(10, 40).view(3, 10)
 
     def read(rows):
@@ -151,7 +151,7 @@ def test_keys_that_encoders_read_by_getattr_are_known(saved, kind):
 def test_the_configuration_keeps_what_decides_the_vectors(name, tmp_path):
     published.save(name, tmp_path)
     options = transformer.Options()
-    made = transformer.build(options, transformer.pretrained(str(tmp_path), options))
+    made = transformer.build(options, transformer.load_pretrained(str(tmp_path), options))
     kept = json.loads(made.extra_files()["config.json"])
     values, _ = published.PUBLISHED[name]
     config_class = transformers.CONFIG_MAPPING[values["model_type"]]
@@ -167,7 +167,7 @@ def test_weights_that_are_missing_are_named(tmp_path):
     left = {key: weight for key, weight in weights.items() if key not in gone}
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"no weights .*word_embeddings.*layer\.1\.output"):
-        transformer.pretrained(str(tmp_path), transformer.Options())
+        transformer.load_pretrained(str(tmp_path), transformer.Options())
 
 
 def test_a_pooler_may_be_missing(tmp_path):
@@ -176,7 +176,7 @@ def test_a_pooler_may_be_missing(tmp_path):
     left = {key: weight for key, weight in weights.items() if "pooler" not in key}
     assert len(left) < len(weights)
     save_file(left, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    transformer.pretrained(str(tmp_path), transformer.Options())
+    transformer.load_pretrained(str(tmp_path), transformer.Options())
 
 
 def test_a_model_of_ours_is_no_encoder(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.embedders import transformer
-from spanloom.embedders.transformer import Options, ScalarMix, build, pretrained
+from spanloom.embedders.transformer import Options, ScalarMix, build, load_pretrained
 from spanloom.tensors import Batch
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 def embedder(folder, pooling="mean"):
     """An embedder that never drops out, its layers mixed unevenly."""
     options = Options(dropout=0.0, pooling=pooling)
-    made = build(options, pretrained(folder, options)).eval()
+    made = build(options, load_pretrained(folder, options)).eval()
     made.layers.weights.data = torch.tensor([0.5, -1.0, 2.0])
     return made
 

@@ -6,7 +6,7 @@ import torch
 from transformers import BertConfig
 
 from spanloom.embedders import transformer
-from spanloom.embedders.transformer import Options, build, untrained
+from spanloom.embedders.transformer import Options, build, build_untrained
 from spanloom.tensors import Batch
 
 
@@ -17,7 +17,7 @@ def made():
         vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=12, max_position_embeddings=32,
     )  # fmt: skip
-    return build(Options(), untrained(config, Options())).eval()
+    return build(Options(), build_untrained(config, Options())).eval()
 
 
 def batch(windows, width=6):

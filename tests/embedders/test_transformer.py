@@ -17,7 +17,7 @@ from spanloom.data.instances import Instance
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import strided_windows
 from spanloom.embedders.casing import shape
-from spanloom.embedders.transformer import KIND, Options, build, pretrained
+from spanloom.embedders.transformer import KIND, Options, build, load_pretrained
 from spanloom.tensors import Batch
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -99,7 +99,7 @@ UNITS = st.lists(
 @given(units=UNITS, limit=st.integers(2, 20))
 def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, units, limit):
     options = Options(layers=layers, pooling=pooling)
-    mine = build(options, pretrained(folder, options)).eval()
+    mine = build(options, load_pretrained(folder, options)).eval()
     batch, windows, places = _batch(units, limit)
     every = _layers(theirs, windows)
     picked = [every[window][:, place] for window, place in places]
@@ -114,7 +114,7 @@ def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, unit
 
 def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
     options = Options()
-    mine = build(options, pretrained(folder, options)).eval()
+    mine = build(options, load_pretrained(folder, options)).eval()
     batch, windows, _ = _batch([[[5], [6]]], 9)
     with torch.no_grad():
         mine.layers.weights.copy_(torch.tensor([0.0, 1.0, -1.0]))
@@ -125,7 +125,7 @@ def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
 
 
 def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
-    loaded = pretrained(folder, Options())
+    loaded = load_pretrained(folder, Options())
     config = json.dumps(AutoConfig.from_pretrained(folder).to_dict())
     made = KIND.restore(Options(), {"config.json": config}).encoder
     weights = loaded.state_dict()
@@ -141,20 +141,20 @@ def test_an_encoder_of_the_same_shape_takes_the_weights(folder):
 
 
 def test_dropout_is_set_from_the_options_and_acts_only_in_training(folder):
-    mine = build(Options(dropout=0.5), pretrained(folder, Options(dropout=0.5)))
+    mine = build(Options(dropout=0.5), load_pretrained(folder, Options(dropout=0.5)))
     batch, _, _ = _batch([[[5], [6, 7]]], 9)
     with torch.no_grad():
         assert not mine(batch).equal(mine(batch))
         mine.eval()
         assert mine(batch).equal(mine(batch))
-        still = build(Options(dropout=0.0), pretrained(folder, Options(dropout=0.0)))
+        still = build(Options(dropout=0.0), load_pretrained(folder, Options(dropout=0.0)))
         torch.testing.assert_close(still(batch), mine(batch), **CLOSE)
 
 
 @pytest.mark.parametrize(("frozen", "learns"), [(False, True), (True, False)])
 def test_frozen_embeddings_get_no_gradient(folder, frozen, learns):
     options = Options(freeze_embeddings=frozen)
-    mine = build(options, pretrained(folder, options))
+    mine = build(options, load_pretrained(folder, options))
     mine(_batch([[[5], [6, 7]]], 9)[0]).sum().backward()
     table = mine.encoder.get_input_embeddings().weight
     assert (table.grad is not None) == learns
@@ -164,10 +164,10 @@ def test_frozen_embeddings_get_no_gradient(folder, frozen, learns):
 
 def test_spelling_is_added_to_the_pieces_of_each_word(folder, theirs):
     options = Options(layers="last", casing_embeddings=True)
-    mine = build(options, pretrained(folder, options)).eval()
+    mine = build(options, load_pretrained(folder, options)).eval()
     batch = _batch([[[5], [6, 7], [8]], [[9]]], 9)[0]
     batch = replace(batch, words=("of", "Ada", "NASA", "7"))
-    plain = build(Options(layers="last"), pretrained(folder, options)).eval()
+    plain = build(Options(layers="last"), load_pretrained(folder, options)).eval()
     with torch.no_grad():
         torch.testing.assert_close(mine(batch), plain(batch))  # before anything was learnt
         torch.nn.init.normal_(mine.casing_embedding.weight)
@@ -187,7 +187,7 @@ def test_spelling_is_added_to_the_pieces_of_each_word(folder, theirs):
 
 def test_spelling_is_shown_wherever_windows_overlap(folder, theirs):
     options = Options(layers="last", casing_embeddings=True)
-    mine = build(options, pretrained(folder, options)).eval()
+    mine = build(options, load_pretrained(folder, options)).eval()
     spelt = ["of", "Ada", "NASA", "7", "x", "Bob", "12"]
     pieces = SubwordTokenizer(
         Tokenizer(WordLevel()), (CLS,), (SEP,), padding=PAD, unknown=1, mask=1
@@ -212,7 +212,7 @@ def test_spelling_is_shown_wherever_windows_overlap(folder, theirs):
 
 def test_states_do_not_betray_how_hidden_words_are_spelt(folder):
     options = Options(casing_embeddings=True)
-    mine = build(options, pretrained(folder, options)).eval()
+    mine = build(options, load_pretrained(folder, options)).eval()
     batch = _batch([[[5], [6, 7]]], 9)[0]
     with torch.no_grad():
         torch.nn.init.normal_(mine.casing_embedding.weight)

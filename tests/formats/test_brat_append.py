@@ -274,13 +274,13 @@ def test_written_and_read_in_between_twice_is_once(predicted):
     """Any prediction beside all it says, and beside a broken line."""
     parts = write.parts(predicted)
     document = read.loads_parts(predicted.text, parts, name=predicted.name).document
-    assert write.added(merge_predictions(document, predicted)) == []
+    assert write.new_lines(merge_predictions(document, predicted)) == []
     asked = {suffix: said for suffix, said in parts.items() if suffix == ".queries"}
     parts = {".ann": "broken T1 E1\n", **asked}
     bare = read.loads_parts(predicted.text, parts, name=predicted.name).document
-    lines = write.added(merge_predictions(bare, predicted))
+    lines = write.new_lines(merge_predictions(bare, predicted))
     parts[".ann"] += "".join(line + "\n" for line in lines)
     again = read.loads_parts(predicted.text, parts, name=predicted.name)
     assert [each.line for each in again.problems] == [1]
-    assert write.added(merge_predictions(again.document, predicted)) == []
+    assert write.new_lines(merge_predictions(again.document, predicted)) == []
     assert len(lines) == sum(each.annotation is not None for each in again.document.source.lines)

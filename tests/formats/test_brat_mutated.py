@@ -91,8 +91,8 @@ def _case(rng, text, ann):
 def _check(text, ann):
     """Read and write; returns how it went."""
     try:
-        parts = {".ann": read.decoded(ann, "a.ann")}
-        reading = read.loads_parts(read.decoded(text, "a.txt"), parts, name="a")
+        parts = {".ann": read.decode(ann, "a.ann")}
+        reading = read.loads_parts(read.decode(text, "a.txt"), parts, name="a")
     except FormatError as error:
         return "undecodable" if "is not utf-8" in error.problem else f"unexpected: {error}"
     document = reading.document

@@ -14,7 +14,7 @@ from spanloom.annotation.text_pairs import Classification, classification_of, te
 from spanloom.document import Document, Layer, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats import Names, table
-from spanloom.formats.table import TableOptions, rows, spelled
+from spanloom.formats.table import TableOptions, format_row, rows
 
 FILES = [
     ("cola", "glue/cola/in_domain_dev.tsv", 527),
@@ -185,7 +185,7 @@ CELL = st.text(st.sampled_from('ab",\t \n\r\u2028😀'), max_size=5)
 @pytest.mark.parametrize("separator", ["tab", "comma"])
 def test_quoting_is_that_of_the_csv_module(separator, cells):
     options = TableOptions(separator=separator, quoting=True)
-    text = "".join(spelled(row, options) + "\n" for row in cells)
+    text = "".join(format_row(row, options) + "\n" for row in cells)
     assert [row.cells for row in rows(text, options, "")] == cells
     oracle = csv.reader(io.StringIO(text, newline=""), delimiter=options.parting, strict=True)
     assert list(oracle) == cells
@@ -232,7 +232,7 @@ def test_texts_labels_and_numbers_come_back(said, pairs):
     options |= {"text_pair": "other"} if pairs else {}
     cells = [["text", "other", "label", "n"]]
     cells += [[a, b, label or "", number or ""] for a, b, label, number in said]
-    text = "".join(spelled(row, TableOptions(quoting=True)) + "\n" for row in cells)
+    text = "".join(format_row(row, TableOptions(quoting=True)) + "\n" for row in cells)
     found = _loads(text, **options)
     assert _dumps(found, **options) == text
     for (first, second, label, number), each in zip(said, found, strict=True):

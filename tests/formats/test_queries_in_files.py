@@ -54,7 +54,7 @@ def test_a_document_of_queries_alone_has_no_layer():
 
 @given(st.text(st.characters(exclude_categories=["Cs"])).filter(str.strip))
 def test_any_prompt_and_id_stand_on_one_line(text):
-    content = queries.written(Document("", queries=(Query(text, text),)))
+    content = queries.format_queries(Document("", queries=(Query(text, text),)))
     assert content.count("\n") == content.count("\t") == 1
     assert "\r" not in content
     assert asked(content).document.queries == (Query(text, text),)

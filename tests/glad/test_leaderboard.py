@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from spanloom.errors import FormatError
-from spanloom.glad.leaderboard import HEAD, cells, ordered, page, table
+from spanloom.glad.leaderboard import HEAD, cells, page, sort_rows, table
 from spanloom.glad.result import Result, load_results, save
 
 
@@ -90,7 +90,7 @@ def test_the_table_has_a_line_a_row_the_best_first():
     rows = [row(seed=1), row(seed=2, metrics={"span_f1": 0.5}), row(dataset="a|b")]
     lines = table(rows).splitlines()
     assert len(lines) == 2 + len(rows)
-    assert [each.seed for each in ordered(rows)] == [1, 2, 1]
+    assert [each.seed for each in sort_rows(rows)] == [1, 2, 1]
     assert "a\\|b" in lines[2]
     assert "| 50.00 |" in lines[3]
     assert "| 56.78 | 43.21 | 41.0 to 45.0 |" in lines[4]

@@ -182,7 +182,7 @@ def test_a_run_that_was_stopped_counts_all_its_time(home, tmp_path):
     done = train.train(
         resolve(chosen, home), out, lambda line: None, resume=True, pace=pace, device="cpu"
     )
-    found = speed.trained(out, load(str(out)).recipe.stages[-1])
+    found = speed.read_training_cost(out, load(str(out)).recipe.stages[-1])
     # but for what the last update took, which is taken to be as much as others
     assert found.minutes == pytest.approx(done.cpu_seconds / 60, rel=0.2)
     assert found.speed == pytest.approx(done.words / done.cpu_seconds, rel=0.2)

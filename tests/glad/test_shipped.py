@@ -30,7 +30,7 @@ def recipe(model):
 
 def test_the_card_and_the_licence_are_those_of_its_results(model, recipe):
     rows = {(row.dataset, row.task): row for row in load_results(ROWS)}
-    ordered = release.ordered(recipe, rows)
+    ordered = release.sort_results(recipe, rows)
     assert len(ordered) == len(rows)
     made = release.card_texts(NAME, model, release.known_cards(recipe), ordered)
     for name, text in made.items():

@@ -11,7 +11,7 @@ from spanloom.config.recipe import StageSpec
 from spanloom.corpora import folder
 from spanloom.data.windows import pack
 from spanloom.errors import FormatError
-from spanloom.glad.speed import Trained, first, recorded, speeds, trained
+from spanloom.glad.speed import Trained, first, read_training_cost, recorded, speeds
 from spanloom.model.plan import resolve
 from spanloom.training.train import new_model
 
@@ -156,43 +156,45 @@ LOOKS = [(30, 1.0, 0.5, 0.9), (60, 2.0, 0.8, 0.6), (97, 3.0, 0.7, 0.5)]
 
 
 def test_minutes_are_of_all_updates_to_the_end(tmp_path):
-    found = trained(left(tmp_path, looks=LOOKS), STAGE)
+    found = read_training_cost(left(tmp_path, looks=LOOKS), STAGE)
     dev = {"a.f": 0.5, "b.f": 0.9}
     assert found == Trained(pytest.approx(97 * 0.1 / 60), 1000.0, 30, 1.0, dev, "d")
 
 
 def test_a_run_without_a_checkpoint_is_told_by_the_clock(tmp_path):
-    assert trained(left(tmp_path, at=0, looks=LOOKS), STAGE).minutes == pytest.approx(97 * 0.2 / 60)
+    assert read_training_cost(left(tmp_path, at=0, looks=LOOKS), STAGE).minutes == pytest.approx(
+        97 * 0.2 / 60
+    )
 
 
 def test_a_run_without_a_log_says_nothing_of_time(tmp_path):
-    found = trained(left(tmp_path, at=0, every=100, looks=LOOKS), STAGE)
+    found = read_training_cost(left(tmp_path, at=0, every=100, looks=LOOKS), STAGE)
     assert (found.minutes, found.speed, found.updates) == (None, None, 30)
 
 
 def test_the_figure_that_decides_chooses(tmp_path):
     last = StageSpec(tasks=("a", "b"), validation_metric="a.f")
-    assert trained(left(tmp_path, looks=LOOKS), last).updates == 60
+    assert read_training_cost(left(tmp_path, looks=LOOKS), last).updates == 60
 
 
 def test_only_the_last_stage_counts(tmp_path):
-    assert trained(left(tmp_path, entered=60, looks=LOOKS), STAGE).updates == 97
+    assert read_training_cost(left(tmp_path, entered=60, looks=LOOKS), STAGE).updates == 97
 
 
 def test_of_equal_ones_the_first_was_kept(tmp_path):
     looks = [(30, 1.0, 0.5, 0.5), (60, 2.0, 0.5, 0.5), (97, 3.0, 0.4, 0.5)]
-    assert trained(left(tmp_path, looks=looks), STAGE).updates == 30
+    assert read_training_cost(left(tmp_path, looks=looks), STAGE).updates == 30
 
 
 def test_a_run_that_made_other_weights_says_nothing(tmp_path):
-    assert trained(left(tmp_path, looks=LOOKS, made="other"), STAGE) is None
+    assert read_training_cost(left(tmp_path, looks=LOOKS, made="other"), STAGE) is None
 
 
 @pytest.mark.parametrize("gone", ["metrics.jsonl", "state/progress.json"])
 def test_a_run_that_is_not_whole_says_nothing(tmp_path, gone):
     out = left(tmp_path, looks=LOOKS)
     (tmp_path / "model.run" / gone).unlink()
-    assert trained(out, STAGE) is None
+    assert read_training_cost(out, STAGE) is None
 
 
 @pytest.mark.parametrize(
@@ -215,16 +217,16 @@ def test_damaged_metrics_are_told(tmp_path, line):
     with (tmp_path / "model.run/metrics.jsonl").open("ab") as lines:
         lines.write(line + b"\n")
     with pytest.raises(FormatError, match=r"metrics\.jsonl"):
-        trained(out, STAGE)
+        read_training_cost(out, STAGE)
 
 
 def test_what_the_metrics_lack_is_told(tmp_path):
     out = left(tmp_path, looks=LOOKS)
     with pytest.raises(FormatError, match=r"expected a\.g on dev, got a\.f, b\.f"):
-        trained(out, StageSpec(tasks=("a",), validation_metric="a.g"))
+        read_training_cost(out, StageSpec(tasks=("a",), validation_metric="a.g"))
     (tmp_path / "model.run/state/progress.json").write_text("{}")
     with pytest.raises(FormatError, match=r"progress\.json"):
-        trained(out, STAGE)
+        read_training_cost(out, STAGE)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,7 @@ import torch
 from transformers import CONFIG_MAPPING, BertConfig
 
 from spanloom import errors
-from spanloom.embedders.transformer import Options, build, untrained
+from spanloom.embedders.transformer import Options, build, build_untrained
 from spanloom.errors import ModelError, PackageMissing
 from spanloom.model import onnx_runtime
 
@@ -41,7 +41,7 @@ def packages():
 def encoder(kind="bert", **keys):
     torch.manual_seed(0)
     config = CONFIG_MAPPING[kind](**(SHAPE | OTHER.get(kind, {}) | keys))
-    return untrained(config, Options()).eval()
+    return build_untrained(config, Options()).eval()
 
 
 def read(windows, longest, *, seed=0, segments=False):
@@ -149,7 +149,7 @@ def test_a_package_that_is_not_there(monkeypatch, name):
 
 
 def test_a_runtime_stands_for_the_mix_alone():
-    mine = build(Options(), untrained(BertConfig(**SHAPE), Options()))
+    mine = build(Options(), build_untrained(BertConfig(**SHAPE), Options()))
     given = read(1, 2)
     assert mine.mix_layers(given).requires_grad
     mine.runtime = lambda asked: torch.zeros(*asked["attention_mask"].shape, 16)

@@ -21,7 +21,7 @@ BOTH = pytest.mark.parametrize("crf", [True, False])
 def head(*, crf=True, scheme="BIO"):
     """A head with random weights everywhere, its transitions too."""
     torch.manual_seed(5)
-    masks = [torch.tensor(each) for each in SCHEMES[scheme].allowed(NAMES)]
+    masks = [torch.tensor(each) for each in SCHEMES[scheme].allowed_transitions(NAMES)]
     starts, follow, ends = masks
     made = Tagger(
         DIM, num_tags=len(NAMES), starts=starts, follow=follow, ends=ends, dropout=0.2, crf=crf
@@ -40,7 +40,9 @@ def words():
 def every_path(made, words, tags):
     """Scores of all paths of a sentence that the scheme allows, of some tags."""
     emissions, chain = made(words), made.crf
-    starts, follow, ends = (torch.tensor(each) for each in SCHEMES["BIO"].allowed(NAMES))
+    starts, follow, ends = (
+        torch.tensor(each) for each in SCHEMES["BIO"].allowed_transitions(NAMES)
+    )
     found = {}
     for path in product(tags, repeat=len(words)):
         steps = list(zip(path, path[1:], strict=False))

@@ -210,7 +210,7 @@ def test_a_head_of_ones_own_allows_what_its_scheme_allows(scheme):
     task = make(KIND, [WORDS], scheme=scheme)
     chain = head(task).crf
     masks = [~each for each in (chain.never_first, chain.never_after, chain.never_last)]
-    assert tuple(each.tolist() for each in masks) == SCHEMES[scheme].allowed(task.tags)
+    assert tuple(each.tolist() for each in masks) == SCHEMES[scheme].allowed_transitions(task.tags)
 
 
 def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():

@@ -15,7 +15,7 @@ from spanloom.model import serialization
 from spanloom.training import checkpoint, validation
 from spanloom.training.interrupt import Stopped, defer_interrupt, terminable
 from spanloom.training.loop import BEST, StageTrainer
-from spanloom.training.train import home, unfinished
+from spanloom.training.train import home, is_unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -137,13 +137,13 @@ def test_stopped_before_dev_was_scored_a_model_is_left(
         said = stopped(bench, out, pace=0.0)
     assert said == f"the model as it stands after 1 updates, dev never scored: {out}"
     assert annotates(out)
-    assert unfinished(out)
+    assert is_unfinished(out)
     assert (
         checkpoint.read_progress(home(out) / "state", bench.fresh()[1].fingerprint).global_step == 1
     )
     bench.train(out, resume=True)
     same(out, undisturbed)
-    assert not unfinished(out)
+    assert not is_unfinished(out)
     assert each_update_once(out) == each_update_once(undisturbed)
 
 

@@ -15,9 +15,9 @@ from spanloom.training.optimizer import (
     EMA,
     build_optimizer,
     freeze,
+    is_pretrained,
     linear,
     plateau,
-    pretrained,
     set_rates,
     trainable_parameters,
 )
@@ -94,7 +94,7 @@ def test_a_trunk_rate_of_0_freezes_encoders_alone_and_can_be_undone(net):
     net.trunk[0].encoder[0].bias.grad = torch.ones(4)
     freeze(net, names, LearningRates(encoder=0, task=0.2))
     learnt = {name for name, each in net.named_parameters() if each.requires_grad}
-    assert learnt == {name for name, _ in net.named_parameters() if not pretrained(name)}
+    assert learnt == {name for name, _ in net.named_parameters() if not is_pretrained(name)}
     assert all(each.grad is None for each in net.parameters())
     assert groups(net, build_optimizer(net, stage())).keys() == learnt
     freeze(net, names, LearningRates())

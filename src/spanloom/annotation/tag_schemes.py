@@ -40,7 +40,7 @@ class Scheme(Protocol):
     def decode(self, tags: Sequence[str]) -> list[Tagged]:
         """Return the spans, ascending; a malformed sequence gives those that conlleval counts."""
 
-    def allowed(self, tags: Sequence[str]) -> Allowed:
+    def allowed_transitions(self, tags: Sequence[str]) -> Allowed:
         """Return which tags may begin a sentence, which may follow which, and which may end it.
 
         ``follow[i][j]`` is whether ``tags[j]`` may follow ``tags[i]``. The sequences that satisfy
@@ -94,7 +94,7 @@ class Prefixed:
                 spans.append((word, word + 1, label))
         return spans
 
-    def allowed(self, tags: Sequence[str]) -> Allowed:
+    def allowed_transitions(self, tags: Sequence[str]) -> Allowed:
         """See ``Scheme``."""
         ends = [tag == OUTSIDE or self._closes(tag[:1]) for tag in tags]
         starts = [tag == OUTSIDE or tag[:1] in {self.first, self.single} for tag in tags]
@@ -141,7 +141,7 @@ class Plain:
         """Return each tagged word as a span."""
         return [(word, word + 1, tag) for word, tag in enumerate(tags) if tag != OUTSIDE]
 
-    def allowed(self, tags: Sequence[str]) -> Allowed:
+    def allowed_transitions(self, tags: Sequence[str]) -> Allowed:
         """Allow all sequences."""
         all_tags = [True] * len(tags)
         return all_tags, [list(all_tags) for _ in tags], list(all_tags)

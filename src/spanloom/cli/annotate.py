@@ -72,7 +72,7 @@ def annotate(options: AnnotateOptions) -> None:
         check(out, output_form)
     names = None if options.tasks is None else [task.strip() for task in options.tasks.split(",")]
     if options.in_place and isinstance(source, Path):
-        collection = adding.collected(source)
+        collection = adding.list_documents(source)
         adding.add(
             _load_model(options.model, options.device, options.precision, names), collection, names
         )

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
-from spanloom.cli.inputs import documents, guessed, read
-from spanloom.cli.outputs import of_name, pairs, save_collection, save_file, tell, valued
+from spanloom.cli.inputs import documents, guess_format, read
+from spanloom.cli.outputs import of_name, pairs, parse_values, save_collection, save_file, tell
 from spanloom.document import Document
 from spanloom.errors import DataError
 
@@ -18,7 +18,9 @@ from spanloom.errors import DataError
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder, or a file")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or a file")],
-    of: Annotated[str | None, typer.Option("--from", metavar="F", help="guessed if unsaid")] = None,
+    of: Annotated[
+        str | None, typer.Option("--from", metavar="F", help="guess_format if unsaid")
+    ] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="F", help="by OUT's name")] = None,
     reading: Annotated[
         list[str] | None,
@@ -74,7 +76,7 @@ def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document
         encoding: str = "utf-8"
 
     if name != BRAT:
-        return read(source, name, valued("--reader-option", options), options)
+        return read(source, name, parse_values("--reader-option", options), options)
     return documents(
         source, validate_options(Brat, options, SourceLocation("--reader-option")).encoding
     )
@@ -115,7 +117,7 @@ def _of(path: Path) -> str:
         return _files.BRAT
     if path.suffix == ".txt":
         return _files.guess(path) or _files.BRAT
-    return guessed(path)
+    return guess_format(path)
 
 
 def _to(path: Path) -> str:
@@ -174,7 +176,7 @@ def view(
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
         log(f"gold: {paths[0]}, predicted: {paths[1]}")
-        page = html.render_pair(sides[0], _named(sides[1], sides[0]), title=names)
+        page = html.render_pair(sides[0], _with_name_of(sides[1], sides[0]), title=names)
     else:
         page = html.render((document for side in sides for document in side), title=names)
     target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
@@ -189,6 +191,6 @@ def _are_same(a: list[Document], b: list[Document]) -> bool:
     return len(a) == len(b) == 1 and a[0].text == b[0].text
 
 
-def _named(side: list[Document], like: list[Document]) -> list[Document]:
+def _with_name_of(side: list[Document], like: list[Document]) -> list[Document]:
     """Return a side's only document under the name of the other's, or all as they are."""
     return [replace(side[0], name=like[0].name)] if len(side) == 1 else side

@@ -92,10 +92,12 @@ def _usual(splits: Iterable[str]) -> str:
 def _is_test(data: Path, split: str) -> bool:
     """Return whether this is a test set, also by the name of a file or folder given directly."""
     from spanloom.corpora.folder import ALL
-    from spanloom.corpora.splits import SPLITS, named
+    from spanloom.corpora.splits import SPLITS, splits_of_name
 
     path = data.resolve()
-    by_name = path.stem.lower() in SPLITS["test"] or (path.is_file() and "test" in named(path.name))
+    by_name = path.stem.lower() in SPLITS["test"] or (
+        path.is_file() and "test" in splits_of_name(path.name)
+    )
     return split == "test" or (split == ALL and by_name)
 
 

@@ -62,7 +62,7 @@ def prepare(
     is_all = list(names) == [ALL]
     for name in cards.names() if is_all else names:
         try:
-            prepared[name] = _prepared(name, raw, out)
+            prepared[name] = _prepare(name, raw, out)
         except DataError as error:
             if not is_all:
                 raise
@@ -72,7 +72,7 @@ def prepare(
     _tell(prepared)
 
 
-def _prepared(name: str, raw: Path, out: Path) -> "Prepared":
+def _prepare(name: str, raw: Path, out: Path) -> "Prepared":
     """Prepare one dataset, downloaded if possible."""
     from spanloom.corpora import card as cards
     from spanloom.corpora import prepare as making

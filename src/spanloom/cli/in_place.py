@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spanloom.tasks._base import Task
 
 
-def collected(root: Path) -> "Collection":
+def list_documents(root: Path) -> "Collection":
     """Return the documents of a folder; raises ``DataError`` if there are none."""
     from spanloom.formats.brat import folder
 

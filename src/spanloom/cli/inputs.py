@@ -21,13 +21,13 @@ def parse_source(source: str | None) -> Path | Document:
     if source is None and sys.stdin.isatty():
         raise WrongUse("expected a TEXT, FILE or DIR, or text in a pipe (spanloom annotate --help)")
     if source is None or source == "-":
-        return Document(_decoded(sys.stdin.buffer.read(), "stdin"), name="stdin")
+        return Document(_decode(sys.stdin.buffer.read(), "stdin"), name="stdin")
     if exists(source):
         return Path(source)
     slashed = "/" in source and not any(char.isspace() for char in source)
     if slashed or source.endswith(SUFFIXES):
         raise DataError(f"{source}: no such file or folder (to annotate it as a text, pipe it in)")
-    return Document(_decoded(source.encode(errors="surrogateescape"), "TEXT"), name="text")
+    return Document(_decode(source.encode(errors="surrogateescape"), "TEXT"), name="text")
 
 
 def exists(source: str) -> bool:
@@ -53,10 +53,10 @@ def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
     elif not path.exists():
         raise DataError(f"{path}: no such file or folder")
     else:
-        yield from read(path, guessed(path), {}, {})
+        yield from read(path, guess_format(path), {}, {})
 
 
-def guessed(path: Path) -> str:
+def guess_format(path: Path) -> str:
     """Return the format that a file looks like, and log it; raises ``DataError`` for none."""
     from spanloom.formats import _files
 
@@ -80,9 +80,11 @@ def read(
     from spanloom.formats import _files, jsonl
 
     input_format = _files.load(form)
-    read_options = _files.chosen(input_format, options, SourceLocation("--reader-option"))
+    read_options = _files.validate_format_options(
+        input_format, options, SourceLocation("--reader-option")
+    )
     if not options:
-        read_options = _files.suited(path, input_format)
+        read_options = _files.sniff_options(path, input_format)
         for key, value in read_options.model_dump(exclude_unset=True).items():
             log(f"{path}: {key} {value}, by its looks (--reader-option {key}=… says another)")
     stream = (
@@ -90,7 +92,7 @@ def read(
         if form != "jsonl"
         else jsonl.read(path)
     )
-    yield from _files.named(stream, path)
+    yield from _files.name_documents(stream, path)
 
 
 def _collection(root: Path, encoding: str) -> Iterator[Document]:
@@ -118,7 +120,7 @@ def _one(path: Path, encoding: str) -> Document:
     return reading.document
 
 
-def _decoded(data: bytes, source: str) -> str:
+def _decode(data: bytes, source: str) -> str:
     """Return the text, its byte order mark left out; ``FormatError`` names the wrong byte."""
     try:
         return data.decode("utf-8-sig")

@@ -60,7 +60,7 @@ def of_name(path: Path) -> list[str]:
 
     if path.suffix.removeprefix(".") in _formats():
         return [path.suffix.removeprefix(".")]
-    formats = _files.detected().items()
+    formats = _files.detectable_formats().items()
     return [name for name, form in formats if path.name.lower().endswith(form.suffixes[0])]
 
 
@@ -170,7 +170,7 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def valued(option: str, options: Mapping[str, str]) -> dict[str, Any]:
+def parse_values(option: str, options: Mapping[str, str]) -> dict[str, Any]:
     """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
     from spanloom.config.yaml import loads
 
@@ -186,8 +186,8 @@ def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[For
     from spanloom.formats import _files
 
     form = _files.load(name)
-    return form, _files.chosen(
-        form, valued("--writer-option", raw_options), SourceLocation("--writer-option")
+    return form, _files.validate_format_options(
+        form, parse_values("--writer-option", raw_options), SourceLocation("--writer-option")
     )
 
 

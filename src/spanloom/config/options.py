@@ -84,11 +84,11 @@ def _error_of(
         return location.location_of(*above).error(f"the key {last!r} is missing{others}")
     path = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
     return location.location_of(*path).error(
-        f"{_expected(problem)}, got {problem['input']!r:.60}{others}"
+        f"{_describe_expected(problem)}, got {problem['input']!r:.60}{others}"
     )
 
 
-def _expected(problem: ErrorDetails) -> str:
+def _describe_expected(problem: ErrorDetails) -> str:
     """Return the value that pydantic expected, in words."""
     if problem["type"] in ("model_type", "dict_type"):
         return "expected a mapping (key: value)"

@@ -299,9 +299,9 @@ def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
     if isinstance(raw.get("trunk"), list):
         raw["trunk"] = [_part(part) for part in raw["trunk"]]
     if isinstance(raw.get("levels"), list):
-        raw["levels"] = [_nested(LevelSpec, part) for part in raw["levels"]]
+        raw["levels"] = [_nest_options(LevelSpec, part) for part in raw["levels"]]
     if isinstance(raw.get("tasks"), dict):
-        raw["tasks"] = {name: _nested(TaskSpec, part) for name, part in raw["tasks"].items()}
+        raw["tasks"] = {name: _nest_options(TaskSpec, part) for name, part in raw["tasks"].items()}
     recipe = validate_options(Recipe, raw, loaded.location)
     recipe._location = loaded.location
     _check_names(recipe)
@@ -313,7 +313,7 @@ def _part(raw: Any) -> Any:
     return {"name": next(iter(raw), ""), "options": raw} if isinstance(raw, dict) else raw
 
 
-def _nested(model: type[Options], raw: Any) -> Any:
+def _nest_options(model: type[Options], raw: Any) -> Any:
     """Return a mapping with the keys beyond the frame moved into ``options``."""
     if not isinstance(raw, dict):
         return raw  # the check that follows tells what was expected

@@ -85,7 +85,9 @@ def _read_file(path: Path) -> Iterable[Document]:
     if format_name == files.LINES:
         return jsonl.read(path)  # line by line
     file_format = _files.load(format_name)
-    return _files.named(_files.read(path, file_format, _files.suited(path, file_format)), path)
+    return _files.name_documents(
+        _files.read(path, file_format, _files.sniff_options(path, file_format)), path
+    )
 
 
 def split_path(path: Path, split: str) -> Path:

@@ -193,7 +193,7 @@ def _relation_reason(
     return Reason.APART_PARTS if in_two_parts else None
 
 
-def nested(intervals: Iterable[Interval]) -> int:
+def count_nested(intervals: Iterable[Interval]) -> int:
     """Count the distinct intervals that lie inside another one."""
     inside, furthest = 0, -1
     for _, end in sorted(set(intervals), key=lambda interval: (interval[0], -interval[1])):

@@ -41,7 +41,7 @@ def files(source: Source, raw: Path, advice: str = "") -> list[Path]:
     return sorted(paths)
 
 
-def needed(card: Card, raw: Path) -> dict[str, list[Path]]:
+def needed_files(card: Card, raw: Path) -> dict[str, list[Path]]:
     """Return all files that each source is read from, sorted, sidecar files included.
 
     The key "" holds the lists of names. Raises ``DataError`` for a missing file.
@@ -103,7 +103,7 @@ def check(card: Card, raw: Path) -> dict[str, str]:
 
     Raises ``DataError`` if a file is missing or differs from the card's.
     """
-    sums = {name: digest(paths, raw) for name, paths in needed(card, raw).items()}
+    sums = {name: digest(paths, raw) for name, paths in needed_files(card, raw).items()}
     for name, source in card.sources.items():
         if source.sha256 and sums[name] != source.sha256:
             problem = f"expected files with the sum {source.sha256}, got {sums[name]}"
@@ -192,11 +192,11 @@ def _read_file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
         yield replace(reading.document, source=None)
         return
     file_format = _files.load(source.format)
-    options = _files.chosen(file_format, source.options, SourceLocation("card"))
+    options = _files.validate_format_options(file_format, source.options, SourceLocation("card"))
     sidecars = {
         key: str(source.options[key]) for key in file_format.sidecars if key in source.options
     }
-    in_file = _files.named(_files.read(path, file_format, options, sidecars), path)
+    in_file = _files.name_documents(_files.read(path, file_format, options, sidecars), path)
     if polarities := _polarity_file(source, path, raw):
         seg = _files.load("absa_seg")
         with_polarity = _files.read(raw / polarities, seg, seg.options())

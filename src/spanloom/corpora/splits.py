@@ -21,7 +21,7 @@ _SPLIT_BY_WORD = {word: split for split, words in SPLITS.items() for word in wor
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def named(name: str) -> tuple[str, ...]:
+def splits_of_name(name: str) -> tuple[str, ...]:
     """Return the splits that a name has words for, in the order train, dev, test.
 
     >>> named("BioNLP-ST_2013_CG_devel_data")
@@ -57,7 +57,7 @@ def _split_paths(split: str, children: Iterable[Path]) -> list[Path]:
 
     If all lack documents, empty folders count whose full name is such a word.
     """
-    matches = [path for path in children if split in named(path.name)]
+    matches = [path for path in children if split in splits_of_name(path.name)]
     with_documents = [path for path in matches if holds_documents(path)]
     return with_documents or [
         path for path in matches if path.is_dir() and path.name.lower() in _SPLIT_BY_WORD
@@ -70,7 +70,7 @@ def _single_path(corpus: Path, paths: Sequence[Path]) -> Path:
     if len(paths) > 1:
         names = f"{first.name}, {paths[1].name}"
         raise DataError(f"{corpus}: expected one of {names}; got both")
-    named_splits = named(first.name)
+    named_splits = splits_of_name(first.name)
     if len(named_splits) > 1:
         raise DataError(
             f"{first}: expected a name of one split, got one of {' and '.join(named_splits)}"

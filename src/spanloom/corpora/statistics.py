@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from spanloom.annotation.queries import answers, dangling_answers
 from spanloom.annotation.word_index import WordIndex
-from spanloom.corpora.reachability import crossing_pairs, nested
+from spanloom.corpora.reachability import count_nested, crossing_pairs
 from spanloom.document import GIVEN_WORDS, Document, Layer, Relation, Span
 from spanloom.metrics.spans import bounds
 from spanloom.tokenization import Tokenization
@@ -179,7 +179,7 @@ def _shape_counts(spans: Sequence[Span], word_index: WordIndex) -> dict[str, int
     items = {(span.label, bounds(span)) for span in spans}
     labels = Counter(span_bounds for _, span_bounds in items)
     counts = (
-        nested(intervals),
+        count_nested(intervals),
         crossing_pairs(intervals),
         len(spans) - len(items),
         sum(count > 1 for count in labels.values()),

@@ -293,7 +293,7 @@ def source(name: str, recipe_dir: Path) -> str:
     return _minilm.locate()
 
 
-def pretrained(folder: str, options: Options) -> Encoder:
+def load_pretrained(folder: str, options: Options) -> Encoder:
     """Load an encoder from a folder or the hub, in fp32 and training mode.
 
     It is built from the config that a saved model has, so that a loaded model is the same. Raises
@@ -320,7 +320,7 @@ def pretrained(folder: str, options: Options) -> Encoder:
     return encoder.train()
 
 
-def untrained(config: Config, options: Options) -> Encoder:
+def build_untrained(config: Config, options: Options) -> Encoder:
     """Return an encoder with random weights, in training mode."""
     if isinstance(config, _bert.Config):
         hidden, attention = options.dropout, options.attention_dropout
@@ -342,10 +342,10 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
         raise encoder_location.error(f"{folder} is a model of spanloom, no encoder; {hint}")
     try:
         if options.init == "pretrained":
-            encoder = pretrained(folder, options)
+            encoder = load_pretrained(folder, options)
         else:
             config = json.loads(_encoder_check.dumps(_hub.load_config(folder)))
-            encoder = untrained(_encoder_check.parse(config), options)
+            encoder = build_untrained(_encoder_check.parse(config), options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
         raise encoder_location.error(str(error)) from error
@@ -356,7 +356,7 @@ def _restore(options: Options, files: Mapping[str, str]) -> Transformer:
     if "config.json" not in files:
         raise ModelError("no config.json, so the shape of the encoder is unknown")
     config = _encoder_check.parse(json.loads(files["config.json"]))
-    return build(options, untrained(config, options))
+    return build(options, build_untrained(config, options))
 
 
 def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":

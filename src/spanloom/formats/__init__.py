@@ -7,7 +7,16 @@ from spanloom.config.options import Options
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._document_builder import DocumentBuilder, Names
-from spanloom.formats._files import BRAT, chosen, guess, load, names, read, suffixes, write
+from spanloom.formats._files import (
+    BRAT,
+    guess,
+    load,
+    names,
+    read,
+    suffixes,
+    validate_format_options,
+    write,
+)
 from spanloom.formats._json import line_at
 from spanloom.formats._text import Line, blocks, lines
 from spanloom.formats._word_view import WordView
@@ -23,7 +32,6 @@ __all__ = [
     "Options",
     "WordView",
     "blocks",
-    "chosen",
     "guess",
     "line_at",
     "lines",
@@ -31,5 +39,6 @@ __all__ = [
     "names",
     "read",
     "suffixes",
+    "validate_format_options",
     "write",
 ]

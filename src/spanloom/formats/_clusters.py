@@ -35,7 +35,7 @@ _MARK = re.compile(r"\(?[^\s()|]+\)?")
 Bounds = tuple[int, int]
 
 
-def joined(cell: str) -> str:
+def separate_marks(cell: str) -> str:
     """Return a cell with a bar between its marks: ``(3|(4)`` for ``(3(4)``."""
     marks = _MARK.findall(cell)
     return "|".join(marks) if "".join(marks) == cell else cell

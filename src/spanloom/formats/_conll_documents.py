@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.formats._document_builder import ID, DocumentBuilder, Names, is_counted, numbered, own
+from spanloom.formats._document_builder import (
+    ID,
+    DocumentBuilder,
+    Names,
+    default_name,
+    id_in_file,
+    is_counted,
+)
 from spanloom.formats._text import Line, escape_cell, lines, separator_of, split_row
 
 PART = "part"  # in meta: the part number as written; absent in OntoGUM's files
@@ -32,7 +39,7 @@ class Section(NamedTuple):
     def making(self, names: Names, number: int) -> DocumentBuilder:
         """Begin the document; ``number`` is its position in the file, from 1."""
         if self.part is None:
-            builder = names.making(self.name or numbered(number))
+            builder = names.making(self.name or default_name(number))
             if is_counted(self.name):  # here it is a given name, not the position in the file
                 builder.meta.append((ID, self.name))
             return builder
@@ -73,7 +80,7 @@ def sections(text: str, path: str) -> Iterator[Section]:
 def header(document: Document, with_part: bool) -> str:
     """Return the line that begins a document."""
     meta = dict(document.meta)
-    name = " ".join(own(document).split("\n")).replace("\r", " ")
+    name = " ".join(id_in_file(document).split("\n")).replace("\r", " ")
     if not with_part:
         is_unnamed = is_counted(document.name) and ID not in meta
         return f"# begin document {'' if is_unnamed else name}"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from spanloom.document import SENTENCES, WORDS, Fragment
 from spanloom.errors import FormatError
-from spanloom.formats._document_builder import DocumentBuilder, Names, numbered
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
 from spanloom.formats._text import Line, blocks, cells
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -162,13 +162,13 @@ def kept(
     known_items = {f"{key}={value}" for key, value in stated_items.items()}
     items = cell.split("|")
     rest = [item for item in items if item not in known_items]
-    if joined(rest, stated_items) != cell:
+    if merge_misc(rest, stated_items) != cell:
         rest = [item.partition("=")[0] if item in known_items else item for item in items]
     if any(rest):
         builder.attribute(layer, NAMES[MISC], target, "|".join(rest))
 
 
-def joined(items: Iterable[str], stated_items: Mapping[str, str]) -> str:
+def merge_misc(items: Iterable[str], stated_items: Mapping[str, str]) -> str:
     """Return MISC with the items that text and layers provide inserted in order.
 
     A bare key marks the position of such an item; others are inserted alphabetically.
@@ -218,7 +218,7 @@ def _begin_part(sentence: Sentence, names: Names, number: int, has_newdoc: bool)
     """Begin a document, named by its newdoc comment, else by its sentence id or number."""
     newdoc_id = next(filter(None, map(newdoc_of, sentence.comments)), None)
     sent_id = next((value for key, value in sentence.comments if key == SENT_ID), None)
-    builder = names.making(newdoc_id or sent_id or numbered(number))
+    builder = names.making(newdoc_id or sent_id or default_name(number))
     if has_newdoc and all(newdoc_of(comment) is None for comment in sentence.comments):
         builder.meta.append(UNMARKED)
     take_first(sentence.comments, NEWDOC_ID)

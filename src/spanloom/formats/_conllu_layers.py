@@ -34,7 +34,7 @@ from spanloom.formats._word_view import WordView
 _LAYERS = {UPOS: "upos", XPOS: "xpos", HEAD: "dependency", DEPS: "enhanced"}
 
 
-def annotated(part: Part) -> list[int]:
+def create_layers(part: Part) -> list[int]:
     """Return the columns that a document annotates, and create their layers."""
     rows = [row for sentence in part.sentences for row in sentence.words]
     empty = [row for sentence in part.sentences for _, row in sentence.empty]
@@ -135,7 +135,7 @@ def _add_empty_node(
 _CLITIC = re.compile(r"(?:n['’`]?t|['’`](?:s|m|d|re|ve|ll|em))", re.I)
 
 
-def contracted(document: Document) -> Document:
+def add_multiword_tokens(document: Document) -> Document:
     """Return the document with a layer of multiword tokens, unchanged if it has one."""
     if document.has_layer(TOKENS):
         return document

@@ -29,10 +29,10 @@ from spanloom.formats._conllu import (
     UPOS,
     XPOS,
     comment,
-    joined,
+    merge_misc,
     newdoc_of,
 )
-from spanloom.formats._document_builder import numbered, own
+from spanloom.formats._document_builder import default_name, id_in_file
 from spanloom.formats._word_view import WordView
 
 _BREAKS = str.maketrans("\t\n\r", "   ")
@@ -68,14 +68,14 @@ class Block:
 
     def lines(self, width: int) -> Iterator[str]:
         """Yield the lines, with ``width`` columns after MISC."""
-        yield from (spelt(*comment) for comment in self.comments)
+        yield from (format_comment(*comment) for comment in self.comments)
         for row in self.rows():
             items = [] if row[MISC] == NONE else row[MISC].split("|")
-            row[MISC] = joined(items, self.layer_items.get(row[ID], {}))
+            row[MISC] = merge_misc(items, self.layer_items.get(row[ID], {}))
             yield "\t".join([*row, *self.further.get(row[ID], [NONE] * width)])
 
 
-def spelt(key: str, value: str | None) -> str:
+def format_comment(key: str, value: str | None) -> str:
     """Return the line of a comment."""
     if key == "#":
         return f"#{value or ''}".translate(_LINE_BREAKS)
@@ -109,7 +109,7 @@ def mark(documents: Sequence[tuple[Document, list[Block]]], add_missing: bool) -
         )
         number += len(document_blocks)
     for index, (document, document_blocks) in enumerate(documents):
-        name = own(document) or numbered(index + 1)
+        name = id_in_file(document) or default_name(index + 1)
         is_unmarked = index == 0 and UNMARKED in document.meta
         if (
             document_blocks
@@ -171,7 +171,7 @@ def attributes_of(document: Document, layer: str) -> Mapping[str, list[Attribute
 def _is_plain_sentence(document: Document, block: Block, number: int) -> bool:
     """Whether a one-sentence document has the name it would get without newdoc comments."""
     sent_id = next((value for key, value in block.comments if key == SENT_ID), None)
-    return not _has_newdoc(block) and own(document) in ("", sent_id or numbered(number))
+    return not _has_newdoc(block) and id_in_file(document) in ("", sent_id or default_name(number))
 
 
 def _has_newdoc(block: Block) -> bool:
@@ -189,7 +189,9 @@ def _build_blocks(view: WordView) -> list[Block]:
     for number, (first, end) in enumerate(view.words.sentences):
         text = _text(view, first, end, spans.get(number))
         comments = [_comment(attribute, text) for attribute in sentences.get(number, ())]
-        block = Block(text, [pair for pair in comments if comment(spelt(*pair)[1:]) == pair], [])
+        block = Block(
+            text, [pair for pair in comments if comment(format_comment(*pair)[1:]) == pair], []
+        )
         for row in range(first, end):
             cells = _new_row(str(row - first + 1), view.tokens[row])
             _fill_cells(cells, words.get(row, ()), (LEMMA, FEATS, DEPREL, MISC))

@@ -121,24 +121,24 @@ class TableOptions(TextLabelOptions):
         return _SEPARATORS[self.separator]
 
     @property
-    def wanted(self) -> list[Column]:
+    def required_columns(self) -> list[Column]:
         """The columns that must exist: those in use, and those that filter rows."""
-        return [*self.requested, *self.filter]
+        return [*self.requested_columns, *self.filter]
 
     def named(self, row: Sequence[str]) -> bool:
         """Whether the first row names the columns."""
         if self.header is not None:
             return self.header
         if not self.columns:
-            return any(isinstance(column, str) for column in self.requested)
+            return any(isinstance(column, str) for column in self.requested_columns)
         names = [column for column in (self.text, self.text_pair) if isinstance(column, str)]
         return bool(names) and all(name in row for name in names)
 
     @model_validator(mode="after")
     def _check_columns(self) -> Self:
         resolved = self.whole
-        for column in self.wanted if not resolved.named(resolved.columns) else ():
-            valid_names = resolved.columns or numbered(_MAX_COLUMNS)
+        for column in self.required_columns if not resolved.named(resolved.columns) else ():
+            valid_names = resolved.columns or default_columns(_MAX_COLUMNS)
             if isinstance(column, str) and column not in valid_names:
                 problem = f"expected numbers of columns where no header names them, got {column!r}"
                 raise ValueError(
@@ -176,7 +176,7 @@ def rows(text: str, options: TableOptions, path: str, start: int = 0) -> Iterato
         offset = cells_end + len(end)
 
 
-def spelled(cells: Sequence[str], options: TableOptions) -> str:
+def format_row(cells: Sequence[str], options: TableOptions) -> str:
     """Return cells as a row; without quoting, separators in cells become blanks."""
     if options.quoting:
         quoted = (_quote(cell, options.parting) for cell in cells)
@@ -230,7 +230,7 @@ def width(names: Iterable[str]) -> int:
     )
 
 
-def numbered(count: int) -> tuple[str, ...]:
+def default_columns(count: int) -> tuple[str, ...]:
     """Return default names for ``count`` columns."""
     return tuple(_NUMBERED_NAME.format(number) for number in range(1, count + 1))
 

@@ -49,7 +49,7 @@ class Tokens:
     kept: dict[str, Any] = field(default_factory=dict)
 
 
-def unpacked(data: bytes, path: str) -> Iterator[Tokens]:
+def unpack(data: bytes, path: str) -> Iterator[Tokens]:
     """Yield the documents of a file; raises ``FormatError`` without a line number."""
     try:
         yield from _Reader(_decompress(data)).documents()
@@ -58,7 +58,7 @@ def unpacked(data: bytes, path: str) -> Iterator[Tokens]:
         raise FormatError(path, None, problem) from error
 
 
-def packed(documents: Iterable[Tokens]) -> bytes:
+def pack(documents: Iterable[Tokens]) -> bytes:
     """Return documents as the bytes of a DocBin file."""
     from spacy.attrs import IDS
     from spacy.strings import StringStore
@@ -91,7 +91,7 @@ def packed(documents: Iterable[Tokens]) -> bytes:
     return zlib.compress(msgpack_dumps(message))
 
 
-def begins(head: bytes) -> bool:
+def has_signature(head: bytes) -> bool:
     """Whether these may be the first bytes of such a file."""
     try:
         return b"attrs" in zlib.decompressobj().decompress(head, 64)

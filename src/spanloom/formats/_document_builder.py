@@ -172,7 +172,7 @@ _NUMBERED = re.compile(r"s[0-9]{5,}")
 _MAX_BYTES = 200  # of a path component; most file systems allow 255
 
 
-def numbered(number: int) -> str:
+def default_name(number: int) -> str:
     """Return the name of a document without one: its number in the file, from 1."""
     return f"s{number:05}"
 
@@ -211,7 +211,7 @@ class Names:
         return DocumentBuilder(name, [] if name == requested else [(ID, requested)])
 
 
-def own(document: Document) -> str:
+def id_in_file(document: Document) -> str:
     """Return the id of a document in its file: its name, unless ``meta`` holds another."""
     return dict(document.meta).get(ID, document.name)
 

@@ -17,7 +17,7 @@ from spanloom.config.yaml import SourceLocation
 from spanloom.document import WORDS, Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
 from spanloom.formats._base import Format
-from spanloom.formats._text import decoded
+from spanloom.formats._text import decode_text
 
 BRAT = "brat"
 _HEAD_SIZE = 65_536  # bytes read to detect a format
@@ -42,7 +42,7 @@ def load(name: str) -> Format:
     return _REGISTRY.load(name)
 
 
-def detected() -> dict[str, Format]:
+def detectable_formats() -> dict[str, Format]:
     """Return the formats that are guessed from a file: all but those of installed plugins.
 
     An installed plugin is imported only when its name is asked for.
@@ -58,7 +58,7 @@ def guess(path: Path) -> str | None:
     """
     head = _read_bytes(path, _HEAD_SIZE)
     text, latin1_text = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
-    format_of = detected()
+    format_of = detectable_formats()
     matching = [
         name
         for name, file_format in format_of.items()
@@ -71,11 +71,11 @@ def guess(path: Path) -> str | None:
 
 def suffixes() -> frozenset[str]:
     """Return the file suffixes of all formats but .txt, which is ambiguous."""
-    all_suffixes = (suffix for form in detected().values() for suffix in form.suffixes)
+    all_suffixes = (suffix for form in detectable_formats().values() for suffix in form.suffixes)
     return frozenset(all_suffixes) - {".txt"}
 
 
-def suited(path: Path, file_format: Format) -> Options:
+def sniff_options(path: Path, file_format: Format) -> Options:
     """Return the options that a file's beginning shows."""
     head = (
         ""
@@ -85,7 +85,9 @@ def suited(path: Path, file_format: Format) -> Options:
     return file_format.options(**file_format.sniff_options(head))
 
 
-def chosen(file_format: Format, settings: Mapping[str, Any], location: SourceLocation) -> Options:
+def validate_format_options(
+    file_format: Format, settings: Mapping[str, Any], location: SourceLocation
+) -> Options:
     """Validate a format's options; raises ``RecipeError`` as ``validate_options`` does."""
     sidecar_keys = set(file_format.sidecars)
     return validate_options(
@@ -123,7 +125,7 @@ def read(
     yield from file_format.loads(text, path=str(path), options=options, **texts)
 
 
-def named(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+def name_documents(documents: Iterable[Document], path: Path) -> Iterator[Document]:
     """Yield the documents; one without a name is named by its file and number."""
     for number, document in enumerate(documents, 1):
         yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
@@ -164,7 +166,7 @@ def _encode(text: str, path: Path) -> bytes:
 
 def _read_text(path: Path) -> str:
     """Return the text of a file, line ends unchanged, without a byte order mark."""
-    return decoded(_read_bytes(path), path, "utf-8-sig")
+    return decode_text(_read_bytes(path), path, "utf-8-sig")
 
 
 def _read_bytes(path: Path, max_bytes: int = -1) -> bytes:

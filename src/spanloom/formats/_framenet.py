@@ -54,23 +54,23 @@ class Frame(NamedTuple):
     absent: tuple[tuple[str, str], ...]  # label, kind of null instantiation
 
 
-def framed(label_set: Set, start: int, end: int) -> Frame | None:
+def frame_of(label_set: Set, start: int, end: int) -> Frame | None:
     """Return the frame of an annotation set, None if it has none; raises ``DocumentError``."""
     if "frameName" not in label_set.said:
         return None
     grammar: dict[tuple[str, Fragment], list[str]] = {}
     for name in GRAMMAR:
         for label in label_set.labels(name):
-            names_at = grammar.setdefault((name, placed(label, start, end)), [])
+            names_at = grammar.setdefault((name, fragment_of(label, start, end)), [])
             names_at.append(label.get("name", ""))
-    target = tuple(placed(label, start, end) for label in label_set.labels("Target"))
+    target = tuple(fragment_of(label, start, end) for label in label_set.labels("Target"))
     elements, absent = [], []
     for label in label_set.labels("FE"):
         name = label.get("name", "")
         if "itype" in label and "start" not in label:
             absent.append((name, label["itype"]))
             continue
-        fragment = placed(label, start, end)
+        fragment = fragment_of(label, start, end)
         gf, pt = (
             names.pop(0) if names else None
             for names in (grammar.get((k, fragment)) for k in GRAMMAR)
@@ -80,7 +80,7 @@ def framed(label_set: Set, start: int, end: int) -> Frame | None:
     return Frame(label_set.said["frameName"], target_fragments, tuple(elements), tuple(absent))
 
 
-def placed(label: Said, start: int, end: int) -> Fragment:
+def fragment_of(label: Said, start: int, end: int) -> Fragment:
     """Return the characters of a label; raises ``DocumentError`` if they leave the sentence."""
     first, last = label.get("start", ""), label.get("end", "")
     if _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
@@ -94,7 +94,7 @@ def placed(label: Said, start: int, end: int) -> Fragment:
 def same(frame: Frame, kept: Set, sentence: Sentence) -> bool:
     """Whether an annotation set has exactly this frame."""
     try:
-        return framed(kept, sentence.start, sentence.end) == frame
+        return frame_of(kept, sentence.start, sentence.end) == frame
     except DocumentError:
         return False
 

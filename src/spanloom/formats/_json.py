@@ -9,7 +9,7 @@ from spanloom.errors import FormatError
 from spanloom.strict_json import refuse_constant, unique_keys
 
 
-def parsed(text: str, path: str, line: int | None = None) -> Any:
+def parse_json(text: str, path: str, line: int | None = None) -> Any:
     """Return the value of a JSON text; ``line`` is its line in the file if it is one line of it.
 
     Raises ``FormatError`` for broken JSON (with its line), a duplicate key in an object, NaN and
@@ -22,7 +22,7 @@ def parsed(text: str, path: str, line: int | None = None) -> Any:
 def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:
     """Yield the elements of a JSON list one by one, each with its line; none for a blank text.
 
-    Raises ``FormatError`` as ``parsed`` does, and for anything but a single list.
+    Raises ``FormatError`` as ``parse_json`` does, and for anything but a single list.
     """
     cursor = _Cursor(text, path)
     if not cursor.char:
@@ -158,7 +158,7 @@ def line_at(text: str, keys: Iterable[str | int]) -> int:
     return 1 + text.count("\n", 0, offset)
 
 
-def spelled(keys: Iterable[str | int]) -> str:
+def format_path(keys: Iterable[str | int]) -> str:
     """Return a path in Python syntax: ``data[0].paragraphs[2]``."""
     parts = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
     return "".join(parts).removeprefix(".")

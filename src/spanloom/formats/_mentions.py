@@ -115,7 +115,7 @@ class Reader:
                 items_of_node[row.cells[ID]] = {
                     key: items[key] for key in ("Entity", *antecedent_keys)
                 }
-        for mention in brackets.closed():
+        for mention in brackets.close():
             self._add(mention, nodes, first)
         return items_of_node
 
@@ -188,7 +188,7 @@ class _BracketStack:
                 self._close(key, position, row.line)
         return begun_mentions
 
-    def closed(self) -> list[Mention]:
+    def close(self) -> list[Mention]:
         """Return all mentions by first bracket.
 
         Raises ``FormatError`` for open brackets and for missing or overlapping parts.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from spanloom.annotation.tag_schemes import OUTSIDE, SCHEMES, Scheme, Tagged
 from spanloom.errors import FormatError
-from spanloom.formats._word_view import is_tag, openings, written
+from spanloom.formats._word_view import format_cell, is_tag, tag_prefixes
 
 WORD, KEPT = "word", "_"  # columns that are not layers
 TAB, SPACE = "\t", " "
@@ -58,7 +58,7 @@ class Table:
         }
 
     @cached_property
-    def kept(self) -> dict[str, int]:
+    def attribute_columns(self) -> dict[str, int]:
         """The column of each attribute of words."""
         return {
             f"column{column + 1}": column
@@ -73,7 +73,7 @@ class Table:
     @cached_property
     def openings(self) -> dict[str, tuple[str, ...]]:
         """The prefixes that each layer's tags may have before the label."""
-        return {layer: openings(self.scheme(layer)) for layer in self.layers}
+        return {layer: tag_prefixes(self.scheme(layer)) for layer in self.layers}
 
     def cells(self, row: str) -> list[str]:
         """Split a row at each tab or at runs of blanks."""
@@ -81,7 +81,7 @@ class Table:
             return row.split(TAB)
         return [cell for cell in row.replace(TAB, SPACE).split(SPACE) if cell]
 
-    def checked(self, row: str, path: str, line: int) -> list[str]:
+    def parse_row(self, row: str, path: str, line: int) -> list[str]:
         """Return the cells of a row; raises ``FormatError`` for a wrong number or a bad tag."""
         cells = self.cells(row)
         if len(cells) != len(self.columns):
@@ -143,9 +143,9 @@ class Table:
             return False
         return is_marked if has_mark else is_first or start == ""
 
-    def spelt(self, form: str) -> str:
+    def format_word(self, form: str) -> str:
         """Return a word as a cell; characters that would end the cell or row become ``_``."""
-        cell = written(form, _SEPARATORS[self.separator])
+        cell = format_cell(form, _SEPARATORS[self.separator])
         if not self.fits(cell, self.word):  # its last character would be read as the row's end
             cell = cell[:-1] + "_"
         return "_" * len(cell) if self.word == 0 and cell == DOCUMENT else cell

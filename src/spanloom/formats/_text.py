@@ -15,10 +15,10 @@ def text_of(path: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
-    return decoded(data, path)
+    return decode_text(data, path)
 
 
-def decoded(data: bytes, path: Path, encoding: str = "utf-8") -> str:
+def decode_text(data: bytes, path: Path, encoding: str = "utf-8") -> str:
     """Decode bytes; raises ``FormatError`` with the line of the first wrong byte."""
     try:
         return data.decode(encoding)

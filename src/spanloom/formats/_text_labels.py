@@ -51,7 +51,7 @@ class TextLabelOptions(Options):
         return self.model_copy(update=added) if added else self
 
     @property
-    def requested(self) -> list[Any]:
+    def requested_columns(self) -> list[Any]:
         """The columns or keys of texts, and those of label, number and id that the user set."""
         set_roles = [role for role in ("label", "number", "id") if role in self.model_fields_set]
         names = [getattr(self.whole, role) for role in ("text", "text_pair")]

@@ -106,7 +106,9 @@ class WordView:
 Placed = tuple[int, int, Span]  # bounds in words of a sentence
 
 
-def apart(view: WordView, layer: str, is_writable: Callable[[Tagged], bool]) -> list[list[Placed]]:
+def encodable_spans(
+    view: WordView, layer: str, is_writable: Callable[[Tagged], bool]
+) -> list[list[Placed]]:
     """Return the spans of a layer that tags can encode, by sentence.
 
     Left out are spans that ``is_writable`` refuses, spans that are not whole words of one sentence,
@@ -115,13 +117,13 @@ def apart(view: WordView, layer: str, is_writable: Callable[[Tagged], bool]) -> 
     return [list(_select_disjoint(spans, is_writable)) for spans in view.by_sentence(layer)[0]]
 
 
-def written(form: str, separator: re.Pattern[str]) -> str:
+def format_cell(form: str, separator: re.Pattern[str]) -> str:
     """Return a word as a cell, with ``_`` for characters that would end it and for blank words."""
     cell = separator.sub("_", form)
     return cell if cell.strip() else "_" * len(cell)
 
 
-def openings(scheme: Scheme) -> tuple[str, ...]:
+def tag_prefixes(scheme: Scheme) -> tuple[str, ...]:
     """Return the prefixes that a scheme's tags have before their labels."""
     return tuple(tag[:-1] for tag in scheme.tags(("x",)) if tag != OUTSIDE)
 
@@ -152,12 +154,12 @@ def annotate(
     return ids
 
 
-def respelt(
+def format_tags(
     scheme: Scheme, placed: Iterable[Placed], stated_tags: Sequence[str | None]
 ) -> list[str]:
     """Return a sentence's tags: those that words state, if they encode the same spans."""
     spans = [(start, end, span.label) for start, end, span in placed]
-    default_tags, prefixes = scheme.encode(spans, len(stated_tags)), openings(scheme)
+    default_tags, prefixes = scheme.encode(spans, len(stated_tags)), tag_prefixes(scheme)
     tags = [
         tag if stated_tag is None else stated_tag
         for stated_tag, tag in zip(stated_tags, default_tags, strict=True)

@@ -14,7 +14,7 @@ _CONTENT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": 
 _ATTRIBUTE_ESCAPES = _CONTENT_ESCAPES | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 
 
-def parsed(text: str, path: str) -> Any:
+def parse_xml(text: str, path: str) -> Any:
     """Return the root element; each element has its line (``sourceline``).
 
     Raises ``FormatError`` for broken XML and for a document type, which is useless with entities
@@ -39,12 +39,12 @@ def parsed(text: str, path: str) -> Any:
     return root
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text as XML content; characters that XML forbids become U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", text).translate(_CONTENT_ESCAPES)
 
 
-def quoted(text: str) -> str:
+def quote_attribute(text: str) -> str:
     """Return a text as an attribute value, with its quotes."""
     return f'"{_FORBIDDEN.sub(chr(0xFFFD), text).translate(_ATTRIBUTE_ESCAPES)}"'
 

@@ -29,8 +29,8 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
-from spanloom.formats._xml import escaped, parsed, quoted
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
+from spanloom.formats._xml import escape_text, parse_xml, quote_attribute
 
 CATEGORIES = "categories"
 POLARITY = "polarity"
@@ -44,7 +44,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     if not text.strip():
         return
     names = Names()
-    root = parsed(text, path)
+    root = parse_xml(text, path)
     _check_element(root, "sentences", (), path)
     for sentence in _children(root, path, "sentence"):
         _check_element(sentence, "sentence", ("id",), path)
@@ -140,8 +140,8 @@ def _check_element(
 
 def _format_sentence(document: Document) -> Iterator[str]:
     """Yield the lines of a document."""
-    yield f"    <sentence id={quoted(own(document))}>"
-    text = escaped(document.text).replace("&gt;", ">")  # as the release has it
+    yield f"    <sentence id={quote_attribute(id_in_file(document))}>"
+    text = escape_text(document.text).replace("&gt;", ">")  # as the release has it
     yield f"        <text>{text.replace(']]>', ']]&gt;')}</text>"
     terms = [span for span in _layer_spans(document, ASPECTS) if len(span.fragments) == 1]
     if terms:
@@ -157,8 +157,8 @@ def _format_sentence(document: Document) -> Iterator[str]:
 
 def _format_term(document: Document, span: Span) -> str:
     """Return the line of a term."""
-    polarity = "" if span.label == TERM else f" polarity={quoted(span.label)}"
-    term = quoted(document.text_of(span))
+    polarity = "" if span.label == TERM else f" polarity={quote_attribute(span.label)}"
+    term = quote_attribute(document.text_of(span))
     offsets = f'from="{span.start}" to="{span.end}"'
     return f"            <aspectTerm term={term}{polarity} {offsets}/>"
 
@@ -173,9 +173,10 @@ def _format_categories(document: Document) -> Iterator[str]:
     for span in _layer_spans(document, CATEGORIES):
         if span.fragments == ((0, len(document.text)),):
             polarity_attribute = (
-                f" polarity={quoted(polarity[span.id])}" if span.id in polarity else ""
+                f" polarity={quote_attribute(polarity[span.id])}" if span.id in polarity else ""
             )
-            yield f"            <aspectCategory category={quoted(span.label)}{polarity_attribute}/>"
+            category = quote_attribute(span.label)
+            yield f"            <aspectCategory category={category}{polarity_attribute}/>"
 
 
 def _layer_spans(document: Document, layer: str) -> Sequence[Span]:

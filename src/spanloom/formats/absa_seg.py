@@ -21,7 +21,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Fragment
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import Names, numbered
+from spanloom.formats._document_builder import Names, default_name
 from spanloom.formats._text import lines
 
 _HOLE = "$T$"
@@ -79,7 +79,7 @@ def _parse_items(text: str, path: str) -> Iterator[_Item]:
 
 def _build_document(items: Sequence[_Item], names: Names, number: int) -> Document:
     """Return the document of a sentence."""
-    builder = names.making(numbered(number))
+    builder = names.making(default_name(number))
     builder.add_text(items[0].text)
     for item in items:
         builder.span(ASPECTS, item.label, item.bounds)

@@ -34,9 +34,9 @@ from spanloom.annotation.tag_schemes import OUTSIDE
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, SENTENCES, WORDS, Document
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._table import DOCUMENT, KEPT, SPACE, TAB, WORD, Block, Table
-from spanloom.formats._word_view import WordView, annotate, apart, respelt
+from spanloom.formats._word_view import WordView, annotate, encodable_spans, format_tags
 
 START, AFTER, ROW, SEPARATOR = "start", "after", "row", "separator"
 _SEPARATORS = {"tab": TAB, "space": SPACE}
@@ -108,7 +108,7 @@ def loads(
     table = options.table(_guess_separator(text))
     usual_separator = options.table("").separator
     for number, section in enumerate(table.sections(text), 1):
-        builder = DocumentBuilder(numbered(number))
+        builder = DocumentBuilder(default_name(number))
         if section.marked or section.start:
             has_open_line = section.start[-1:] not in (
                 "",
@@ -156,7 +156,7 @@ def _add_sentence(builder: DocumentBuilder, block: Block, table: Table, path: st
     rows: list[list[str]] = []
     wordless: list[str] = []
     for line, row in enumerate(block.rows, block.line):
-        cells = table.checked(row, path, line)
+        cells = table.parse_row(row, path, line)
         if cells[table.word].strip():
             rows.append(cells)
         else:
@@ -171,7 +171,7 @@ def _add_sentence(builder: DocumentBuilder, block: Block, table: Table, path: st
             builder, layer, table.scheme(layer), words.start, [cells[column] for cells in rows]
         )
     for word, cells in zip(words, rows, strict=True):
-        for label, column in table.kept.items():
+        for label, column in table.attribute_columns.items():
             if cells[column] != KEPT:
                 builder.attribute(WORDS, label, builder.words[word], cells[column])
 
@@ -179,7 +179,7 @@ def _add_sentence(builder: DocumentBuilder, block: Block, table: Table, path: st
 def _sentences(view: WordView, table: Table) -> list[tuple[str, str | None]]:
     """Return the rows of each sentence and the text after them."""
     layer_spans = {
-        layer: apart(view, layer, partial(table.spells, layer)) for layer in table.layers
+        layer: encodable_spans(view, layer, partial(table.spells, layer)) for layer in table.layers
     }
     words, sentences = view.values(WORDS), view.values(SENTENCES)
     formatted: list[tuple[str, str | None]] = []
@@ -188,7 +188,7 @@ def _sentences(view: WordView, table: Table) -> list[tuple[str, str | None]]:
             {a.label: a.value or "" for a in words.get(word, ())} for word in range(first, end)
         ]
         tags = {
-            layer: respelt(
+            layer: format_tags(
                 table.scheme(layer), spans[number], [values.get(layer) for values in word_values]
             )
             for layer, spans in layer_spans.items()
@@ -214,10 +214,10 @@ def _format_row(table: Table, form: str, values: dict[str, str], tags: dict[str,
     cells = [KEPT] * len(table.columns)
     for layer, column in table.layers.items():
         cells[column] = tags[layer]
-    for label, column in table.kept.items():
+    for label, column in table.attribute_columns.items():
         value = values.get(label, KEPT)
         cells[column] = value if table.fits(value, column) else KEPT
-    cells[table.word] = table.spelt(form)
+    cells[table.word] = table.format_word(form)
     return table.separator.join(cells)
 
 

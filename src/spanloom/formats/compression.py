@@ -21,7 +21,7 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._text import Line, lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import blank_words
@@ -52,7 +52,7 @@ def loads(
         if compression_text
     }
     for number, line in enumerate(sentences, 1):
-        builder = DocumentBuilder(numbered(number))
+        builder = DocumentBuilder(default_name(number))
         for layer in (WORDS, SENTENCES):
             builder.layer(layer)
         builder.add_pretokenized(line.text, blank_words(line.text))

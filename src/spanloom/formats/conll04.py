@@ -24,17 +24,17 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._text import Line, cells, lines
 from spanloom.formats._word_view import (
     Placed,
     WordView,
     annotate,
-    apart,
+    encodable_spans,
+    format_cell,
+    format_tags,
     is_tag,
-    openings,
-    respelt,
-    written,
+    tag_prefixes,
 )
 
 LAYER = "entities"
@@ -65,7 +65,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     return "".join(
         line + "\n"
         for number, document in enumerate(documents, 1)
-        for line in _format_document(document, numbered(number))
+        for line in _format_document(document, default_name(number))
     )
 
 
@@ -112,7 +112,7 @@ def _parse_row(row: Line, number: int, path: str) -> list[str]:
         )
     if not row_cells[1].strip():
         raise FormatError(path, row.number, f"expected a word, got {row_cells[1]!r:.60}")
-    if not is_tag(row_cells[2], openings(_SCHEME)):
+    if not is_tag(row_cells[2], tag_prefixes(_SCHEME)):
         raise FormatError(path, row.number, f"expected O, B-… or I-…, got {row_cells[2]!r:.60}")
     return row_cells
 
@@ -137,7 +137,7 @@ def _parse_relations(
 def _format_document(document: Document, number: str) -> Iterator[str]:
     """Yield the lines of a document."""
     view = WordView(document)
-    name = own(document)
+    name = id_in_file(document)
     yield _DOC + (name if name and not set(name) & {"\n", "\r"} else number)
     entities = _entity_spans(view)
     attributes = {
@@ -145,18 +145,18 @@ def _format_document(document: Document, number: str) -> Iterator[str]:
         for word, word_attributes in view.values(WORDS).items()
     }
     own_tags = [attributes.get(word, {}).get(LAYER) for word in range(len(view.tokens))]
-    tags = respelt(_SCHEME, entities, own_tags)
+    tags = format_tags(_SCHEME, entities, own_tags)
     links = _relations_by_word(document, entities)
     for word, form in enumerate(view.tokens):
         relations = links.get(word, [(NONE, word)])
         labels = ", ".join(f"'{label}'" for label, _ in relations)
         heads = ", ".join(str(head) for _, head in relations)
-        yield f"{word}\t{written(form, _PARTING)}\t{tags[word]}\t[{labels}]\t[{heads}]"
+        yield f"{word}\t{format_cell(form, _PARTING)}\t{tags[word]}\t[{labels}]\t[{heads}]"
 
 
 def _entity_spans(view: WordView) -> list[Placed]:
     """Return the entities that can be written, in words of the document."""
-    sentences = zip(view.words.sentences, apart(view, LAYER, _is_writable), strict=True)
+    sentences = zip(view.words.sentences, encodable_spans(view, LAYER, _is_writable), strict=True)
     return [
         (start + first, end + first, span)
         for (first, _), entities in sentences

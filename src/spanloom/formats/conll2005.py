@@ -33,7 +33,7 @@ from spanloom.config.options import Options
 from spanloom.document import WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._propositions import VERB, annotate, propositions
 from spanloom.formats._text import (
     Line,
@@ -103,7 +103,7 @@ class _Table:
         return self.column_index.get(ROLESET, self.column_index.get(LEMMA, 0))
 
     @cached_property
-    def kept(self) -> dict[str, tuple[int, str]]:
+    def attribute_columns(self) -> dict[str, tuple[int, str]]:
         """The column index of each attribute of words, and the cell that means no value."""
         indexed = enumerate(self.columns)
         kept_columns = {
@@ -147,7 +147,7 @@ def loads(
         if len(forms) != len(rows):
             problem = f"expected {len(forms)} rows, as there are words, got {len(rows)}"
             raise FormatError(path, block[0].number, problem)
-        builder = DocumentBuilder(numbered(number), _unusual_meta(table, options))
+        builder = DocumentBuilder(default_name(number), _unusual_meta(table, options))
         first = _add_words(builder, forms, rows, table).start
         annotate(
             builder, first, _parse_propositions(block, rows, table, path), options.predicate == VERB
@@ -229,7 +229,7 @@ def _add_words(
     if XPOS in table.column_index:
         label(builder, XPOS, words.start, [row[table.column_index[XPOS]] for row in rows])
     for word, row in zip(words, rows, strict=True):
-        for name, (index, no_value) in table.kept.items():
+        for name, (index, no_value) in table.attribute_columns.items():
             if row[index] != no_value:
                 builder.attribute(WORDS, name, builder.words[word], row[index])
     return words
@@ -265,7 +265,7 @@ def _format_sentences(view: WordView, table: _Table) -> Iterator[str]:
                 for attribute in reversed(attributes.get(word, ()))
             }
             cells = [known_cells.get(name, "") for name in table.columns]
-            for name, (index, no_value) in table.kept.items():
+            for name, (index, no_value) in table.attribute_columns.items():
                 value = kept_values.get(name, no_value)
                 cells[index] = value if table.is_writable(value) else no_value
             cells[table.sense] = senses[position]

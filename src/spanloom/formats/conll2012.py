@@ -42,7 +42,7 @@ from spanloom.formats._conll_documents import (
     part,
     sections,
 )
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._propositions import LAYER as SRL
 from spanloom.formats._propositions import VERB, annotate, propositions
 from spanloom.formats._text import (
@@ -264,7 +264,9 @@ class _DocumentRows:
     ) -> list[str]:
         """Return the row of a word with the cells that attributes hold; others are ``-``."""
         values = {**speaker, **{a.label: a.value for a in attributes}}
-        position = _position_cells(own(self.document), part(self.document), number, self.separator)
+        position = _position_cells(
+            id_in_file(self.document), part(self.document), number, self.separator
+        )
         row = [*position, *[NOTHING] * (_FIRST - len(position))]
         for name, index in {**_POSITIONS, **_VALUES}.items():
             value = values.get(name) or ""

@@ -25,7 +25,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.formats._base import Format
 from spanloom.formats._conllu import COLUMNS, Part, lay, parts
-from spanloom.formats._conllu_layers import add, annotated, contracted
+from spanloom.formats._conllu_layers import add, add_multiword_tokens, create_layers
 from spanloom.formats._conllu_rows import blocks, mark
 from spanloom.formats._mentions import Reader, header
 from spanloom.formats._mentions_rows import tell
@@ -62,7 +62,7 @@ def dumps(documents: Iterable[Document], *, options: Columns = Columns()) -> str
     written = []
     entity_fields: str | None = None
     for document in documents:
-        view = WordView(contracted(document) if options.infer_mwt else document)
+        view = WordView(add_multiword_tokens(document) if options.infer_mwt else document)
         sentence_blocks = blocks(view)
         entity_fields = tell(view, sentence_blocks, entity_fields) if options.entities else None
         written.append((document, sentence_blocks))
@@ -78,7 +78,7 @@ def _document(part: Part, entity_fields: str | None, path: str) -> Document:
     not read.
     """
     builder = part.builder
-    annotated_columns = annotated(part)
+    annotated_columns = create_layers(part)
     reader = Reader(builder, entity_fields.split("-"), path) if entity_fields else None
     for sentence in part.sentences:
         lay(builder, sentence)

@@ -30,7 +30,7 @@ from spanloom.errors import FormatError
 from spanloom.formats import _conllu as universal
 from spanloom.formats._base import Format
 from spanloom.formats._conllu import LEMMA, NONE, Part, Row, Sentence, lay, parts
-from spanloom.formats._conllu_layers import add, annotated
+from spanloom.formats._conllu_layers import add, create_layers
 from spanloom.formats._conllu_rows import Block, blocks, fits, mark
 from spanloom.formats._mwe_layers import Lexicon
 from spanloom.formats._mwe_layers import add as add_expressions
@@ -68,7 +68,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _document(part: Part, path: str) -> Document:
     """Return one document; raises ``FormatError``."""
     builder = part.builder
-    annotated_columns = annotated(part)
+    annotated_columns = create_layers(part)
     for sentence in part.sentences:
         first = lay(builder, sentence).start
         add(builder, sentence, annotated_columns, {}, path)

@@ -45,7 +45,7 @@ from spanloom.formats._conll_documents import (
     part,
     sections,
 )
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._text import (
     TAB,
     Line,
@@ -109,7 +109,7 @@ class _RowStyle:
         """Return the marks of the last column, separated by bars, or "-"."""
         if cell in _UNMARKED:
             return NOBODY
-        return cell if self.is_conll else _clusters.joined(cell)
+        return cell if self.is_conll else _clusters.separate_marks(cell)
 
     def cell(self, marks: str) -> str:
         """Return the last cell for these marks."""
@@ -164,7 +164,7 @@ def _default_unmarked(is_conll: bool) -> str:
 
 def _is_unambiguous(cell: str) -> bool:
     """Tell whether a cell is read again as written if its bars are left out."""
-    return fits_cell(cell, TAB) and _clusters.joined(cell.replace("|", "")) == cell
+    return fits_cell(cell, TAB) and _clusters.separate_marks(cell.replace("|", "")) == cell
 
 
 def _parse_rows(
@@ -245,7 +245,7 @@ def _format_lines(document: Document, options: CoreferenceOptions) -> Iterator[s
             yield ""
         for word in range(first, end):
             number = word - first if style.is_conll else word
-            row = style.default_row(own(document), part(document), number)
+            row = style.default_row(id_in_file(document), part(document), number)
             row[style.word] = escape_cell(view.tokens[word], style.separator)
             row[-1] = style.cell(marks[word])
             values = {

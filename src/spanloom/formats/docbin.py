@@ -26,8 +26,8 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._docbin import Grouped, Row, Tokens, begins, packed, unpacked
-from spanloom.formats._document_builder import DocumentBuilder, Names, numbered
+from spanloom.formats._docbin import Grouped, Row, Tokens, has_signature, pack, unpack
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
 from spanloom.formats._word_view import WordView
 
 ENTITIES, DEPENDENCY = "entities", "dependency"
@@ -43,10 +43,10 @@ def loads(
 ) -> Iterator[Document]:
     """Yield the documents of a file; raises ``FormatError``, without a line as bytes have none."""
     names = Names()
-    for number, tokens in enumerate(unpacked(text, path), 1):
+    for number, tokens in enumerate(unpack(text, path), 1):
         try:
             yield _TokenReader(
-                tokens, DocumentBuilder(names.of(_stored_name(tokens) or numbered(number)))
+                tokens, DocumentBuilder(names.of(_stored_name(tokens) or default_name(number)))
             ).document()
         except ValueError as error:
             raise FormatError(path, None, f"document {number}: {error}") from error
@@ -54,7 +54,7 @@ def loads(
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> bytes:
     """Return the file; annotations that DocBin cannot hold are left out."""
-    return packed(_TokenWriter(WordView(document)).tokens() for document in documents)
+    return pack(_TokenWriter(WordView(document)).tokens() for document in documents)
 
 
 def _stored_name(tokens: Tokens) -> str:
@@ -393,7 +393,7 @@ def _replace_surrogates(text: str) -> str:
 
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the decompressed first bytes."""
-    return bool(head) and max(head) < "\u0100" and begins(head.encode("latin-1"))
+    return bool(head) and max(head) < "\u0100" and has_signature(head.encode("latin-1"))
 
 
 _EXAMPLE = base64.b64decode(

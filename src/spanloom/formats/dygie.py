@@ -21,8 +21,8 @@ from spanloom.annotation.connected_spans import connected_spans
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
-from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
+from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parse_json, value_of
 from spanloom.formats._text import errors_at, lines
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import Bounds
@@ -38,7 +38,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     names = Names()
     for line in lines(text):
         if line.text.strip():
-            record = parsed(line.text, path, line.number)
+            record = parse_json(line.text, path, line.number)
             with errors_at(path, line.number):
                 yield _build_document(record, names)
 
@@ -152,7 +152,7 @@ def _format_document(document: Document) -> dict[str, Any]:
     record["sentences"] = [view.tokens[first:end] for first, end in view.words.sentences]
     if document.has_layer(ENTITIES):
         record |= _format_entities(view, document[ENTITIES])
-    record["doc_key"] = own(document)
+    record["doc_key"] = id_in_file(document)
     meta = dict(document.meta)
     return record | ({"dataset": meta["dataset"]} if "dataset" in meta else {})
 

@@ -21,9 +21,9 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._text import Line, lines
-from spanloom.formats._word_view import WordView, apart, respelt, written
+from spanloom.formats._word_view import WordView, encodable_spans, format_cell, format_tags
 
 LAYER = "aspects"
 TEXT = "text"  # attribute: the sentence in the file if the words are not found in it
@@ -39,7 +39,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     """Yield the documents; raises ``FormatError`` for a line in another format."""
     filled_lines = (line for line in lines(text) if line.text.strip())
     for number, line in enumerate(filled_lines, 1):
-        builder = DocumentBuilder(numbered(number))
+        builder = DocumentBuilder(default_name(number))
         for layer in (WORDS, SENTENCES, LAYER):
             builder.layer(layer)
         _add_sentence(builder, line, path)
@@ -84,10 +84,10 @@ def _format_document(document: Document) -> Iterator[str]:
         for a in attributes
         if a.label == TEXT
     }
-    spans_by_sentence = apart(view, LAYER, _is_writable_label)
+    spans_by_sentence = encodable_spans(view, LAYER, _is_writable_label)
     for number, (first, end) in enumerate(view.words.sentences):
-        words = [written(form, _BREAK) for form in view.tokens[first:end]]
-        tags = respelt(_TERMS, spans_by_sentence[number], [None] * len(words))
+        words = [format_cell(form, _BREAK) for form in view.tokens[first:end]]
+        tags = format_tags(_TERMS, spans_by_sentence[number], [None] * len(words))
         cells = (f"{word}={tag}" for word, tag in zip(words, tags, strict=True))
         text = texts.get(number)
         if text is None or not _is_writable_text(text) or find_words(text, words) is not None:

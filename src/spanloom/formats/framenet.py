@@ -45,14 +45,14 @@ from spanloom.formats._framenet import (
     Said,
     Sentence,
     Set,
-    framed,
+    fragment_of,
+    frame_of,
     kept_in,
     labels_of,
-    placed,
     same,
     set_of,
 )
-from spanloom.formats._xml import escaped, parsed, quoted
+from spanloom.formats._xml import escape_text, parse_xml, quote_attribute
 from spanloom.tokenization import blank_words, line_sentences
 
 LAYER = "frames"
@@ -82,7 +82,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
             continue
         padding = "\n" * text.count("\n", 0, start)
         file_text = _DECLARATION.sub(_keep_line_ends, text[start:end].lstrip("\ufeff"), count=1)
-        root = parsed(padding + file_text, path)
+        root = parse_xml(padding + file_text, path)
         yield _parse_document(root, names, path)
 
 
@@ -157,11 +157,11 @@ def _parse_set(element: Any, path: str) -> Set:
 
 def _add_set(builder: DocumentBuilder, annotation_set: Set, start: int, end: int) -> str | None:
     """Add a set's annotations in the sentence ``[start, end)``; return a frame's target."""
-    frame = framed(annotation_set, start, end)
+    frame = frame_of(annotation_set, start, end)
     if frame is None:
         for name, layer in PLAIN.items():
             for item in annotation_set.labels(name):
-                builder.span(layer, item.get("name", ""), placed(item, start, end))
+                builder.span(layer, item.get("name", ""), fragment_of(item, start, end))
         return None
     target = builder.span(LAYER, frame.name, *frame.target)
     for label, bounds, *grammar in frame.elements:
@@ -221,7 +221,7 @@ def _format_document(document: Document) -> Iterator[str]:
     writer = _SetWriter(document, sentences)
     for number, sentence in enumerate(sentences):
         yield f"    <sentence{_format_attributes(sentence.said)}>"
-        yield f"        <text>{escaped(document.text[sentence.start : sentence.end])}</text>"
+        yield f"        <text>{escape_text(document.text[sentence.start : sentence.end])}</text>"
         for annotation_set in writer.sets(number, sentence):
             yield from _format_set(annotation_set)
         yield "    </sentence>"
@@ -339,7 +339,7 @@ def _format_set(annotation_set: Set) -> Iterator[str]:
 
 def _format_attributes(attributes: Said) -> str:
     """Return attributes in XML."""
-    return "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
+    return "".join(f" {key}={quote_attribute(value)}" for key, value in attributes.items())
 
 
 def _sniff(head: str, name: str) -> bool:

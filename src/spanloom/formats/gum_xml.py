@@ -30,10 +30,10 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Document, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._text import Line, cells, lines
 from spanloom.formats._word_view import WordView
-from spanloom.formats._xml import ORDER, About, Tag, escaped, nesting_order, quoted
+from spanloom.formats._xml import ORDER, About, Tag, escape_text, nesting_order, quote_attribute
 
 HYPERLINKS, MARKUP = "hyperlinks", "markup"
 
@@ -225,7 +225,7 @@ def _unescape(text: str, line: Line, path: str) -> str:
 
 def _format_text(document: Document, options: GumXmlOptions) -> Iterator[str]:
     """Yield the lines of a document."""
-    id_attribute = {"id": own(document)}
+    id_attribute = {"id": id_in_file(document)}
     yield f"<text{_format_attributes(id_attribute | dict(document.meta) | id_attribute)}>"
     writer = _TextWriter(document)
     rows = writer.rows(options)
@@ -343,12 +343,12 @@ class _TextWriter:
 def _format_attributes(attributes: Mapping[str, str]) -> str:
     """Return attributes in XML."""
     valid = {key: value for key, value in attributes.items() if re.fullmatch(_NAME, key, re.ASCII)}
-    return "".join(f" {key}={quoted(value)}" for key, value in valid.items())
+    return "".join(f" {key}={quote_attribute(value)}" for key, value in valid.items())
 
 
 def _escape_cell(text: str) -> str:
     """Return a text as a cell."""
-    return escaped(text).replace("\n", "&#10;").replace("\t", "&#9;")
+    return escape_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _sniff(head: str, name: str) -> bool:

@@ -37,7 +37,7 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._json import a_list, a_string, an_object, only, parsed
+from spanloom.formats._json import a_list, a_string, an_object, only, parse_json
 
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
 _CHUNK = 4096  # annotations that are encoded at a time
@@ -152,7 +152,7 @@ def _annotation_record(annotation: Annotation) -> dict[str, Any]:
 def _parse_document(line: str, path: str, number: int) -> Document:
     """Return the document of one line; raises ``FormatError``."""
     try:
-        record = an_object(parsed(line, path, number))
+        record = an_object(parse_json(line, path, number))
         only(record, "name", "text", "meta", "queries", "layers")
         return Document(
             a_string(record.get("text")),
@@ -251,7 +251,7 @@ def _sniff(head: str, name: str) -> bool:
     if not line_end and not line.rstrip().endswith("}"):
         return re.match(r'\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"text"\s*:', line) is not None
     try:
-        record = an_object(parsed(line, name))
+        record = an_object(parse_json(line, name))
     except (ValueError, FormatError):
         return False
     return "text" in record and {"name", "text", "meta", "queries", "layers"}.issuperset(record)

@@ -23,8 +23,8 @@ from spanloom.config.options import did_you_mean
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import Names, is_counted, numbered
-from spanloom.formats._json import a_string, an_object, parsed
+from spanloom.formats._document_builder import Names, default_name, is_counted
+from spanloom.formats._json import a_string, an_object, parse_json
 from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import (
     CUT,
@@ -81,7 +81,7 @@ def loads(
             continue
         end = "\r" * raw_line.endswith("\r") + "\n" * (line_number < len(lines))
         with errors_at(path, line_number):
-            record = an_object(parsed(raw_line, path, line_number))
+            record = an_object(parse_json(raw_line, path, line_number))
             yield reader.document(record, raw_line.removesuffix("\r"), end)
 
 
@@ -97,7 +97,7 @@ def sniff(head: str, name: str) -> bool:
         (line for line in head.removeprefix("\ufeff").split("\n") if line.strip()), ""
     )
     try:
-        record = an_object(parsed(first_line, ""))
+        record = an_object(parse_json(first_line, ""))
     except (ValueError, FormatError):
         return False
     return any(
@@ -113,7 +113,7 @@ class _LineReader:
 
     def __init__(self, options: LineOptions) -> None:
         """Begin; lines are read with the options over their preset."""
-        self.options, self.required_keys = options.whole, options.requested
+        self.options, self.required_keys = options.whole, options.requested_columns
         self.names = Names()
         self.count = 0
 
@@ -146,7 +146,7 @@ class _LineReader:
         """Return a document's name, and its id as meta if it differs."""
         raw_id = _value_at(record, self.options.id)
         if raw_id is None:
-            name = self.names.of(numbered(self.count))
+            name = self.names.of(default_name(self.count))
             return name, [(key, _to_meta(None)) for key in record if key == self.options.id]
         if type(raw_id) not in (str, int):
             raise ValueError(f"expected a text or a whole number as id, got {raw_id!r:.60}")
@@ -251,7 +251,7 @@ def _update_line(document: Document, record: JsonObject, options: LineOptions) -
         record[resolved.text_pair] = labeled_text.text_pair or ""
     if resolved.id is not None and not _is_id(record.get(resolved.id, ...)):
         record.pop(resolved.id, None)
-        if resolved.id in options.requested or not is_counted(document.name):
+        if resolved.id in options.requested_columns or not is_counted(document.name):
             record[resolved.id] = document.name
     old_values = {
         key: record.pop(key, ...) for key in (resolved.label, resolved.number) if key is not None
@@ -269,7 +269,7 @@ def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> s
     resolved = options.whole
     label, number = resolved.layers
     labeled_text = TextLabelReader(label, number).read(document)
-    kept_keys = {*options.requested, *kept}
+    kept_keys = {*options.requested_columns, *kept}
     keys: set[str | None] = {key for key in (resolved.label, resolved.number) if key in kept_keys}
     if document.has_layer(label):
         keys.add(resolved.label)
@@ -280,7 +280,7 @@ def _label_keys(document: Document, kept: JsonObject, options: LineOptions) -> s
         and labeled_text.number is not None
         and labeled_text.label == resolved.number
     )
-    if label_is_number_name and resolved.label not in options.requested:
+    if label_is_number_name and resolved.label not in options.requested_columns:
         keys.discard(resolved.label)  # it is only what the number is called
     return {key for key in keys if key is not None}
 
@@ -318,7 +318,7 @@ def _to_meta(value: Any) -> str:
 def _from_meta(kept: str) -> Any:
     """Return the value that meta keeps: JSON, else a text."""
     try:
-        return parsed(kept, "")
+        return parse_json(kept, "")
     except FormatError:
         return kept
 

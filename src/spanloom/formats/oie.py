@@ -23,7 +23,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import Names, own
+from spanloom.formats._document_builder import Names, id_in_file
 from spanloom.formats._text import Line, blocks, cells
 from spanloom.formats._word_view import WordView
 
@@ -151,7 +151,7 @@ def _extraction_blocks(document: Document) -> Iterator[tuple[_Block, str | None]
     extractions = openie_tuples.extractions(layer, view.words.words)
     sentences = view.words.sentences
     for number, (first, end) in enumerate(sentences):
-        name = own(document) if len(sentences) == 1 else f"{own(document)}-{number}"
+        name = id_in_file(document) if len(sentences) == 1 else f"{id_in_file(document)}-{number}"
         words = tuple(view.tokens[first:end])
         for key, extraction in extractions.items():
             local = _in_sentence(extraction, first, end)

@@ -24,7 +24,7 @@ from pydantic import Field
 from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
 from spanloom.formats._text import errors_at
 
@@ -127,7 +127,7 @@ def _parse_fragments(record: dict[str, Any], key: str, text: str) -> tuple[Fragm
 
 def _document_record(document: Document) -> dict[str, Any]:
     """Return the record of a document."""
-    record = {"sent_id": own(document), "text": document.text}
+    record = {"sent_id": id_in_file(document), "text": document.text}
     return record | ({LAYER: list(_opinion_records(document))} if document.has_layer(LAYER) else {})
 
 

@@ -26,7 +26,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._text import Line, errors_at, lines
 from spanloom.formats._word_view import WordView
 
@@ -87,7 +87,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
     for document in documents:
         view = WordView(document)
         words = " ".join(map(_escape_word, view.tokens))
-        name = _escape_cell(own(document)).lstrip("\ufeff") or "_"
+        name = _escape_cell(id_in_file(document)).lstrip("\ufeff") or "_"
         while name == last_name or words_of_name.get(name, words) != words:
             name += "~"
         if words:

@@ -31,9 +31,9 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, WORDS, Attribute, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, numbered, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._text import Line, lines
-from spanloom.formats._word_view import Placed, WordView, apart, written
+from spanloom.formats._word_view import Placed, WordView, encodable_spans, format_cell
 
 LAYER = "senses"
 JOINED, PUNC, LEXSN, PNUM, SNUM = "joined", "punc", "lexsn", "pnum", "snum"
@@ -121,7 +121,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     return "".join(
         line + "\n"
         for number, document in enumerate(documents, 1)
-        for line in _format_document(document, numbered(number))
+        for line in _format_document(document, default_name(number))
     )
 
 
@@ -206,11 +206,11 @@ def _format_document(document: Document, number: str) -> Iterator[str]:
     }
     paras = "yes" if any(PNUM in values for values in sentence_values.values()) else "no"
     yield f"<contextfile concordance={_writable_or(meta.get(CONCORDANCE), _NONE)}>"
-    name = re.sub(r"[\s<>]", "_", own(document)) or number
+    name = re.sub(r"[\s<>]", "_", id_in_file(document)) or number
     yield f"<context filename={name} paras={_writable_or(meta.get(PARAS), paras)}>"
     in_paragraph = False
     for index, (bounds, spans) in enumerate(
-        zip(view.words.sentences, apart(view, LAYER, _is_writable_label), strict=True)
+        zip(view.words.sentences, encodable_spans(view, LAYER, _is_writable_label), strict=True)
     ):
         values = sentence_values.get(index, {})
         if PNUM in values:
@@ -252,7 +252,7 @@ def _format_tokens(
     senses = {start: span.label for start, _, span in spans}
     starts = [word for word in range(len(forms)) if word not in joined]
     for start, end in zip(starts, [*starts[1:], len(forms)], strict=True):
-        form = "_".join(written(form, _PARTING) for form in forms[start:end])
+        form = "_".join(format_cell(form, _PARTING) for form in forms[start:end])
         yield _format_token(form, senses.get(start), word_attributes[start])
 
 

@@ -23,7 +23,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._text import Line, lines
 
 LAYER = "entities"
@@ -166,7 +166,7 @@ def _format_item(document: Document, options: SemEval2010Options) -> Iterator[st
     for span in spans:
         if span.label in _ENDS and len(span.fragments) == 1:
             ends.setdefault(span.label, span)
-    yield f'{" ".join(own(document).split()) or "_"}\t"{_insert_tags(document.text, ends)}"'
+    yield f'{" ".join(id_in_file(document).split()) or "_"}\t"{_insert_tags(document.text, ends)}"'
     relation = _format_relation(document, ends, options) if len(ends) == len(_ENDS) else None
     if relation is not None:
         yield relation

@@ -29,9 +29,9 @@ from spanloom.formats._json import (
     a_number,
     a_string,
     an_object,
+    format_path,
     line_at,
-    parsed,
-    spelled,
+    parse_json,
     value_of,
 )
 
@@ -54,11 +54,11 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     another type, two questions with the same id in a paragraph, an answer that differs from the
     text at its offset.
     """
-    root, json_path = parsed(text.removeprefix("\ufeff"), path), JsonPath()
+    root, json_path = parse_json(text.removeprefix("\ufeff"), path), JsonPath()
     try:
         yield from _parse_articles(an_object(root), json_path)
     except (ValueError, DocumentError) as error:
-        location = f"{spelled(json_path)}: " if json_path else ""
+        location = f"{format_path(json_path)}: " if json_path else ""
         raise FormatError(path, line_at(text, json_path), f"{location}{error}") from error
     except RecursionError as error:
         raise FormatError(path, line_at(text, json_path), "nested too deeply") from error
@@ -297,7 +297,7 @@ def _from_meta(document: Document, name: str) -> JsonObject:
 def _parse_object(text: str | None) -> JsonObject:
     """Return a JSON object; an empty one if the text is not an object."""
     try:
-        record = parsed(text or "{}", "")
+        record = parse_json(text or "{}", "")
     except FormatError:
         return {}
     return record if isinstance(record, dict) else {}

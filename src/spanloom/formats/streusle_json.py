@@ -21,8 +21,8 @@ from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import Names, numbered, own
-from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parsed, value_of
+from spanloom.formats._document_builder import Names, default_name, id_in_file
+from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parse_json, value_of
 from spanloom.formats._mwe_layers import Lexicon, add
 from spanloom.formats._text import lines
 from spanloom.formats._word_view import WordView
@@ -36,7 +36,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for line in lines(text):
         if line.text.strip():
             try:
-                yield _build_document(an_object(parsed(line.text, path, line.number)), names)
+                yield _build_document(an_object(parse_json(line.text, path, line.number)), names)
             except ValueError as error:
                 raise FormatError(path, line.number, f"not a sentence: {error}") from error
 
@@ -46,7 +46,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     records = enumerate(
         (record for document in documents for record in _sentence_records(document)), 1
     )
-    return "".join(_format_line(record, numbered(number)) + "\n" for number, record in records)
+    return "".join(_format_line(record, default_name(number)) + "\n" for number, record in records)
 
 
 def _build_document(record: dict[str, Any], names: Names) -> Document:
@@ -110,7 +110,7 @@ def _sentence_records(document: Document) -> Iterator[dict[str, Any]]:
             for attribute in attributes.get(number, ())
             if attribute.label == "sent_id"
         )
-        name = own(document) if document.name else None
+        name = id_in_file(document) if document.name else None
         if name and has_many:
             name = f"{name}-{number + 1:04}"
         labels: list[str | None] = [None] * (end - first)

@@ -28,14 +28,14 @@ from spanloom.formats._delimited import (
     Row,
     Sheet,
     TableOptions,
-    numbered,
+    default_columns,
+    format_row,
     opening,
     rows,
-    spelled,
     width,
 )
 from spanloom.formats._document_builder import ID, Names
-from spanloom.formats._document_builder import numbered as by_number
+from spanloom.formats._document_builder import default_name as by_number
 from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import CUT, END, LabelledText, Meta, TextLabelReader, join_rows
 
@@ -134,8 +134,10 @@ def _column_names(
     Raises ``FormatError`` if one is missing or its name is reserved in meta.
     """
     resolved = options.whole
-    names = tuple(first.cells) if has_header else resolved.columns or numbered(len(first.cells))
-    missing = Sheet(resolved, names).absent(options.wanted)
+    names = (
+        tuple(first.cells) if has_header else resolved.columns or default_columns(len(first.cells))
+    )
+    missing = Sheet(resolved, names).absent(options.required_columns)
     if missing is not None:
         hint = did_you_mean(str(missing), {*names})
         raise FormatError(path, first.line, f"no column {missing!r:.60}{hint:.300}")
@@ -151,7 +153,7 @@ def _default_head(options: TableOptions) -> str | None:
     """Return the text before the rows if documents keep none; None if it is the column names."""
     if not options.named(options.columns):
         return ""
-    return spelled(options.columns, options) + "\n" if options.columns else None
+    return format_row(options.columns, options) + "\n" if options.columns else None
 
 
 def _label_reader(sheet: Sheet) -> TextLabelReader:
@@ -226,14 +228,18 @@ def _infer_sheet(documents: Sequence[Document], options: TableOptions) -> tuple[
     kept_head = dict(documents[0].meta).get(HEAD) if documents else None
     for head in (kept_head, _default_head(resolved)):
         names = None if head is None else _columns_of_head(head, documents, resolved)
-        if head is not None and names and Sheet(resolved, names).absent(options.wanted) is None:
+        if (
+            head is not None
+            and names
+            and Sheet(resolved, names).absent(options.required_columns) is None
+        ):
             added_columns = (
                 _missing_columns(documents, Sheet(resolved, names)) if opening(head) != head else []
             )
             sheet = Sheet(resolved, (*names, *added_columns))
-            return sheet, spelled(sheet.names, resolved) + "\n" if added_columns else head
+            return sheet, format_row(sheet.names, resolved) + "\n" if added_columns else head
     sheet = Sheet(resolved, _columns_from_meta(documents, options))
-    return sheet, spelled(sheet.names, resolved) + "\n"
+    return sheet, format_row(sheet.names, resolved) + "\n"
 
 
 def _columns_of_head(
@@ -257,7 +263,7 @@ def _numbered_columns(documents: Sequence[Document], options: TableOptions) -> t
     """Return the names of columns that have only numbers."""
     columns = [getattr(options, role) for role in ROLES]
     keys = {key for document in documents for key, _ in document.meta}
-    return numbered(
+    return default_columns(
         max(
             width({*keys, *options.filter}),
             *(column for column in columns if isinstance(column, int)),
@@ -270,7 +276,7 @@ def _columns_from_meta(documents: Sequence[Document], options: TableOptions) -> 
     resolved = options.whole
     columns = [column for role in ROLES if (column := getattr(resolved, role)) is not None]
     keys = (key for document in documents for key, _ in document.meta)
-    usable_keys = (key for key in keys if spelled([key], resolved) not in _RESERVED)
+    usable_keys = (key for key in keys if format_row([key], resolved) not in _RESERVED)
     remaining = [
         *dict.fromkeys(
             name for name in (*columns, *resolved.filter, *usable_keys) if isinstance(name, str)
@@ -280,7 +286,7 @@ def _columns_from_meta(documents: Sequence[Document], options: TableOptions) -> 
     names: list[str] = []
     for number in range(1, max((len(remaining) + len(numbered_columns), *numbered_columns)) + 1):
         is_free = number not in numbered_columns and remaining
-        names.append(remaining.pop(0) if is_free else numbered(number)[-1])
+        names.append(remaining.pop(0) if is_free else default_columns(number)[-1])
     return tuple(names)
 
 
@@ -315,7 +321,7 @@ def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) ->
     for role, column in sheet.places.items():
         cell = cell_of_role[role]
         cells[column] = _empty_cell(role, cells[column], sheet.options) if cell is None else cell
-    return spelled(cells, sheet.options)
+    return format_row(cells, sheet.options)
 
 
 def _empty_cell(role: Role, kept: str, options: TableOptions) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, own
+from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
 from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
@@ -118,7 +118,7 @@ def _relation_record(
     """Return the record of a relation with its sentence."""
     first, end = view.words.sentences[head[0]]
     bounds = (head[1], head[2], tail[1], tail[2])
-    record: dict[str, Any] = {"id": own(view.document)}
+    record: dict[str, Any] = {"id": id_in_file(view.document)}
     meta = dict(view.document.meta)
     record |= {DOCID: meta[DOCID]} if DOCID in meta else {}
     record |= {"relation": relation.label, "token": view.tokens[first:end]}

@@ -44,7 +44,7 @@ from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.errors import FormatError
 from spanloom.formats import _constituents
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, numbered
+from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._word_view import XPOS, WordView, label
 
 LAYOUT, START, WRAPPED = "layout", "start", "wrapped"  # in meta
@@ -112,7 +112,7 @@ def loads(
     longest = max(file.trees, key=lambda raw_tree: len(raw_tree.raw), default=None)
     name = _guess_layout(longest) if longest else LINE
     layout = _LAYOUTS[name]._replace(wrapped=bool(longest and is_wrapper(longest.tree)))
-    builder = DocumentBuilder(numbered(1))
+    builder = DocumentBuilder(default_name(1))
     if name != LINE:
         builder.meta.append((LAYOUT, name))
     if layout.wrapped:

@@ -47,14 +47,14 @@ def _format(value: float | None, form: str, times: float = 1) -> str:
     return "" if value is None else format(times * value, form)
 
 
-def ordered(rows: Sequence[Result]) -> list[Result]:
+def sort_rows(rows: Sequence[Result]) -> list[Result]:
     """Return rows by dataset and task, the best first."""
     return sorted(rows, key=lambda row: (row.dataset, row.task, -row.main[1], row.file))
 
 
 def table(rows: Sequence[Result]) -> str:
     """Return a markdown table of the rows."""
-    lines = [HEAD, tuple("---" for _ in HEAD), *map(cells, ordered(rows))]
+    lines = [HEAD, tuple("---" for _ in HEAD), *map(cells, sort_rows(rows))]
     return "".join("| " + " | ".join(_plain(cell) for cell in line) + " |\n" for line in lines)
 
 
@@ -66,8 +66,8 @@ def _plain(cell: str) -> str:
 def page(rows: Sequence[Result]) -> str:
     """Return a self-contained page: the table, and below it the command of each row."""
     head = "".join(f"<th>{escape(name)}</th>" for name in HEAD)
-    body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in ordered(rows))
-    how = "\n".join(f"<li>{_how(row)}</li>" for row in ordered(rows))
+    body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in sort_rows(rows))
+    how = "\n".join(f"<li>{_how(row)}</li>" for row in sort_rows(rows))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

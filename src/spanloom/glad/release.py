@@ -126,7 +126,7 @@ def rescore(
     for row in rows:
         save(row, results)
     current = before | {(row.dataset, row.task): row for row in rows}
-    texts = card_texts(folder.name, model, known_cards(recipe), ordered(recipe, current))
+    texts = card_texts(folder.name, model, known_cards(recipe), sort_results(recipe, current))
     serialization.rewrite(folder, texts)
     return rows
 
@@ -142,7 +142,7 @@ def known_cards(recipe: Recipe) -> dict[str, Card]:
     return cards_by_name
 
 
-def ordered(recipe: Recipe, rows: Mapping[tuple[str, str], Result]) -> tuple[Result, ...]:
+def sort_results(recipe: Recipe, rows: Mapping[tuple[str, str], Result]) -> tuple[Result, ...]:
     """Return results in the order of the recipe: by task, then by dataset."""
     keys = [(Path(data).name, task) for task in recipe.kept_tasks for data in recipe.sources(task)]
     return tuple(rows[key] for key in keys if key in rows)

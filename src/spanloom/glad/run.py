@@ -81,7 +81,7 @@ def run(
 
 def train_unless_done(plan: Plan, out: Path, log: Log, *, resume: bool) -> None:
     """Train a plan, unless its model is there already; raises ``DataError`` for another one."""
-    if not out.exists() or train.unfinished(out):
+    if not out.exists() or train.is_unfinished(out):
         train.train(plan, out, log, resume=resume)
     _check_same(plan.recipe, recipes.load(out / RECIPE), out)
 
@@ -91,7 +91,7 @@ def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
 
     Raises ``DataError`` where it learnt from other data.
     """
-    cost = speed.trained(out, plan.recipe.stages[-1])
+    cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     if cost is None:
         log(f"{train.home(out)}: not what made {out}, or not whole; what training took is unknown")
     elif cost.data != data_identity(plan):
@@ -162,12 +162,12 @@ def _training(cost: Trained | None) -> dict[str, Any]:
         "dev": cost.dev,
         "updates": cost.updates,
         "epoch": cost.epoch,
-        "train_cpu_minutes": _rounded(cost.minutes, 2),
-        "train_words_per_s": _rounded(cost.speed, 1),
+        "train_cpu_minutes": _round(cost.minutes, 2),
+        "train_words_per_s": _round(cost.speed, 1),
     }
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
+def _round(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
@@ -211,8 +211,8 @@ def _row(model: Model, name: str, test: Test, log: Log) -> dict[str, Any] | None
         "metrics": metrics,
         "intervals": _intervals(metrics, numbers),
         "annotate_words_per_s": round(rates.annotated, 1),
-        "encoder_words_per_s": _rounded(rates.encoder, 1),
-        "relative_speed": _rounded(rates.ratio, 3),
+        "encoder_words_per_s": _round(rates.encoder, 1),
+        "relative_speed": _round(rates.ratio, 3),
         "compute": str(model.compute),
         "report": numbers,
         "per_document_counts": {

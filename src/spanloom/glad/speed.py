@@ -182,7 +182,7 @@ _LINE: TypeAdapter[_Look | _Log] = TypeAdapter(_Look | _Log)
 _PROGRESS_VALUES = TypeAdapter(Progress)
 
 
-def trained(out: Path, last: StageSpec) -> Trained | None:
+def read_training_cost(out: Path, last: StageSpec) -> Trained | None:
     """Read what the run of the model at ``out`` left beside it; ``last`` is its last stage.
 
     None where the run's folder is gone, not whole, or of other weights. Raises ``FormatError``
@@ -243,14 +243,14 @@ def _weights(folder: Path) -> str | None:
 
 def _lines(path: Path) -> list[_Look | _Log]:
     raw = path.read_bytes().splitlines()
-    return [_parsed(line, path, number, _LINE) for number, line in enumerate(raw, 1)]
+    return [_parse(line, path, number, _LINE) for number, line in enumerate(raw, 1)]
 
 
 def _read(path: Path, kind: TypeAdapter[T]) -> T:
-    return _parsed(path.read_bytes(), path, None, kind)
+    return _parse(path.read_bytes(), path, None, kind)
 
 
-def _parsed(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> T:
+def _parse(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> T:
     try:
         return kind.validate_json(text)
     except ValidationError as error:

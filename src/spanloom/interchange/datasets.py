@@ -11,7 +11,7 @@ from spanloom.document import Document
 from spanloom.errors import DataError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._word_view import WordView, annotate, apart
+from spanloom.formats._word_view import WordView, annotate, encodable_spans
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -109,7 +109,7 @@ def from_tags(
 def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:
     """Yield one row per sentence: its id, words and tags."""
     view = WordView(document)
-    spans_of = apart(view, layer, lambda span: bool(span[2]))
+    spans_of = encodable_spans(view, layer, lambda span: bool(span[2]))
     for number, (first, end) in enumerate(view.words.sentences):
         spans = [(start, stop, span.label) for start, stop, span in spans_of[number]]
         yield {

@@ -18,7 +18,7 @@ from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classifica
 from spanloom.document import Document
 from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
 from spanloom.metrics.counts import Counts, counts_by_label, macro
-from spanloom.metrics.report import annotated
+from spanloom.metrics.report import annotated_documents
 
 Numbers = NDArray[np.float64]
 Correlation = tuple[float, float]
@@ -250,7 +250,7 @@ def _classifications(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> list[tuple[Classification | None, Classification | None]]:
     """Return the gold and predicted classification of each gold document with the layer."""
-    pairs = annotated(gold, predicted, layer)
+    pairs = annotated_documents(gold, predicted, layer)
     return [(classification_of(a, layer), _predicted_classification(a, b, layer)) for a, b in pairs]
 
 

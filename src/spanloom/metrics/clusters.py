@@ -16,7 +16,7 @@ from spanloom.metrics.bootstrap import DocumentCounts, Interval, clusters_per_do
 from spanloom.metrics.coreference import Clusters, Coreference, without_singletons
 from spanloom.metrics.coreference import score as score_clusters
 from spanloom.metrics.counts import PRF
-from spanloom.metrics.report import Score, annotated, heading, section
+from spanloom.metrics.report import Score, annotated_documents, heading, section
 from spanloom.metrics.spans import bounds
 
 
@@ -100,7 +100,7 @@ def score(
     )
     pairs = [
         (_clusters(gold_document, layer), _clusters(predicted_document, layer))
-        for gold_document, predicted_document in annotated(gold, predicted, layer)
+        for gold_document, predicted_document in annotated_documents(gold, predicted, layer)
     ]
     scores = [score_clusters(without_singletons(a), without_singletons(b)) for a, b in pairs]
     document_counts = clusters_per_document(scores)

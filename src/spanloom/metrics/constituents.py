@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from spanloom.document import Document
 from spanloom.metrics.counts import Counts, counts_by_label
-from spanloom.metrics.report import LayerReport, Score, annotated, sum_counts
+from spanloom.metrics.report import LayerReport, Score, annotated_documents, sum_counts
 from spanloom.tokenization import blank_words, given_words
 
 Bracket = tuple[int, int, str]
@@ -58,8 +58,8 @@ class Compared(NamedTuple):
 
 def compare(gold: Sentence, predicted: Sentence, rules: Rules = COLLINS) -> Compared:
     """Compare two trees over the same words; each of several equal brackets is matched once."""
-    gold_brackets = counted(gold.brackets, rules)
-    predicted_brackets = counted(predicted.brackets, rules)
+    gold_brackets = countable_brackets(gold.brackets, rules)
+    predicted_brackets = countable_brackets(predicted.brackets, rules)
     hits = (Counter(gold_brackets) & Counter(predicted_brackets)).total()
     bounds = {(start, end) for start, end, _ in gold_brackets}
     unmatched = [(start, end) for start, end, _ in predicted_brackets if (start, end) not in bounds]
@@ -73,7 +73,7 @@ def compare(gold: Sentence, predicted: Sentence, rules: Rules = COLLINS) -> Comp
     return Compared(brackets, crossing, Counts(num_right, words, words))
 
 
-def counted(brackets: Iterable[Bracket], rules: Rules = COLLINS) -> list[Bracket]:
+def countable_brackets(brackets: Iterable[Bracket], rules: Rules = COLLINS) -> list[Bracket]:
     """Return the brackets that count, without functions, each label as the one it counts as."""
     counting = []
     for start, end, label in brackets:
@@ -140,7 +140,7 @@ def score(
     Raises ``DataError`` where names do not match one to one or texts differ, and ``LayerError``
     where no gold document has the layer.
     """
-    pairs = annotated(gold, predicted, layer)
+    pairs = annotated_documents(gold, predicted, layer)
     tables = [_counts_by_label(*pair, layer) for pair in pairs]
     brackets = sum_counts(tables, seed, resamples)
     return Report(layer, len(pairs), len(gold) - len(pairs), 0, brackets)
@@ -149,8 +149,8 @@ def score(
 def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:
     """Count the brackets of one text by label."""
     words = _counted_words(gold)
-    gold_brackets = Counter(counted(_brackets(gold, layer, words)))
-    predicted_brackets = Counter(counted(_brackets(predicted, layer, words)))
+    gold_brackets = Counter(countable_brackets(_brackets(gold, layer, words)))
+    predicted_brackets = Counter(countable_brackets(_brackets(predicted, layer, words)))
     hits = _label_counts(gold_brackets & predicted_brackets)
     return counts_by_label(hits, _label_counts(predicted_brackets), _label_counts(gold_brackets))
 

@@ -177,7 +177,7 @@ def rounded(number: float, digits: int = 2) -> float:
     return float(f"{number:.{digits}f}")
 
 
-def printed(ratios: PRF) -> dict[str, float]:
+def format_ratios(ratios: PRF) -> dict[str, float]:
     """Return the three ratios by name, to two digits."""
     return {
         "precision": rounded(ratios.precision),

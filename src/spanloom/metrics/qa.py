@@ -129,9 +129,11 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     Of several answers to a query the first counts. Raises ``DataError`` where names do not match
     one to one or texts differ, and ``LayerError`` where no gold document has the layer.
     """
-    from spanloom.metrics.report import annotated  # numpy, which the measures above do without
+    from spanloom.metrics.report import (
+        annotated_documents,
+    )  # numpy, which the measures above do without
 
-    pairs = annotated(gold, predicted, layer)
+    pairs = annotated_documents(gold, predicted, layer)
     queries = [query for pair in pairs for query in _score_document(*pair, layer)]
     return Report(layer, len(pairs), tuple(queries), len(gold) - len(pairs))
 

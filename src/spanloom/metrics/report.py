@@ -151,7 +151,7 @@ def score(
     (``annotation.partial_labels``). Raises ``DataError`` where names do not match one to one or
     texts differ, and ``LayerError`` where no gold document has the layer.
     """
-    matched = [_scorable_pair(*pair, layer) for pair in annotated(gold, predicted, layer)]
+    matched = [_scorable_pair(*pair, layer) for pair in annotated_documents(gold, predicted, layer)]
     sides = [(_layer_or_empty(a, layer), _layer_or_empty(b, layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
     pairs = [_pair(a, b, layer, scheme) for a, b in matched]
@@ -189,7 +189,7 @@ def _layer_or_empty(document: Document, name: str) -> Layer:
     return document[name] if document.has_layer(name) else Layer(name)
 
 
-def annotated(
+def annotated_documents(
     gold: Sequence[Document], predicted: Sequence[Document], layer: str
 ) -> list[tuple[Document, Document]]:
     """Return ``matched_documents`` whose gold has the layer; ``LayerError`` if none has it."""

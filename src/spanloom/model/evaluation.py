@@ -11,7 +11,7 @@ from spanloom.atomic_io import MANIFEST
 from spanloom.config.recipe import CorpusPartSpec
 from spanloom.corpora import files
 from spanloom.corpora.folder import fingerprint
-from spanloom.corpora.splits import named
+from spanloom.corpora.splits import splits_of_name
 from spanloom.document import Document
 from spanloom.model.model import Model
 from spanloom.model.plan import TaskPlan
@@ -45,7 +45,7 @@ def evaluate_task(
 def source(task: TaskPlan, data: Path) -> CorpusPartSpec | None:
     """Return which part of a task's joined corpus a folder is, by its name; None for no part."""
     folder = data.resolve()
-    names = {folder.name, folder.parent.name if named(folder.name) else folder.name}
+    names = {folder.name, folder.parent.name if splits_of_name(folder.name) else folder.name}
     return next((part for part in task.parts if Path(part.data).name in names), None)
 
 

@@ -24,7 +24,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError
-from spanloom.formats.brat.ann_grammar import references, renamed
+from spanloom.formats.brat.ann_grammar import references, rename_ids
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import Unit
 
@@ -84,7 +84,7 @@ def merge_predictions(
             ids[annotation.id] = id_of_signature[signature]
     for name, annotations in added.items():
         document = _with_annotations(
-            document, name, [renamed(annotation, ids) for annotation in annotations]
+            document, name, [rename_ids(annotation, ids) for annotation in annotations]
         )
     return document
 
@@ -240,4 +240,4 @@ def _content(side: str, annotation: Annotation, signatures: _Signatures) -> obje
             return "equivalence", label, frozenset(ends)
         case _:
             blank = dict.fromkeys((annotation.id, *references(annotation)), "")
-            return renamed(annotation, blank), tuple(ends)
+            return rename_ids(annotation, blank), tuple(ends)

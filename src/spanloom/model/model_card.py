@@ -20,7 +20,7 @@ _LABELS = {  # keys of a task's vocabulary, and what a card calls them
 }
 
 
-def stored(card: str, store: StorageDtypes) -> str:
+def note_storage(card: str, store: StorageDtypes) -> str:
     """Return a card with a line on how weights are stored, replacing an earlier such line."""
     lines = [line for line in card.splitlines() if not line.startswith(_STORED)]
     if store != StorageDtypes():
@@ -44,7 +44,7 @@ def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
     bases = [
         SOURCES[name].name
         for part in recipe.trunk
-        if (name := _pretrained(part)) is not None and name in SOURCES
+        if (name := _encoder_name(part)) is not None and name in SOURCES
     ]
     lines = ["---", "library_name: spanloom"]
     lines += [f"language: {recipe.card.language}"] if recipe.card.language else []
@@ -116,7 +116,7 @@ def _source_name(source: str) -> str:
     return Path(source).name if Path(source).is_absolute() else source
 
 
-def _pretrained(part: EmbedderSpec) -> str | None:
+def _encoder_name(part: EmbedderSpec) -> str | None:
     """Return the name of a part's pre-trained encoder, None if it has none."""
     name = part.options.get("transformer")
     return None if name is None or part.options.get("init") == "random" else str(name)
@@ -126,7 +126,7 @@ def _initial_weights(part: EmbedderSpec) -> list[str]:
     """Return a line on what a part of the trunk was initialised from, if it was."""
     if "static" in part.options:
         return [f"- Word vectors: `{_source_name(str(part.options['static']))}`"]
-    name = _pretrained(part)
+    name = _encoder_name(part)
     if name is None:
         return []
     if name not in SOURCES:

@@ -110,7 +110,7 @@ def load(
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
     and what ``compute`` and ``prepare`` raise for a device and a precision.
     """
-    folder, files = _verified(source)
+    folder, files = _verify(source)
     for name, path in files.items():
         if name != WEIGHTS and path.stat().st_size > _LARGEST_TEXT:
             raise ModelError(f"{path}: over {_LARGEST_TEXT} bytes; refused")
@@ -138,11 +138,11 @@ def load(
 
 def load_recipe(source: str | Path) -> Recipe:
     """Return the recipe of a model that ``load`` loads; raises ``ModelError`` as it does."""
-    _, files = _verified(source)
+    _, files = _verify(source)
     return plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
 
 
-def _verified(source: str | Path | None) -> tuple[Path, dict[str, Path]]:
+def _verify(source: str | Path | None) -> tuple[Path, dict[str, Path]]:
     """Return a model's folder and its files by name, compared with the manifest."""
     folder, blobs = _fetch(default() if source is None else source)
     files = verify_folder(folder, blobs=blobs)
@@ -208,7 +208,7 @@ def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
     with _copied(files, target) as staging:
         (staging / WEIGHTS).write_bytes(serialized(weights))
         before = (staging / CARD).read_text(encoding="utf-8") if CARD in files else ""
-        (staging / CARD).write_text(model_card.stored(before, dtypes), encoding="utf-8")
+        (staging / CARD).write_text(model_card.note_storage(before, dtypes), encoding="utf-8")
 
 
 def rewrite(folder: Path, texts: Mapping[str, str]) -> None:

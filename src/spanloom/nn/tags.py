@@ -63,7 +63,7 @@ class Tagger(nn.Module):
         dropout: float,
         crf: bool = True,
     ) -> None:
-        """The masks are from ``annotation.tag_schemes``' ``allowed``; only ``crf`` uses them."""
+        """Masks are those of ``Scheme.allowed_transitions``; only ``crf`` uses them."""
         super().__init__()
         self.dropout = Dropout(dropout)
         self.emission = nn.Linear(dim, num_tags)

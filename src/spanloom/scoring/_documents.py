@@ -32,8 +32,8 @@ def documents(path: Path) -> list[Document]:
             choices = ", ".join(_files.names())
             raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
         file_format = _files.load(name)
-        options = _files.chosen(file_format, {}, SourceLocation(str(path)))
-        return list(_files.named(_files.read(path, file_format, options), path))
+        options = _files.validate_format_options(file_format, {}, SourceLocation(str(path)))
+        return list(_files.name_documents(_files.read(path, file_format, options), path))
     return [reading.document for reading in folder.read_all(path)]
 
 

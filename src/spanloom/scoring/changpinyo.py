@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spanloom.metrics.chunks import count_tag_spans
-from spanloom.metrics.counts import percentages, printed, total
+from spanloom.metrics.counts import format_ratios, percentages, total
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring.conlleval import by_type_rows, phrase_counts, table, tag_pairs
 
@@ -20,7 +20,7 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     num_words = len(pairs) - pairs.count(None)
     return {
         **phrase_counts(num_words, overall),
-        **printed(percentages(overall)),
+        **format_ratios(percentages(overall)),
         "per_type": by_type_rows(by_label),
     }
 

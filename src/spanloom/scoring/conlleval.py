@@ -8,7 +8,7 @@ from pathlib import Path
 from spanloom.errors import DataError, FormatError
 from spanloom.formats._text import text_of
 from spanloom.metrics.chunks import Pair, count_chunks, count_right
-from spanloom.metrics.counts import Counts, percent, percentages, printed, rounded, total
+from spanloom.metrics.counts import Counts, format_ratios, percent, percentages, rounded, total
 from spanloom.scoring._base import Scorer, Scores
 
 Row = list[str]
@@ -123,7 +123,7 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
         rows = [*by_type.items(), ("Overall", total(by_type.values()))]
         return {
             "latex_rows": [
-                {"label": label, **printed(percentages(counts))} for label, counts in rows
+                {"label": label, **format_ratios(percentages(counts))} for label, counts in rows
             ]
         }
     return _to_json(count_right(pairs), by_type)
@@ -142,7 +142,7 @@ def phrase_counts(num_words: int, counts: Counts) -> dict[str, int]:
 def by_type_rows(by_type: Mapping[str, Counts]) -> dict[str, dict[str, float]]:
     """Return the ratios of each type, and its number of predicted phrases."""
     return {
-        label: {**printed(percentages(counts)), "found": counts.predicted}
+        label: {**format_ratios(percentages(counts)), "found": counts.predicted}
         for label, counts in by_type.items()
     }
 
@@ -174,7 +174,7 @@ def _to_json(tag_counts: Counts, by_type: Mapping[str, Counts]) -> Scores:
     scores: Scores = dict(phrase_counts(tag_counts.gold, overall))
     if tag_counts.gold:
         scores["accuracy"] = rounded(percent(tag_counts.hits, tag_counts.gold))
-        scores |= printed(percentages(overall))
+        scores |= format_ratios(percentages(overall))
     return scores | {"per_type": by_type_rows(by_type)}
 
 

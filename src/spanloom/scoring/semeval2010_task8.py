@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.counts import PRF, Counts, percent, percentages, printed, rounded, total
+from spanloom.metrics.counts import PRF, Counts, format_ratios, percent, percentages, rounded, total
 from spanloom.scoring._base import Scorer, Scores
 
 Key = TypeVar("Key", bound=Hashable)
@@ -239,9 +239,9 @@ def _evaluation(confusion: Confusion, *, count_turned: bool) -> Scores:
             "correct": micro.hits,
             "proposed": micro.predicted,
             "gold": micro.gold,
-            **printed(percentages(micro)),
+            **format_ratios(percentages(micro)),
         },
-        "macro": printed(confusion.macro(_OTHER)),
+        "macro": format_ratios(confusion.macro(_OTHER)),
     }
 
 
@@ -278,7 +278,7 @@ def _relations(confusion: Confusion, *, count_turned: bool) -> dict[str, dict[st
         rows[label] = {
             "correct": counts.hits,
             "gold": counts.gold,
-            **printed(percentages(counts)),
+            **format_ratios(percentages(counts)),
             "proposed": counts.predicted - turned,
             **({"wrong_direction": turned} if count_turned else {}),
         }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.errors import DataError, FormatError
-from spanloom.formats._json import a_list, a_string, an_object, parsed, value_of
+from spanloom.formats._json import a_list, a_string, an_object, parse_json, value_of
 from spanloom.formats._text import text_of
 from spanloom.metrics.qa import Answered, score_answer
 from spanloom.scoring._base import Scorer, Scores
@@ -36,7 +36,7 @@ def questions(path: Path, *required: str) -> list[Question]:
     ``required`` are keys that the dataset must have. Raises ``FormatError``, also for a dataset
     without questions, which has no mean.
     """
-    data = parsed(text_of(path), str(path))
+    data = parse_json(text_of(path), str(path))
     try:
         for key in required:
             value_of(an_object(data), key)
@@ -50,7 +50,7 @@ def questions(path: Path, *required: str) -> list[Question]:
 
 def read_predictions(path: Path) -> Mapping[str, Any]:
     """Return the value of each question in a JSON object; raises ``FormatError``."""
-    data = parsed(text_of(path), str(path))
+    data = parse_json(text_of(path), str(path))
     try:
         return an_object(data)
     except ValueError as error:

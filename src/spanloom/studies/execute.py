@@ -86,7 +86,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     start = None
     if job.before is not None:
         start = runs / job.before.key
-        if not start.exists() or train.unfinished(start):
+        if not start.exists() or train.is_unfinished(start):
             with _locked(runs, job.before.key):
                 _train(job.before, data, runs, log)
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
@@ -99,7 +99,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
 def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
     scoring_start = time.process_time()
-    cost = speed.trained(out, plan.recipe.stages[-1])
+    cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     splits: list[tuple[Split, dict[str, tuple[Document, ...]]]] = [("dev", read_dev(plan))]
     if job.score == "test":
         tests = {

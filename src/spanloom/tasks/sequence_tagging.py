@@ -108,7 +108,7 @@ class SequenceTaggingTask(WordTask):
         for name, labels in self.sets:
             tags = SCHEMES[name].tags(labels)
             ids = torch.tensor([tag_to_id[tag] for tag in tags])
-            first, after, last = map(torch.tensor, SCHEMES[name].allowed(tags))
+            first, after, last = map(torch.tensor, SCHEMES[name].allowed_transitions(tags))
             starts[ids] |= first
             follow[ids[:, None], ids] |= after
             ends[ids] |= last

@@ -53,9 +53,9 @@ class _BatchIterator:
 
     def __post_init__(self) -> None:
         """Draw the first pass."""
-        self.queue = self._shuffled()
+        self.queue = self._shuffle()
 
-    def _shuffled(self) -> list[TrainBatch]:
+    def _shuffle(self) -> list[TrainBatch]:
         """Return each document once, in instances of random size, in batches of similar length."""
         suffix = f"/{self.num_passes}" if self.num_passes else ""
         rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
@@ -75,7 +75,7 @@ class _BatchIterator:
     def next(self) -> TrainBatch:
         """Return the next batch."""
         if not self.queue:
-            self.queue = self._shuffled()
+            self.queue = self._shuffle()
         return self.queue.pop()
 
 

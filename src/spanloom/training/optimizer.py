@@ -29,7 +29,7 @@ def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> 
     below an encoder's first layer are frozen with it.
     """
     for name, parameter in network.named_parameters():
-        below = pretrained(name) or ".casing_embedding." in name
+        below = is_pretrained(name) or ".casing_embedding." in name
         rate = rates.encoder if below else rates.task
         parameter.requires_grad_(name in names and rate > 0)
         parameter.grad = None
@@ -46,7 +46,7 @@ def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     depths = _depths(name for name, _ in network.named_parameters())
     for name, parameter in _learnt(network):
         below = stage.lr.layerwise_decay ** depths.get(name, 0)
-        rate = stage.lr.encoder * below if pretrained(name) else stage.lr.task
+        rate = stage.lr.encoder * below if is_pretrained(name) else stage.lr.task
         decay = stage.weight_decay if parameter.ndim > 1 else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
     param_groups = [
@@ -64,7 +64,7 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
     """
     layers: dict[str, dict[str, int | None]] = {}
     for name in names:
-        if pretrained(name):
+        if is_pretrained(name):
             encoder, _, inside = name.partition(".encoder.")
             number = _LAYER.search(inside)
             below = -1 if _BELOW.search(inside) else None
@@ -76,7 +76,7 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
     return depths
 
 
-def pretrained(name: str) -> bool:
+def is_pretrained(name: str) -> bool:
     """Return whether a parameter is of a pre-trained encoder."""
     return name.startswith("trunk.") and ".encoder." in name
 

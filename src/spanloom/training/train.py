@@ -119,7 +119,7 @@ def train(
     return progress
 
 
-def unfinished(out: Path) -> bool:
+def is_unfinished(out: Path) -> bool:
     """Return whether the model at ``out`` is of a run that was stopped before its end."""
     try:
         return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
@@ -133,7 +133,7 @@ def _leave(out: Path, what: str, *, first: bool) -> str:
     A model left by an earlier stop is replaced.
     """
     model_dir = home(out) / BEST
-    taken = os.path.lexists(out) and any(out.iterdir()) and not unfinished(out)
+    taken = os.path.lexists(out) and any(out.iterdir()) and not is_unfinished(out)
     if taken:
         return f"{what}: {model_dir}"
     if first:

@@ -201,7 +201,7 @@ def needs(annotation: Annotation) -> tuple[str, ...]:
     return () if isinstance(annotation, Note) else references(annotation)
 
 
-def renamed(annotation: Annotation, ids: Mapping[str, str]) -> Annotation:
+def rename_ids(annotation: Annotation, ids: Mapping[str, str]) -> Annotation:
     """Return the annotation with its id and those it refers to replaced by ``ids``."""
     new_id = ids.get(annotation.id, annotation.id)
     match annotation:

@@ -20,7 +20,7 @@ from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import owner, references
 from spanloom.formats.brat.layers import type_of
-from spanloom.formats.brat.offsets import Unit, unbroken
+from spanloom.formats.brat.offsets import Unit, split_at_line_breaks
 from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
 
 KINDS: dict[type[Annotation], tuple[int, str]] = {  # order in a new file, letters of the id
@@ -123,7 +123,7 @@ class AnnWriter:
 
     def _span_line(self, span: Span, type_name: str) -> str:
         """Return a text-bound line, the span split at line breaks."""
-        fragments = unbroken(self._text, span.fragments)
+        fragments = split_at_line_breaks(self._text, span.fragments)
         offsets = ";".join(f"{start} {end}" for start, end in self._unit.offsets(fragments))
         text = " ".join(self._text[start:end] for start, end in fragments)
         return (

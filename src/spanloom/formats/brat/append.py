@@ -12,9 +12,9 @@ from spanloom.appending import extend
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats.brat.ann_writer import home
-from spanloom.formats.brat.read import PARTS, decoded, files, loads_parts, read_text_file
+from spanloom.formats.brat.read import PARTS, decode, files, loads_parts, read_text_file
 from spanloom.formats.brat.save import inside
-from spanloom.formats.brat.write import added, separator
+from spanloom.formats.brat.write import new_lines, separator
 
 Merge = Callable[[Document], Document]
 
@@ -56,11 +56,11 @@ class _Addition:
     def block(self, content: bytes) -> bytes:
         """Return the lines to add as bytes; the first one begins a new line."""
         parts = {
-            suffix: decoded(content, str(path)) if suffix == self._suffix else read_text_file(path)
+            suffix: decode(content, str(path)) if suffix == self._suffix else read_text_file(path)
             for suffix, path in self._paths.items()
         }
         document = loads_parts(read_text_file(self._text), parts, name=self._name).document
-        self.lines = added(self._merge(document))
+        self.lines = new_lines(self._merge(document))
         end = _line_end(parts[self._suffix])
         lead = separator(parts[self._suffix], end) if self.lines else ""
         try:

@@ -64,7 +64,7 @@ class Unit:
 
     def read_again(self, text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
         """Return the fragments that result if these are written and read again."""
-        split = unbroken(text, fragments)
+        split = split_at_line_breaks(text, fragments)
         return self.points(self.offsets(split)) or split
 
     def _to_point(self, offset: int) -> int | None:
@@ -75,7 +75,7 @@ class Unit:
         return point if 0 <= point <= self._size else None
 
 
-def unbroken(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
+def split_at_line_breaks(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
     """Return fragments split at line breaks, which belong to none of them, as brat wants.
 
     A span of line breaks alone stays as it is.
@@ -119,7 +119,7 @@ def agrees(text: str, fragments: Sequence[Fragment], line_text: str) -> bool:
     return actual.startswith(expected) and actual[len(expected)] in " \t" and len(expected) > 0
 
 
-def shifted(text: str, bounds: Sequence[Fragment], line_text: str, unit: Unit) -> str | None:
+def diagnose_shift(text: str, bounds: Sequence[Fragment], line_text: str, unit: Unit) -> str | None:
     """Return a diagnosis if the text stands one character beside the offsets, else None."""
     for start_shift, end_shift, diagnosis in _SHIFTS:
         fragments = unit.points([(start + start_shift, end + end_shift) for start, end in bounds])

@@ -49,7 +49,7 @@ def read(content: str, name: str) -> QueryFile:
     return QueryFile(tuple(query for query, _ in query_lines.values()), kept, tuple(problems))
 
 
-def written(document: Document) -> str | None:
+def format_queries(document: Document) -> str | None:
     """Return the content of the file, None if there is nothing to write and none was read.
 
     It is the old content if its queries are the document's. Otherwise it has the lines of the

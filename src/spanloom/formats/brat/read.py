@@ -22,7 +22,7 @@ from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ParsedLine, owner, parse
 from spanloom.formats.brat.draft import AnnFileParse, Problem, cut
 from spanloom.formats.brat.layers import layer_from, layers_of, unite
-from spanloom.formats.brat.offsets import MARK, TextBound, Unit, agrees, choose, shifted
+from spanloom.formats.brat.offsets import MARK, TextBound, Unit, agrees, choose, diagnose_shift
 from spanloom.formats.brat.validation import check_dangling, check_duplicates, renumber_words
 
 PARTS = (".a1", ".a2", ".rel", ".co")
@@ -98,15 +98,15 @@ def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
 
 
 def read_text_file(path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of a file, line ends untouched; raises ``FormatError`` like ``decoded``."""
+    """Return the text of a file, line ends untouched; raises ``FormatError`` like ``decode``."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
-    return decoded(data, str(path), encoding)
+    return decode(data, str(path), encoding)
 
 
-def decoded(data: bytes, path: str, encoding: str = "utf-8") -> str:
+def decode(data: bytes, path: str, encoding: str = "utf-8") -> str:
     """Decode bytes; raises ``FormatError`` with the line and offset of the first wrong byte."""
     try:
         return data.decode(encoding)
@@ -156,7 +156,7 @@ def _add_span(draft: AnnFileParse, index: int, bound: TextBound, unit: Unit) -> 
         draft.report(index, str(error))
         return
     if bound.text and not agrees(draft.text, fragments, bound.text):
-        diagnosis = shifted(draft.text, bound.bounds, bound.text, unit)
+        diagnosis = diagnose_shift(draft.text, bound.bounds, bound.text, unit)
         actual = " ".join(draft.text[a : min(b, a + 60)] for a, b in fragments[:60])
         message = f"the text there is {actual!r:.60}, the line says {bound.text!r:.60}"
         draft.report(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Equivalence, Event, Span
 from spanloom.formats.brat import sidecar
-from spanloom.formats.brat.ann_grammar import ID, ParsedLine, needs, renamed
+from spanloom.formats.brat.ann_grammar import ID, ParsedLine, needs, rename_ids
 from spanloom.formats.brat.draft import AnnFileParse, Line
 
 
@@ -22,7 +22,7 @@ def renumber_words(draft: AnnFileParse) -> None:
     for index in word_lines:
         parsed = draft.parsed[index]
         if parsed:
-            draft.parsed[index] = ParsedLine(renamed(parsed.annotation, ids), parsed.layer)
+            draft.parsed[index] = ParsedLine(rename_ids(parsed.annotation, ids), parsed.layer)
 
 
 def _first_field(line: Line) -> str:
@@ -39,7 +39,7 @@ def check_duplicates(draft: AnnFileParse) -> None:
         if parsed and isinstance(parsed.annotation, Equivalence):
             number += 1
             draft.parsed[index] = ParsedLine(
-                renamed(parsed.annotation, {"*": f"*{number}"}), parsed.layer
+                rename_ids(parsed.annotation, {"*": f"*{number}"}), parsed.layer
             )
             continue
         key = parsed.annotation.id if parsed else _first_field(line)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.ann_grammar import ID, needs, renamed
+from spanloom.formats.brat.ann_grammar import ID, needs, rename_ids
 from spanloom.formats.brat.ann_writer import KINDS, AnnWriter
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import MARK
@@ -46,11 +46,11 @@ def parts(document: Document) -> dict[str, str]:
         suffix: "".join(_terminate_lines(lines, writer.ends.get(suffix, "\n")))
         for suffix, lines in files.items()
     }
-    query_text = queries.written(document)
+    query_text = queries.format_queries(document)
     return texts if query_text is None else {**texts, queries.SUFFIX: query_text}
 
 
-def added(document: Document) -> list[str]:
+def new_lines(document: Document) -> list[str]:
     """Return the lines, without line ends, of annotations that come from no line of the source.
 
     Raises ``DocumentError`` as ``dumps`` does.
@@ -132,7 +132,7 @@ def _with_brat_ids(document: Document) -> Document:
     new_id = document.id_generator()
     ids = {annotation.id: new_id(KINDS[type(annotation)][1][0]) for annotation in unwritable}
     layers = tuple(
-        layer_from(layer.name, (renamed(annotation, ids) for annotation in layer.annotations()))
+        layer_from(layer.name, (rename_ids(annotation, ids) for annotation in layer.annotations()))
         for layer in document.layers
     )
     return replace(document, layers=layers)
