@@ -28,10 +28,17 @@ from spanloom.errors import FormatError
 from spanloom.formats import _conllu
 from spanloom.formats._base import Format
 from spanloom.formats._conllu import Part, lay, parts
-from spanloom.formats._conllu_rows import blocks, mark, spelt
+from spanloom.formats._conllu_rows import blocks, format_comment, mark
 from spanloom.formats._text import Line
 from spanloom.formats._text import blocks as line_blocks
-from spanloom.formats._word_view import WordView, annotate, apart, is_tag, openings, respelt
+from spanloom.formats._word_view import (
+    WordView,
+    annotate,
+    encodable_spans,
+    format_tags,
+    is_tag,
+    tag_prefixes,
+)
 
 LAYER = "entities"
 SHORT_ROWS, CELLS = "short_rows", "cells"
@@ -70,7 +77,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     pieces: list[str] = []
     for view, view_blocks in zip(views, sentence_blocks, strict=True):
         for block, rows in zip(view_blocks, _rows(view), strict=True):
-            pieces += (f"{spelt(*comment)}\n" for comment in block.comments)
+            pieces += (f"{format_comment(*comment)}\n" for comment in block.comments)
             for word, row in zip(block.words, rows, strict=True):
                 pieces.append("\t".join([*word[:_TAG_COLUMN], *row]) + "\n")
             pieces.append("\n")
@@ -83,7 +90,7 @@ def _parse_row(line: Line, path: str) -> list[str]:
     if len(cells) not in (_SHORT, _LONG) or not all(map(_CELL.fullmatch, cells)):
         expected = "expected a number, a word, a tag, and two or no cells more"
         raise FormatError(path, line.number, f"{expected}, got {line.text!r:.60}")
-    if not is_tag(cells[_TAG_COLUMN], openings(_SCHEME)):
+    if not is_tag(cells[_TAG_COLUMN], tag_prefixes(_SCHEME)):
         problem = f"expected {OUTSIDE}, B-LABEL or I-LABEL, got {cells[_TAG_COLUMN]!r:.60}"
         raise FormatError(path, line.number, problem)
     if "-" in cells[0] or "." in cells[0]:
@@ -124,13 +131,15 @@ def _rows(view: WordView) -> Iterator[list[list[str]]]:
     """Yield each sentence's rows, from the tag on."""
     has_short_rows = SHORT_ROWS in dict(view.document.meta)
     attributes_of = view.values(WORDS)
-    spans_by_sentence = apart(view, LAYER, lambda span: _CELL.fullmatch(span[2]) is not None)
+    spans_by_sentence = encodable_spans(
+        view, LAYER, lambda span: _CELL.fullmatch(span[2]) is not None
+    )
     for (first, end), spans in zip(view.words.sentences, spans_by_sentence, strict=True):
         values = [_values(attributes_of.get(word, ())) for word in range(first, end)]
         stated_tags = [word_values.get(LAYER) for word_values in values]
         if not all(tag is None or _CELL.fullmatch(tag) for tag in stated_tags):
             stated_tags = [None] * len(stated_tags)
-        tags = respelt(_SCHEME, spans, stated_tags)
+        tags = format_tags(_SCHEME, spans, stated_tags)
         yield [
             _format_row(tag, word_values, has_short_rows)
             for tag, word_values in zip(tags, values, strict=True)
@@ -161,7 +170,7 @@ def _sniff(head: str, name: str) -> bool:
         lines[:1] != [first_row]
         and len(cells) in (_SHORT, _LONG)
         and cells[0] == "1"
-        and is_tag(cells[_TAG_COLUMN], openings(_SCHEME))
+        and is_tag(cells[_TAG_COLUMN], tag_prefixes(_SCHEME))
     )
 
 
