@@ -9,7 +9,7 @@ from hypothesis import given
 
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
-from spanloom.formats.knowledgenet import KIND, dumps, loads
+from spanloom.formats.knowledgenet import KIND, KnowledgeNetOptions, dumps, loads
 
 
 def facts(found):
@@ -41,6 +41,19 @@ def test_facts_share_their_mentions():
     assert (link.resource, link.key) == ("Wikidata", "http://www.wikidata.org/entity/Q14960")
     assert second["entities"] == Layer("entities")
     assert not third.has_layer("entities")  # no property was looked for
+
+
+def test_folds_may_be_chosen():
+    text = KIND.example.replace('"fold": 2', '"fold": 1', 1)
+    names = {
+        folds: [found.name for found in loads(text, options=KnowledgeNetOptions(folds=folds))]
+        for folds in ((), (1,), (2,), (1, 2), (3,))
+    }
+    first, second, without = names[()]
+    assert names == {
+        **{(): [first, second, without], (1,): [first], (2,): [second]},
+        **{(1, 2): [first, second], (3,): []},
+    }
 
 
 # the sample of the project's page (CC BY-SA 4.0), shortened

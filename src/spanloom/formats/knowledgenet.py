@@ -24,6 +24,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pydantic import Field
+
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
@@ -44,7 +46,17 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 JsonObject = dict[str, Any]
 
 
-def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
+class KnowledgeNetOptions(Options):
+    """Options: which passages are read."""
+
+    folds: tuple[int, ...] = Field(
+        default=(), description="folds whose passages are read; none said: all"
+    )
+
+
+def loads(
+    text: str, *, path: str = "<string>", options: KnowledgeNetOptions = KnowledgeNetOptions()
+) -> Iterator[Document]:
     """Yield one document per passage; raises ``FormatError`` with the line."""
     names = Names()
     for line in lines(text):
@@ -53,10 +65,13 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
             with errors_at(path, line.number):
                 record = an_object(value)
                 for passage in _passage_records(record) if "passages" in record else [record]:
-                    yield _build_document(passage, names)
+                    if not options.folds or passage.get(FOLD) in options.folds:
+                        yield _build_document(passage, names)
 
 
-def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
+def dumps(
+    documents: Iterable[Document], *, options: KnowledgeNetOptions = KnowledgeNetOptions()
+) -> str:
     """Return one line per document."""
     records = (_format_document(document) for document in documents)
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -231,4 +246,5 @@ KIND = Format(
     '["SPOUSE"], "facts": []}\n'
     '{"documentId": "a/b", "passageStart": 0, "passageText": "Yes", "annotated": [], "facts": '
     "[]}\n",
+    KnowledgeNetOptions,
 )
