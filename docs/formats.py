@@ -12,19 +12,21 @@ from spanloom.formats._base import Format
 
 HEAD = """# Formats
 
-`spanloom convert IN OUT` reads and writes all of these formats; `spanloom check`, `train` and
+`spanloom convert IN OUT` reads and writes all formats on this page; `spanloom check`, `train` and
 `init` read them. The format is guessed from the file, and the command says which one it is.
 `--from` and `--to` name a format; `--reader-option KEY=VALUE` and `--writer-option KEY=VALUE` set
-its options (lists: `"columns=[word, entities]"`). The command counts and reports what a format
-cannot hold; with `--strict` the exit code is then 1. Corpora are in brat (folders of `.txt` and
-`.ann`): it holds everything but scores, and a span over a line end has one fragment per line.
-`--reader-option encoding=latin-1` reads brat files that are not UTF-8. If a document gives no words
-and a format needs them, the tokenizer `char-class` and the sentence splitter `punctuation` are
-used, and `columns` writes one column per layer.
-In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
+its options (lists: `"columns=[word, entities]"`). The command counts and reports what the target
+format cannot hold; with `--strict` the exit code is then 1. If a format needs words and a document
+has none, the tokenizer `char-class` and the sentence splitter `punctuation` are used. `columns`
+then writes one column per layer.
 
-The layer `words` has the given words and `sentences` the given sentences; every layer of annotation
-has spans of its own. `python docs/formats.py` makes this page.
+Corpora are stored in brat (folders of `.txt` and `.ann`). It holds everything but scores; a span
+that crosses a line end has one fragment per line. `--reader-option encoding=latin-1` reads brat
+files that are not UTF-8.
+
+In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
+The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
+annotation has its own spans. `python docs/formats.py` writes this page.
 """
 
 

@@ -80,6 +80,9 @@ def test_options_of_formats(spanloom, fails, file, tmp_path):
     assert "does not tell the format" in fails(
         "convert", file("b.conll", CONLL), tmp_path / "x.zzz", code=2
     )
+    assert "say --to conll04, e2e, semeval2010, table" in fails(
+        "convert", file("b.conll", CONLL), tmp_path / "x.txt", code=2
+    )
 
 
 def test_check_and_train_read_them(spanloom, file, tmp_path):

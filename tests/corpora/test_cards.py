@@ -70,6 +70,7 @@ sources:
 splits:
   train: {source: a}
 """
+DERIVED = "derived: {b: {layer: a, head_upos: [PROPN]}}"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,8 @@ splits:
         ("format: brat", "format: brat, sentences: b", "source a: no source 'b'"),
         ("metric: spans", "metric: spans\ncounts: {dev: {words: 1}}", "'dev', which is no split"),
         ("metric: spans", "metrics: spans", "metrics"),
+        ("metric: spans", f"metric: spans\n{DERIVED}", "derived layer b: layer 'a' is kept"),
+        ("metric: spans", f"metric: spans\nlayers: [a, b]\n{DERIVED}", "'a' is kept beside it"),
         ("{source: a}", "{source: a, fraction: {low: 0, high: 2}}", "high"),
         (SMALL, "- a list", "expected a mapping"),
     ],

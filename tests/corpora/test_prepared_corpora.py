@@ -304,6 +304,29 @@ def test_what_is_dropped_and_documents_that_hold_nothing_then(room):
     assert [layer.name for layer in only.layers] == ["words", "sentences", "entities"]
 
 
+MENTIONS = """\
+# global.Entity = GRP-etype-infstat-salience-centering-minspan-link-identity
+1\tAda\tAda\tPROPN\tNNP\t_\t2\tnsubj\t_\tEntity=(1-person-new-n-cf1-1-coref-Ada)
+2\tsaid\tsay\tVERB\tVBD\t_\t0\troot\t_\t_
+3\tI\tI\tPRON\tPRP\t_\t4\tnsubj\t_\tEntity=(1-person-giv-n-cf1-1-coref-Ada)
+4\tran\trun\tVERB\tVBD\t_\t2\tccomp\t_\t_
+
+"""
+
+
+def test_names_are_the_named_mentions_whose_head_is_a_proper_noun(room):
+    (room.raw / "a.conllu").write_text(MENTIONS)
+    top = "sources:\n  a: {files: [a.conllu], format: conllu}\n"
+    derived = "derived:\n  names: {layer: named, head_upos: [PROPN]}\n"
+    room.rules({"all": "{source: a}"}, top, f"{derived}layers: [names]\n")
+    (document,) = room.read("all")
+    assert [layer.name for layer in document.layers] == ["words", "sentences", "names"]
+    assert [document.text_of(span) for span in document["names"].spans] == ["Ada"]
+    assert [link.key for link in document["names"].normalizations] == ["Ada"]
+    room.prepare()
+    assert same(room.out, "tiny", "all", [document])
+
+
 def test_a_split_like_that_of_another_dataset(room):
     room.rules({"dev": "{source: a, limit: 3}"})
     room.card_texts["other"] = room.card_texts["tiny"]

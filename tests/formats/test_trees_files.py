@@ -238,3 +238,15 @@ def test_all_files_are_written_as_they_stand(data, folder, ending, trees, apart)
 )
 def test_behind_a_tree_there_is_another_or_nothing(behind, looks):
     assert KIND.sniff("(S (NN a))" + behind, "a.txt") is looks
+
+
+def test_a_bracket_too_many_and_no_break_spaces_may_be_skipped():
+    damaged = "( (S (VP (VB Stop)))\n\u00a0 (. .)) )\n\n( (S (VP\u00a0(VB Go))))\n"
+    with pytest.raises(FormatError, match="f:2"):
+        list(loads(damaged, path="f"))
+    (document,) = loads(damaged, options=TreeOptions(lenient=True))
+    assert document.text == "Stop .\nGo"
+    assert [span.label for span in document["constituency"].spans] == [
+        *("TOP", "S", "VP"),
+        *("S", "VP"),
+    ]

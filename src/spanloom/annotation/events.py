@@ -14,13 +14,15 @@ both a role and a relation follows the majority.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import count
+from typing import TypeVar
 
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
 Projection = tuple[Sequence[Span], tuple[Relation, ...]]
+Node = TypeVar("Node", bound=Hashable)
 NUMBERED = re.compile(r"(.+?)([0-9]+)", re.DOTALL)
 
 
@@ -238,15 +240,15 @@ def cyclic(events: Iterable[Event]) -> frozenset[str]:
     return nodes_on_cycles({event.id: [arg.target for arg in event.arguments] for event in events})
 
 
-def nodes_on_cycles(graph: Mapping[str, Sequence[str]]) -> frozenset[str]:
+def nodes_on_cycles(graph: Mapping[Node, Sequence[Node]]) -> frozenset[Node]:
     """Return the nodes of a directed graph that reach themselves in one step or more.
 
     ``graph`` maps a node to its targets; targets that are not nodes are ignored. Linear time, no
     recursion (Kosaraju's algorithm; Sharir 1981).
     """
-    visited: set[str] = set()
+    visited: set[Node] = set()
     finished = [done for node in graph for done in _postorder(graph, node, visited)]
-    sources: dict[str, list[str]] = {node: [] for node in graph}
+    sources: dict[Node, list[Node]] = {node: [] for node in graph}
     for node, targets in graph.items():
         for target in targets:
             if target in sources:
@@ -260,7 +262,9 @@ def nodes_on_cycles(graph: Mapping[str, Sequence[str]]) -> frozenset[str]:
     return frozenset(cyclic)
 
 
-def _postorder(graph: Mapping[str, Sequence[str]], start: str, visited: set[str]) -> Iterator[str]:
+def _postorder(
+    graph: Mapping[Node, Sequence[Node]], start: Node, visited: set[Node]
+) -> Iterator[Node]:
     """Yield unvisited nodes reachable from ``start`` depth first, each after its descendants."""
     if start in visited:
         return

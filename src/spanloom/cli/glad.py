@@ -153,21 +153,21 @@ def _save(results: "Iterable[Result]", folder: Path) -> None:
 
 @app.command()
 def release(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="its data may be passed on")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="what is passed on")],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="on datasets with cards")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the model to share")],
     data: _Data = DATA,
     trained: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="runs/RECIPE if not said")
+        Path | None, typer.Option("--run", metavar="DIR", help="default: runs/RECIPE")
     ] = None,
     results: _Results = ROWS,
     settings: _Settings = None,
-    embeddings: Annotated[str, typer.Option(help="fp32 | fp16 | int8: vectors looked up")] = "int8",
+    embeddings: Annotated[str, typer.Option(help="fp32 | fp16 | int8: embeddings")] = "int8",
     weights: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
 ) -> None:
-    """Train a model, or take the one in DIR, and make of it what may be passed on.
+    """Train a model, or take the trained one in DIR, and prepare it for sharing.
 
-    Its weights are stored small and scored as they are stored; its card tells each layer's data,
-    licence and test score. Data that allow no weights to be passed on are refused.
+    The weights are stored small, and the stored weights are scored. The model card lists the data,
+    licence and test scores of each layer. Datasets that forbid sharing weights are refused.
 
     Example: spanloom glad release recipes/spanloom-en.yaml --data glad/ -o spanloom-en
     """
@@ -232,9 +232,11 @@ def leaderboard(
 @app.command()
 def stats(
     data: _Data = DATA,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="default: stdout")
+    ] = None,
 ) -> None:
-    """Say what is in the prepared datasets, and the ceiling of each, as markdown.
+    """Write a Markdown page about the prepared datasets: licences, sizes, highest possible F1.
 
     Example: spanloom glad stats --data glad/ -o docs/glad.md
     """

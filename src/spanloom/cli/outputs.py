@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 BRAT, JSON, TEXT, HTML = "brat", "json", "text", "html"
 _OWN = (BRAT, JSON, TEXT, HTML)
-_BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, ".txt": TEXT}
+TXT = ".txt"
+_BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT}
 
 
 def form(name: str | None, out: Path | None, *, folder: bool) -> str:
@@ -55,12 +56,17 @@ def needs_cuts(form: str) -> bool:
 
 
 def of_name(path: Path) -> list[str]:
-    """Return the format that is called as the file ends, else those whose files end so."""
+    """Return the format that is called as the file ends, else those whose files usually end so.
+
+    Files of several formats end in ``.txt``, and these are all returned: none is the usual one.
+    """
     from spanloom.formats import _files
 
     if path.suffix.removeprefix(".") in _formats():
         return [path.suffix.removeprefix(".")]
     formats = _files.detectable_formats().items()
+    if path.suffix.lower() == TXT:
+        return [name for name, form in formats if TXT in form.suffixes]
     return [name for name, form in formats if path.name.lower().endswith(form.suffixes[0])]
 
 

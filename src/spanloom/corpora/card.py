@@ -101,6 +101,13 @@ class Drop(Options):
     lacking_attribute: str = Field("", description="those that lack this attribute")
 
 
+class Derived(Options):
+    """A layer of those spans of another, in its stead, whose head has one of these tags."""
+
+    layer: str = Field(description="the layer whose spans are chosen; it is not kept itself")
+    head_upos: tuple[str, ...] = Field(description="tags of layer upos; layer dependency has heads")
+
+
 class Card(Options):
     """One dataset."""
 
@@ -119,6 +126,7 @@ class Card(Options):
     sources: dict[str, Source]
     splits: dict[str, Split] = Field(description="train, dev and test, or all")
     custom_split: bool = Field(False, description="the split is ours, for there is no official one")
+    derived: dict[str, Derived] = Field({}, description="layers made of others that were read")
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()
     counts: dict[str, dict[str, int]] = Field({}, description="by split; all: of all together")
@@ -137,6 +145,10 @@ class Card(Options):
         for name, source in self.sources.items():
             if source.sentences and source.sentences not in self.sources:
                 raise ValueError(f"source {name}: no source {source.sentences!r}")
+        for name, rule in self.derived.items():
+            taken = [other.layer for other in self.derived.values()]
+            if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
+                raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
         for name in self.counts:
             if name not in {ALL, *self.splits}:
                 raise ValueError(f"counts of {name!r}, which is no split")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from spanloom.annotation.aspects import with_polarities
 from spanloom.annotation.removal import without_annotations
+from spanloom.annotation.syntactic_heads import spans_headed_by
 from spanloom.config.yaml import SourceLocation
-from spanloom.corpora.card import Card, Drop, Listed, SentenceRange, Source, Split
+from spanloom.corpora.card import Card, Derived, Drop, Listed, SentenceRange, Source, Split
 from spanloom.document import GIVEN_WORDS, SENTENCES, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.formats import _files
@@ -305,9 +306,10 @@ def _listed_names(listed: Listed, raw: Path) -> frozenset[str]:
 
 def _keep_layers(document: Document, card: Card) -> Document:
     """Return the document with the layers and spans that the card keeps."""
+    derived = [_derive(document, name, rule) for name, rule in card.derived.items()]
     layers = [
         layer
-        for layer in document.layers
+        for layer in (*document.layers, *derived)
         if not card.layers or layer.name in card.layers or layer.name in GIVEN_WORDS
     ]
     for rule in card.drop:
@@ -315,6 +317,13 @@ def _keep_layers(document: Document, card: Card) -> Document:
             _drop_spans(layer, rule) if layer.name == rule.layer else layer for layer in layers
         ]
     return replace(document, layers=tuple(layers), source=None)
+
+
+def _derive(document: Document, name: str, rule: Derived) -> Layer:
+    """Return the new layer that a rule makes of a layer of the document."""
+    layer = document[rule.layer]
+    kept = spans_headed_by(document, rule.layer, rule.head_upos)
+    return replace(without_annotations(layer, {span.id for span in layer.spans} - kept), name=name)
 
 
 def _drop_spans(layer: Layer, rule: Drop) -> Layer:

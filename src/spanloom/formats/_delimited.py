@@ -90,7 +90,7 @@ class TableOptions(TextLabelOptions):
     """Options of tables; columns are given by name, or by number from 1."""
 
     preset: Preset | None = Field(
-        default=None, description="a public layout; what is said beside it wins"
+        default=None, description="a public layout; other options override it"
     )
     presets = PRESETS
     text: Column = Field(
@@ -107,7 +107,7 @@ class TableOptions(TextLabelOptions):
         default=None,
         description="whether the first row names the columns; null: if these names are there",
     )
-    separator: Literal["tab", "comma"] = Field(default="tab", description="what parts cells")
+    separator: Literal["tab", "comma"] = Field(default="tab", description="what separates cells")
     quoting: bool = Field(
         default=False, description='whether cells may stand in quotes (""": one quote)'
     )

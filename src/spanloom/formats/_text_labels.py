@@ -39,7 +39,7 @@ class TextLabelOptions(Options):
     )
 
     preset: str | None = Field(
-        default=None, description="a public layout; what is said beside it wins"
+        default=None, description="a public layout; other options override it"
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # the options of each public layout
 

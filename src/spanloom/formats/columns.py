@@ -8,17 +8,17 @@ r"""Read and write one word per line with columns of tags; blank lines separate 
     met     O
     Bob     B-person
 
-``columns`` gives the meaning of each column: ``word``; the name of a layer; or ``_`` for one that
-is only kept, as the word's attribute ``column2`` (for the second), where ``_`` means no value.
-A layer is encoded in one of the tag schemes (``schemes``), else as one label per word; ``preset``
-sets both for known files. Cells are separated by a tab or by blanks.
+``columns`` gives the meaning of each column: ``word``, the name of a layer, or ``_`` for a column
+that is only kept, as the word's attribute ``column2`` (for the second column); a cell ``_`` there
+means no value. ``schemes`` gives the tag scheme of each layer; a layer without one has one label
+per word. ``preset`` sets both for known files. Cells are separated by a tab or by blanks.
 
 A tag that its scheme would not produce from the spans (``I-person`` after ``O`` in IOB2) is kept as
-the word's attribute with the layer's name. A row without a word (half of them are blanks in tweets)
+the word's attribute with the layer's name. A row without a word (as for blanks in tweets)
 is kept as the sentence's attribute ``row``, after the number of words before it. The text after a
-sentence, if it is not one empty line, is its attribute ``after``. With ``-DOCSTART-`` a document
-ends at the next such line, and the line itself is ``start`` in its meta; without any, each sentence
-is a document. Documents are named by number. Carriage returns at line ends and the number of blanks
+sentence, if it is not one empty line, is its attribute ``after``. A document begins at each
+``-DOCSTART-`` line, which is ``start`` in its meta; without such lines, each sentence is a
+document. Documents are named by number. Carriage returns at line ends and the number of blanks
 between cells are not kept.
 """
 
@@ -69,14 +69,14 @@ class ColumnOptions(Options):
     )
     columns: tuple[str, ...] | None = Field(
         default=None,
-        description="what each column is, instead: word, a layer, or _ for what is only kept",
+        description="instead, the columns: word, a layer, or _ for one that is only kept",
     )
     schemes: dict[str, SchemeName] | None = Field(
         default=None,
-        description="how each layer's tags spell spans, instead; without one: a label a word",
+        description="instead, the tag scheme of each layer; without one: a label per word",
     )
     separator: Literal["tab", "space"] | None = Field(
-        default=None, description="what parts cells; if not said, a tab where the first row has one"
+        default=None, description="what separates cells; default: a tab if the first row has one"
     )
 
     @model_validator(mode="after")

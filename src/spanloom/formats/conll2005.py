@@ -62,7 +62,7 @@ class PropsOptions(Options):
 
     columns: tuple[Literal["word", "xpos", "lemma", "roleset", "_"], ...] | None = Field(
         default=None,
-        description="what stands before the arguments; if not said, lemmas alone where the first"
+        description="columns before the arguments; default: lemmas alone if the first"
         " row has nothing else, else word, xpos, _, lemma, roleset",
     )
     predicate: Literal["sense", "V"] = Field(

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from spanloom.annotation.events import nodes_on_cycles
 from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
 from spanloom.errors import FormatError
@@ -287,9 +288,9 @@ class _TokenWriter:
                 heads.setdefault(tail, (head, _replace_surrogates(relation.label)))
         for first, end in self.view.words.sentences:
             sentence_heads = {word: heads[word] for word in range(first, end) if word in heads}
-            if all(first <= head < end for head, _ in sentence_heads.values()) and _is_forest(
-                sentence_heads
-            ):
+            graph = {word: [head] for word, (head, _) in sentence_heads.items() if head != word}
+            is_inside = all(first <= head < end for head, _ in sentence_heads.values())
+            if is_inside and not nodes_on_cycles(graph):
                 for word, (head, label) in sentence_heads.items():
                     rows[token_of_word[word]] |= {
                         "HEAD": token_of_word[head] - token_of_word[word],
@@ -345,31 +346,14 @@ class _TokenWriter:
             first, last = starts.get(span.start), ends.get(span.end)
             if len(span.fragments) == 1 and first is not None and last is not None:
                 tokens = token_of_word[first], token_of_word[last] + 1
-                label, key = (
-                    _replace_surrogates(span.label),
-                    _replace_surrogates(keys.get(span.id, "")),
-                )
+                label = _replace_surrogates(span.label)
+                key = _replace_surrogates(keys.get(span.id, ""))
                 yield Grouped(label, *tokens, span.start, span.end, key)
 
     def _single_word(self, span: Span) -> int | None:
         """Return the word that a span covers exactly, None if it is not one word."""
         covered = self.view.exact_words(span)
         return covered[0] if covered and covered[1] - covered[0] == 1 else None
-
-
-def _is_forest(heads: dict[int, tuple[int, str]]) -> bool:
-    """Tell whether every path of heads ends, at a word that is its own head or has none."""
-    checked: set[int] = set()
-    for start in heads:
-        path: dict[int, None] = {}
-        word = start
-        while word not in checked and word in heads and heads[word][0] != word:
-            if word in path:
-                return False
-            path[word] = None
-            word = heads[word][0]
-        checked.update(path)
-    return True
 
 
 def _parse_cats(text: str | None) -> dict[str, float]:

@@ -56,7 +56,7 @@ class LineOptions(TextLabelOptions):
     """Options of JSON lines: the keys."""
 
     preset: Literal["mnli", "snli"] | None = Field(
-        default=None, description="a public layout; what is said beside it wins"
+        default=None, description="a public layout; other options override it"
     )
     presets = {"mnli": NLI, "snli": NLI}
     text: str = Field(default="text", description="the key of the text, or of the first of two")

@@ -55,6 +55,7 @@ _MAX_WIDTH = 70  # columns
 _MAX_INDENT = 200  # columns; parts beyond it are formatted on one line
 _STEP = 2
 
+_BRACKET = re.compile(r"[()]")
 _DIGITS = re.compile(r"[0-9]*")
 
 
@@ -66,6 +67,11 @@ class TreeOptions(Options):
     )
     empty_nodes: Literal["keep", "strip"] = Field(
         default="keep", description="leaves tagged -NONE-, and what holds nothing else"
+    )
+
+    lenient: bool = Field(
+        default=False,
+        description="read no-break spaces as blanks, and skip a ) that closes nothing",
     )
 
     @property
@@ -108,7 +114,8 @@ def loads(
     """Yield the document; none for an empty text. Raises ``FormatError`` for broken brackets."""
     if not text:
         return
-    file = _parse_file(text.replace("\r\n", "\n"), path)
+    text = text.replace("\r\n", "\n")
+    file = _parse_file(_repair(text) if options.lenient else text, path)
     longest = max(file.trees, key=lambda raw_tree: len(raw_tree.raw), default=None)
     name = _guess_layout(longest) if longest else LINE
     layout = _LAYOUTS[name]._replace(wrapped=bool(longest and is_wrapper(longest.tree)))
@@ -136,6 +143,20 @@ def dumps(documents: Iterable[Document], *, options: TreeOptions = TreeOptions()
     for document in documents:
         parts += _format_document(document)
     return "".join(parts)
+
+
+def _repair(text: str) -> str:
+    """Return a text with blanks in place of no-break spaces and of each ) that closes nothing."""
+    depth = 0
+
+    def repair_bracket(match: re.Match[str]) -> str:
+        nonlocal depth
+        if match[0] == ")" and not depth:
+            return " "
+        depth += 1 if match[0] == "(" else -1
+        return match[0]
+
+    return _BRACKET.sub(repair_bracket, text.replace("\u00a0", " "))
 
 
 def _parse_file(text: str, path: str) -> _File:

@@ -30,9 +30,9 @@ def statistics_page(data: Path, names: Iterable[str]) -> Iterator[str]:
     if not prepared:
         raise DataError(f"{data}: no prepared dataset; spanloom glad prepare all makes them")
     yield (
-        "# Open GLAD: the datasets\n\nMade by `spanloom glad stats`. The ceiling is the F1 of a "
-        "model that finds every span and relation\nwhich whole words of one sentence can be, of "
-        "any width; what is beyond it counts as missed.\n"
+        "# Open GLAD: the datasets\n\nMade by `spanloom glad stats`. The ceiling is the highest F1 "
+        "that a model can reach that predicts spans of\nwhole words, of any width, and relations "
+        "within one sentence; everything else counts as missed.\n"
     )
     for name, dataset in prepared:
         yield _section(name, cards.load(name), dataset, data / name)

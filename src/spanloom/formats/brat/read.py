@@ -113,7 +113,8 @@ def decode(data: bytes, path: str, encoding: str = "utf-8") -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding}"
-        raise FormatError(path, line, f"{problem}; if it is another, name the encoding") from error
+        hint = "spanloom convert reads others: --reader-option encoding=NAME"
+        raise FormatError(path, line, f"{problem}; {hint}") from error
     except LookupError as error:
         raise FormatError(path, None, f"unknown encoding {encoding!r}") from error
 
