@@ -1,15 +1,15 @@
 """Biases of decisions: how they are searched, what they do, where they are kept."""
 
-from pathlib import Path
-
 import pytest
+import tiny
 
+from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
+from spanloom.training import train
 from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("best", [-2.125, -0.5, 0.0, 0.375, 1.75])
@@ -75,3 +75,20 @@ def test_tuning_finds_the_bias_that_dev_was_made_with(model):
     assert metrics["ner"]["span_f1"] == 1.0
     assert tuned.recipe.biases["ner"]["span"] > 0
     assert model.recipe.biases == {}
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """Train a tiny model that tunes its biases; return its folder and that of its data."""
+    tiny.corpus(tmp_path / "corpus", dev=8)
+    path = tiny.recipe(tmp_path, epochs=2, tune_biases=True)
+    train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print)
+    return tmp_path / "model", tmp_path
+
+
+def test_training_keeps_the_biases_that_it_tuned(trained):
+    model = serialization.load(trained[0], device="cpu", precision="fp32")
+    biases = model.recipe.biases["steps"]
+    assert biases.keys() <= {"span", "relation"}
+    assert any(biases.values())
+    assert "biases" in (trained[0] / serialization.RECIPE).read_text()

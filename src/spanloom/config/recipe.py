@@ -231,11 +231,11 @@ class Recipe(Options):
     )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
     tune_biases: bool = Field(
-        default=True, description="tune the biases of decisions on dev when training ends"
+        default=False, description="choose the biases of decisions on dev when training ends"
     )
     biases: dict[Name, dict[Name, float]] = Field(
         default={},
-        description="of decisions, by task; above 0 more is predicted; noted by training",
+        description="of decisions, by task, as {ner: {span: 0.5}}; above 0 more is predicted",
     )
     _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
