@@ -23,6 +23,7 @@ from spanloom.cli.options import with_plugins
 from spanloom.cli.serve import serve
 from spanloom.cli.study import app as study
 from spanloom.cli.train import init, quantize, train
+from spanloom.cli.tune import tune
 from spanloom.errors import SpanloomError
 
 
@@ -59,7 +60,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, view, serve, init, train, evaluate, check, convert, quantize):
+for _command in (annotate, view, serve, init, train, evaluate, check, convert, tune, quantize):
     app.command()(with_plugins(_command))
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(

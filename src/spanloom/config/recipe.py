@@ -230,6 +230,13 @@ class Recipe(Options):
         description="data of the models it started from, noted by training; leave it alone",
     )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
+    tune_biases: bool = Field(
+        default=False, description="choose the biases of decisions on dev when training ends"
+    )
+    biases: dict[Name, dict[Name, float]] = Field(
+        default={},
+        description="of decisions, by task, as {ner: {span: 0.5}}; above 0 more is predicted",
+    )
     _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
     @property

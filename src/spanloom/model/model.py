@@ -88,6 +88,14 @@ class Model:
         """Split a text that is not part of a document."""
         return tokenize_prompt(text, self.word_tokenizer, self.subword_tokenizer)
 
+    def with_biases(self, biases: Mapping[str, Mapping[str, float]]) -> "Model":
+        """Return the model with these biases of its tasks' decisions; the network is shared.
+
+        Raises ``DataError`` for a decision that a task does not have.
+        """
+        plan = self.plan.with_biases(biases)
+        return replace(self, plan=plan, tasks=plan.build_tasks())
+
     @property
     def layers(self) -> dict[str, str]:
         """The name of the layer that each predicting task writes, the same in all results."""

@@ -20,12 +20,12 @@ from pydantic import BaseModel
 from torch import nn
 
 from spanloom import embedders, tasks
-from spanloom.config.options import Options, validate_options
+from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, LevelSpec, Recipe, TaskSpec
 from spanloom.config.yaml import SourceLocation
 from spanloom.embedders import transformer
 from spanloom.embedders._base import EmbedderType
-from spanloom.errors import NameNotFound
+from spanloom.errors import DataError, NameNotFound
 from spanloom.nn import recurrent
 from spanloom.tasks._base import Task, TaskSetup, TaskType
 from spanloom.tokenization import WordTokenizer, word_tokenizer
@@ -67,7 +67,7 @@ class TaskPlan:
 
     ``index`` is its position among all tasks of the recipe. ``parts`` are the corpora that its data
     consists of, empty where it is a single one. ``head_vocabulary`` merges the vocabularies of all
-    tasks with the same head.
+    tasks with the same head. ``biases`` are those of its decisions.
     """
 
     name: str
@@ -80,6 +80,7 @@ class TaskPlan:
     has_partial_labels: bool = False
     vocabulary: Mapping[str, Any] = field(default_factory=dict)
     head_vocabulary: Mapping[str, Any] = field(default_factory=dict)
+    biases: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -89,9 +90,17 @@ class TaskPlan:
     def build(self, sharing: str) -> Task:
         """Build the task from its options and vocabularies."""
         setup = TaskSetup(
-            self.name, self.spec.layer, self.options, self.vocabulary, self.head_vocabulary
+            self.name,
+            self.spec.layer,
+            self.options,
+            self.vocabulary,
+            self.head_vocabulary,
+            self.biases,
         )
         task = self.type.build(setup)
+        for name in self.biases.keys() - task.decisions.keys():
+            hint = did_you_mean(name, task.decisions)
+            raise DataError(f"task {self.name!r}: no decision {name!r} to bias{hint}")
         return task.with_task_token(self.index) if sharing == TOKEN else task
 
 
@@ -148,6 +157,14 @@ class Plan:
             shared = merged.get(task.route.head, own)
             planned[name] = replace(task, vocabulary=own, head_vocabulary=shared)
         return replace(self.noting(vocabulary=dict(vocabulary)), tasks=planned)
+
+    def with_biases(self, biases: Mapping[str, Mapping[str, float]]) -> "Plan":
+        """Return the plan with the biases of the tasks' decisions, in place of all others."""
+        planned = {
+            name: replace(task, biases=biases.get(name, {})) for name, task in self.tasks.items()
+        }
+        noted = {name: dict(values) for name, values in biases.items()}
+        return replace(self.noting(biases=noted), tasks=planned)
 
     def build_tasks(self) -> dict[str, Task]:
         """Build the tasks that are part of the model."""
@@ -210,7 +227,8 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
     row = index if recipe.sharing == EMBEDDING else None
     route = HeadRoute(kind.level or spec.level, head, row)
     parts = recipe.corpora.get(spec.data, ())
-    return TaskPlan(name, index, spec, kind, options, route, parts, partial)
+    biases = recipe.biases.get(name, {})
+    return TaskPlan(name, index, spec, kind, options, route, parts, partial, biases=biases)
 
 
 def _check_shared_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:

@@ -211,12 +211,12 @@ def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
         (staging / CARD).write_text(model_card.note_storage(before, dtypes), encoding="utf-8")
 
 
-def rewrite(folder: Path, texts: Mapping[str, str]) -> None:
-    """Replace some texts of a model by file name: its card, its licence.
+def rewrite(folder: Path, texts: Mapping[str, str], target: Path | None = None) -> None:
+    """Replace some texts of a model by file name, as its card; in a copy if ``target`` is given.
 
     Raises ``ModelError`` and ``StorageError``.
     """
-    with _copied(verify_folder(folder), folder) as staging:
+    with _copied(verify_folder(folder), target or folder) as staging:
         for name, text in texts.items():
             (staging / name).write_text(text, encoding="utf-8")
 

@@ -35,12 +35,14 @@ PairFilter = Callable[[Int[Tensor, "pair 2"], PredictedSpans], Int[Tensor, "some
 class SpanPairDecoder:
     """Select spans, then relate them; ``relate`` is None for a head without pairs.
 
-    With ``gold_spans`` the spans are those given, with their labels.
+    With ``gold_spans`` the spans are those given, with their labels. ``bias`` is added to the
+    scores of all labels but "none" when spans are selected; pairs read the scores without it.
     """
 
     select: SpanSelector
     relate: PairDecoder | None = None
     gold_spans: bool = False
+    bias: float = 0.0
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
@@ -61,9 +63,10 @@ class SpanPairDecoder:
         bounds = head.candidates.bounds(inputs.sentences)
         scores = head.score_spans(inputs).float()
         scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
-        kept = self.select(ScoredSpans(scores, bounds, inputs.pair_groups))
+        biased = add_bias(scores, self.bias)
+        kept = self.select(ScoredSpans(biased, bounds, inputs.pair_groups))
         types = scores[kept].softmax(-1)
-        probs, labels = types[:, 1:].max(-1)
+        probs, labels = biased[kept].softmax(-1)[:, 1:].max(-1)
         values = head.spans.attribute_sizes.best(attribute_scores[kept])
         return PredictedSpans(bounds[kept], labels + 1, probs, *values), types
 
@@ -107,6 +110,11 @@ class SpansAbove:
         return kept[spans.scores[kept].softmax(-1)[:, 1:].amax(-1) >= self.threshold]
 
 
+def add_bias(scores: Float[Tensor, "item label"], bias: float) -> Float[Tensor, "item label"]:
+    """Return scores with ``bias`` added to all labels but the first, which is "none"."""
+    return scores if bias == 0 else torch.cat([scores[:, :1], scores[:, 1:] + bias], dim=1)
+
+
 def best_set(
     bounds: Int[Tensor, "span 2"],
     weights: Float[Tensor, " span"],
@@ -123,9 +131,13 @@ def best_set(
 
 @dataclass(frozen=True, slots=True)
 class EachPair:
-    """Label each pair of spans by itself; ``allow`` leaves out pairs that may not be related."""
+    """Label each pair of spans by itself; ``allow`` leaves out pairs that may not be related.
+
+    ``bias`` is added to the scores of all labels but "none".
+    """
 
     allow: PairFilter | None = None
+    bias: float = 0.0
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
@@ -136,7 +148,7 @@ class EachPair:
         chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
         scored_chunks = _score_chunks(head, inputs, spans, types, chunks, self.allow)
         for pairs, scores, attribute_scores in scored_chunks:
-            probs, labels = scores.softmax(-1).max(-1)
+            probs, labels = add_bias(scores, self.bias).softmax(-1).max(-1)
             is_relation = labels > 0
             assert head.pairs is not None, "checked by the scorer of labels"
             values = head.pairs.attribute_sizes.best(attribute_scores[is_relation])
@@ -149,10 +161,12 @@ class EachPair:
 class SelectedHeads:
     """Let each span select one head, where one scores above none (SpanRel's head-selection loss).
 
-    ``allow`` leaves out pairs that may not be related.
+    ``allow`` leaves out pairs that may not be related. ``bias`` is added to the scores of all
+    labels but "none".
     """
 
     allow: PairFilter | None = None
+    bias: float = 0.0
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
@@ -162,6 +176,7 @@ class SelectedHeads:
         groups = group_of(spans.bounds, inputs.pair_groups)
         chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS)
         for pairs, scores, _ in _score_chunks(head, inputs, spans, types, chunks, self.allow):
+            scores = add_bias(scores, self.bias)
             best, probs = select_heads(scores, pairs[:, 1], len(spans.bounds), dummy=True)
             selected = best[best >= 0]
             labels = scores[selected, 1:].argmax(-1) + 1
@@ -230,11 +245,14 @@ class PredicateDecoder:
     The head has a ``predicate_selector``. Its labels may join those of a predicate and an argument
     on the same words, so written labels are others: ``predicate_labels`` has one for each of the
     selector's ``label_ids``, ``argument_labels`` one for each relation label, 0 for "none".
+    ``predicate_bias`` and ``relation_bias`` are added to the scores of all but "none".
     """
 
     nested: bool
     predicate_labels: tuple[int, ...]
     argument_labels: tuple[int, ...]
+    predicate_bias: float = 0.0
+    relation_bias: float = 0.0
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
@@ -258,7 +276,7 @@ class PredicateDecoder:
         kept_mask = head.pruner.keep(ScoredSpans(scores, bounds, inputs.pair_groups))
         kept = text_order(bounds, kept_mask | is_predicate)
         bounds, types, is_predicate = bounds[kept], scores[kept].softmax(-1), is_predicate[kept]
-        relations = _select_arguments(head, inputs, bounds, types, is_predicate)
+        relations = _select_arguments(head, inputs, bounds, types, is_predicate, self.relation_bias)
         values = head.spans.attribute_sizes.best(attribute_scores[kept])
         predicted = PredictedSpans(bounds, torch.zeros_like(kept), types[:, 0], *values)
         return self._written(selector, predicted, types, is_predicate, relations)
@@ -267,7 +285,8 @@ class PredicateDecoder:
         self, selector: PredicateSelector, spans: ScoredSpans
     ) -> Bool[Tensor, " span"]:
         """Return the mask of the best set of predicates, at most one per word."""
-        predicates = replace(spans, scores=selector.predicate_scores(spans.scores))
+        scores = add_bias(selector.predicate_scores(spans.scores), self.predicate_bias)
+        predicates = replace(spans, scores=scores)
         margin = predicates.margin
         is_likely = (margin > 0) & Pruner(1.0).keep(predicates)
         selected = best_set(spans.bounds, margin, is_likely, nested=self.nested)
@@ -328,13 +347,14 @@ def _select_arguments(
     bounds: Int[Tensor, "kept 2"],
     types: Types,
     is_predicate: Bool[Tensor, " kept"],
+    bias: float,
 ) -> PredictedRelations:
     """Return, for each predicate, the highest-scoring set of non-overlapping arguments."""
     relations = [PredictedRelations()]
     score_pairs = _label_scorer(head, inputs, bounds, types)
     groups = group_of(bounds, inputs.pair_groups)
     for pairs in head.pair_generator.iter_by_head(groups, MAX_PAIRS, is_predicate):
-        scores, _ = score_pairs(pairs)
+        scores = add_bias(score_pairs(pairs)[0], bias)
         max_score, labels = scores[:, 1:].max(-1)
         margin = max_score - scores[:, 0]
         positive = (margin > 0).nonzero()[:, 0]

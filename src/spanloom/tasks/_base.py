@@ -1,7 +1,7 @@
 """Interface of tasks; training and annotation use it for every kind of task."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -132,6 +132,10 @@ class Task(Protocol):
     def unwritten(self) -> frozenset[str]:
         """The labels that it learns but never writes."""
 
+    @property
+    def decisions(self) -> Mapping[str, str]:
+        """The decisions that have a bias, in the order of tuning, and the metric of each."""
+
     def without_gold(self, document: Document) -> Document:
         """Return the document without the annotations that the task predicts."""
 
@@ -241,6 +245,11 @@ class LayerTask:
         """No labels: it writes all that it learns."""
         return frozenset()
 
+    @property
+    def decisions(self) -> Mapping[str, str]:
+        """No decisions: nothing is biased."""
+        return {}
+
     def without_gold(self, document: Document) -> Document:
         """Return the unannotated document with its input layers; only spans of its own."""
         bare = document.unannotated(self.inputs)
@@ -317,7 +326,7 @@ class TaskSetup(Generic[OptionsT]):
     """All that a task is built from.
 
     ``vocabulary`` is what was inferred from train; ``shared_vocabulary`` is that of all tasks that
-    share its head, merged (its own if none does).
+    share its head, merged (its own if none does). ``biases`` are those of its decisions.
     """
 
     name: str
@@ -325,6 +334,11 @@ class TaskSetup(Generic[OptionsT]):
     options: OptionsT
     vocabulary: Mapping[str, Any]
     shared_vocabulary: Mapping[str, Any]
+    biases: Mapping[str, float] = field(default_factory=dict)
+
+    def bias(self, decision: str) -> float:
+        """Return the bias of a decision, 0 if it was not tuned."""
+        return self.biases.get(decision, 0.0)
 
 
 def no_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -213,8 +213,13 @@ def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRela
         vocabulary.nested,
         tuple(names.index(predicate) + 1 for predicate in predicates),
         (0, *(names.index(argument) + 1 for argument in arguments)),
+        setup.bias("predicate"),
+        setup.bias("relation"),
     )
     metric_names = ("relation_f1",) if options.gold_predicates else ("relation_f1", "predicate_f1")
+    decisions = {"predicate": "predicate_f1", "relation": "relation_f1"}
+    if options.gold_predicates:
+        del decisions["predicate"]
     return SpanRelationTask(
         name,
         setup.layer,
@@ -230,4 +235,5 @@ def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRela
         PredicateMetrics(metric_names, gold),
         Labels(names, vocabulary.relations, vocabulary.attributes.spans),
         is_given=options.gold_predicates,
+        decisions=decisions,
     )

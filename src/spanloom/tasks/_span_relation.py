@@ -6,7 +6,7 @@ head is made of (``HeadParts``), how scores are decoded (``nn.span_decoding``), 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spanloom.annotation import attributes
 from spanloom.annotation.events import EventScheme, restore
@@ -58,6 +58,7 @@ class SpanRelationTask(LayerTask):
     gold_spans: bool = False
     across_sentences: bool = False
     unwritten: frozenset[str] = frozenset()
+    decisions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ``DataError`` if there is no label, or a width that no recipe may ask for."""

@@ -86,8 +86,16 @@ def _build(setup: TaskSetup[AspectOptions]) -> SpanRelationTask:
     vocabulary, parts = read_vocabulary(setup.vocabulary), head_parts(options)
     reader = InstanceReader(SentenceReader())
     if not options.gold_spans:
-        decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
-        return SpanRelationTask(setup.name, setup.layer, reader, vocabulary, parts, decoder)
+        decoder = SpanPairDecoder(BestSpans(vocabulary.nested), bias=setup.bias("span"))
+        return SpanRelationTask(
+            setup.name,
+            setup.layer,
+            reader,
+            vocabulary,
+            parts,
+            decoder,
+            decisions={"span": "span_f1"},
+        )
     gold, measure = (
         GoldTerms(labels_of(setup.name, vocabulary.spans)[0]),
         AspectMetrics(("accuracy",)),

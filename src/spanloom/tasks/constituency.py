@@ -254,9 +254,12 @@ def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
         InstanceReader(SentenceReader()),
         replace(vocabulary, spans=labels),
         parts,
-        TreeDecoder(SpanPairDecoder(TreeSpans(_SEARCHES[options.decoder]))),
+        TreeDecoder(
+            SpanPairDecoder(TreeSpans(_SEARCHES[options.decoder]), bias=setup.bias("span"))
+        ),
         GoldTrees(options.function_tags),
         TreeMetrics(("evalb",)),
+        decisions={"span": "evalb"},
     )
 
 

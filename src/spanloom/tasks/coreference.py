@@ -168,10 +168,12 @@ class NonCrossingMentions:
 class Antecedents:
     """Let each mention select an antecedent, or none.
 
-    Mentions without a link are dropped unless ``keeps_singletons``.
+    Mentions without a link are dropped unless ``keeps_singletons``. ``bias`` is added to the score
+    of each antecedent, not to that of none.
     """
 
     keeps_singletons: bool
+    bias: float = 0.0
 
     def __call__(
         self,
@@ -181,7 +183,7 @@ class Antecedents:
         types: Float[Tensor, "kept type"],
     ) -> tuple[PredictedSpans, PredictedRelations]:
         """Return mentions, and relations from mentions to antecedents."""
-        _, links = SelectedHeads()(head, inputs, spans, types)
+        _, links = SelectedHeads(bias=self.bias)(head, inputs, spans, types)
         is_mention = (types[:, 1:].amax(-1) > types[:, 0]) & self.keeps_singletons
         is_mention[links.pairs.flatten()] = True
         index = is_mention.cumsum(0) - 1
@@ -288,7 +290,9 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         num_genres=0 if options.genre_field is None else 1 + len(genres),
         add_mention_scores=options.add_mention_scores,
     )
-    antecedents = Antecedents(bool(setup.vocabulary["singletons"]) or options.gold_mentions)
+    antecedents = Antecedents(
+        bool(setup.vocabulary["singletons"]) or options.gold_mentions, setup.bias("antecedent")
+    )
     return CoreferenceTask(
         setup.name,
         setup.layer,
@@ -309,6 +313,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         is_given=options.gold_mentions,
         gold_spans=options.gold_mentions,
         across_sentences=True,
+        decisions={"antecedent": "conll_f1"},
         use_speakers=bool(setup.vocabulary["speakers"]),
         genre_field=options.genre_field,
         genres=genres,

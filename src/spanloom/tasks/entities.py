@@ -32,10 +32,14 @@ def _infer_vocabulary(options: SpanOptions, layer: str, train: TrainDocuments) -
 
 def _build(setup: TaskSetup[SpanOptions]) -> SpanRelationTask:
     vocabulary = read_vocabulary(setup.vocabulary)
-    decoder = SpanPairDecoder(BestSpans(vocabulary.nested))
-    reader = InstanceReader(SentenceReader())
     return SpanRelationTask(
-        setup.name, setup.layer, reader, vocabulary, head_parts(setup.options), decoder
+        setup.name,
+        setup.layer,
+        InstanceReader(SentenceReader()),
+        vocabulary,
+        head_parts(setup.options),
+        SpanPairDecoder(BestSpans(vocabulary.nested), bias=setup.bias("span")),
+        decisions={"span": "span_f1"},
     )
 
 

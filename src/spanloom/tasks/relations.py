@@ -172,26 +172,37 @@ def _check(name: str, options: PairOptions, vocabulary: Vocabulary) -> None:
             raise DataError(f"task {name!r}: {expected}; spans are {choices}")
 
 
-def _decoder(options: PairOptions, vocabulary: Vocabulary, pruner: Pruner) -> SpanPairDecoder:
+def _decoder(
+    setup: TaskSetup[PairOptions], vocabulary: Vocabulary, pruner: Pruner
+) -> SpanPairDecoder:
     """Return the decoder that the options ask for (SpanRel, section 3 and appendix C)."""
+    options, span_bias, bias = setup.options, setup.bias("span"), setup.bias("relation")
     select: SpanSelector = BestSpans(vocabulary.nested)
     if options.single_relation:
         select = TopSpans(pruner)
     if options.span_threshold > 0:
         select = SpansAbove(select, options.span_threshold)
     if not vocabulary.relations:
-        return SpanPairDecoder(select)
+        return SpanPairDecoder(select, bias=span_bias)
     pairs, ends_only = options.entity_pair_labels, _ends_only(options)
     allowed = None if pairs is None else AllowedPairs(vocabulary.spans, pairs)
-    relate: PairDecoder = EachPair(allowed)
+    relate: PairDecoder = EachPair(allowed, bias)
     if options.single_relation:
         relate = OneRelation(ends_only, allowed)
     elif options.loss == "head-selection":
-        relate = SelectedHeads(allowed)
+        relate = SelectedHeads(allowed, bias)
     if options.negative_label is not None:
         label = 1 + vocabulary.relations.index(options.negative_label)
         relate = WithoutLabel(relate, label, ends_only)
-    return SpanPairDecoder(select, relate, options.gold_spans)
+    return SpanPairDecoder(select, relate, options.gold_spans, span_bias)
+
+
+def _decisions(options: PairOptions, vocabulary: Vocabulary) -> dict[str, str]:
+    """Return the decisions with a bias; one relation per sentence is no such decision."""
+    if options.single_relation:
+        return {}
+    spans = {} if options.gold_spans else {"span": "span_f1"}
+    return spans | ({"relation": "relation_f1"} if vocabulary.relations else {})
 
 
 def _ends_only(options: PairOptions) -> bool:
@@ -238,11 +249,12 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
         InstanceReader(SentenceReader()),
         vocabulary,
         parts,
-        _decoder(options, vocabulary, pruner),
+        _decoder(setup, vocabulary, pruner),
         measure=RelationMetrics(_metric_names(options, vocabulary), negative, _ends_only(options)),
         is_given=options.gold_spans,
         gold_spans=options.gold_spans,
         unwritten=frozenset() if negative is None else frozenset({negative}),
+        decisions=_decisions(options, vocabulary),
     )
 
 

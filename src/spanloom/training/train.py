@@ -21,12 +21,12 @@ from spanloom.model.model import Model
 from spanloom.model.plan import Plan
 from spanloom.model.precision import compute
 from spanloom.tensors import HeadInputs
-from spanloom.training import samplers
+from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
 from spanloom.training.lock import locked
-from spanloom.training.loop import BEST, METRICS, LogIntervals, Run
+from spanloom.training.loop import BEST, METRICS, OWN, LogIntervals, Run
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
 from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_data
@@ -112,11 +112,30 @@ def train(
                 ignore_signals()  # who started them may signal each of them again
             raise Stopped(_leave(out, str(stopped), first=processes.first)) from None
         if processes.first:
+            model = _tune_biases(run, metrics_log.log) if plan.recipe.tune_biases else run.model
             serialization.copy(run_dir / BEST, out)
-            verify(run.model, out)  # before anybody is told that it is done
+            verify(model, out)  # before anybody is told that it is done
             (run_dir / _LEFT).unlink(missing_ok=True)
         processes.end()
     return progress
+
+
+def _tune_biases(run: Run, log: Log) -> Model:
+    """Tune the biases of the best model, and of each task's own; return the best one."""
+    dev, progress = {name: data.dev for name, data in run.prepared.data.items()}, run.progress
+    for task in [name for name in progress.best_per_task if name in run.model.tasks]:
+        folder = run.home / OWN / task
+        own, metrics = biases.tune_weights(run.model, folder, dev, [task], log)
+        if metrics:
+            serialization.save(own, folder, figures=metrics)
+            progress.best_per_task[task] = next(iter(metrics.values()))
+    model, metrics = biases.tune_weights(
+        run.model, run.home / BEST, dev, run.recipe.stages[-1].tasks, log
+    )
+    progress.metrics |= metrics
+    if metrics:
+        serialization.save(model, run.home / BEST, figures=progress.metrics)
+    return model
 
 
 def is_unfinished(out: Path) -> bool:

@@ -1,0 +1,117 @@
+"""Tune the biases of a model's decisions on dev: how much evidence a span or a relation needs.
+
+Nearly all candidates are "none", so trained scores favour it. A bias moves the line between "none"
+and all other labels of one decision; the order of candidates stays.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from spanloom.document import Document
+from spanloom.model import serialization
+from spanloom.model.model import Model
+from spanloom.tasks._base import MetricValues
+from spanloom.training.metrics_log import Log
+from spanloom.training.validation import TrainingPredictor
+
+MIN_SPANS = 100  # of gold; with fewer, a bias would fit chance
+MAX_WORDS = 40_000  # of dev that are annotated for each bias tried, about
+STEPS = (0.5, 0.25, 0.125)
+LIMIT = 3.0  # of a bias, in logits
+
+
+def tune(
+    model: Model, dev: Mapping[str, Sequence[Document]], names: Iterable[str]
+) -> tuple[Model, dict[str, MetricValues]]:
+    """Return the model with the biases that are best on dev for the named tasks, and their metrics.
+
+    ``dev`` are gold documents by task. Each decision is tuned by its own metric, one after the
+    other. Tasks without decisions, or with too little gold, keep their biases and have no metrics.
+    The biases of other tasks stay.
+    """
+    metrics = {}
+    for name in names:
+        documents = [doc for doc in dev[name] if model.tasks[name].has_gold(doc)]
+        layer = model.tasks[name].layer
+        num_spans = sum(len(document[layer].spans) for document in documents)
+        if not model.tasks[name].decisions or num_spans < MIN_SPANS:
+            continue
+        part = _head(documents, MAX_WORDS)
+        for decision, metric in model.tasks[name].decisions.items():
+            model = _tune_decision(model, name, decision, metric, part)
+        metrics[name] = model.tasks[name].score(TrainingPredictor(model), documents)
+    return model, metrics
+
+
+def tune_weights(
+    model: Model,
+    folder: Path,
+    dev: Mapping[str, Sequence[Document]],
+    names: Iterable[str],
+    log: Log,
+) -> tuple[Model, MetricValues]:
+    """Tune the biases of the model in ``folder``; return it, and the new metrics on dev.
+
+    ``model`` has its shape and gets its weights. Metrics are named ``TASK.METRIC``; there are none
+    where no bias is better than 0. Raises ``StorageError``.
+    """
+    serialization.load_weights(folder, model.network)
+    model, metrics = tune(model, dev, names)
+    for task, biases in model.recipe.biases.items():
+        chosen = ", ".join(f"{decision} {bias:+g}" for decision, bias in biases.items())
+        scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in metrics[task].items())
+        log(f"biases of {task}: {chosen}; on dev now {scores}")
+    named = {
+        f"{task}.{name}": value
+        for task in model.recipe.biases
+        for name, value in metrics[task].items()
+    }
+    return model, named
+
+
+def _tune_decision(
+    model: Model, name: str, decision: str, metric: str, documents: Sequence[Document]
+) -> Model:
+    """Return the model with the best bias of one decision."""
+    biases = model.recipe.biases
+
+    def biased(bias: float) -> Model:
+        task_biases = {**biases.get(name, {}), decision: bias}
+        return model.with_biases({**biases, name: task_biases})
+
+    @cache
+    def score(bias: float) -> float:
+        candidate = biased(bias)
+        return candidate.tasks[name].score(TrainingPredictor(candidate), documents)[metric]
+
+    best = climb(score)
+    return biased(best) if best else model
+
+
+def climb(score: Callable[[float], float]) -> float:
+    """Return the bias with the highest score, going uphill from 0 in ever smaller steps.
+
+    Of equal scores the first one found stays, so it is 0 where no bias is better.
+    """
+    best = 0.0
+    for step in STEPS:
+        moved = True
+        while moved:
+            moved = False
+            for candidate in (best + step, best - step):
+                if abs(candidate) <= LIMIT and score(candidate) > score(best):
+                    best, moved = candidate, True
+                    break
+    return best
+
+
+def _head(documents: Sequence[Document], num_words: int) -> list[Document]:
+    """Return the first documents, with about so many words."""
+    part, words = [], 0
+    for document in documents:
+        if words >= num_words:
+            break
+        part.append(document)
+        words += len(document.text.split())
+    return part

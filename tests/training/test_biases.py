@@ -1,0 +1,94 @@
+"""Biases of decisions: how they are searched, what they do, where they are kept."""
+
+import pytest
+import tiny
+
+from spanloom.config import recipe as recipes
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.model import serialization
+from spanloom.model.plan import resolve
+from spanloom.training import train
+from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
+
+
+@pytest.mark.parametrize("best", [-2.125, -0.5, 0.0, 0.375, 1.75])
+def test_the_search_finds_the_top_of_a_hill(best):
+    assert climb(lambda bias: -abs(bias - best)) == best
+
+
+def test_without_a_better_score_the_bias_stays_zero():
+    assert climb(lambda bias: 0.5) == 0.0
+
+
+def test_the_search_stays_within_its_limit():
+    assert climb(lambda bias: bias) == LIMIT
+    assert climb(lambda bias: -bias) == -LIMIT
+
+
+TEXT = (
+    "Ada Lovelace met Charles Babbage in London. She told him that the engine could weave "
+    "algebraic patterns, and he believed her. The Analytical Society of Cambridge printed it."
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return serialization.load(device="cpu", precision="fp32")
+
+
+def num_predicted(model, task, decision, bias):
+    biased = model.with_biases({task: {decision: bias}})
+    (document,) = biased.predict([Document(TEXT)], task)
+    layer = document[biased.tasks[task].layer]
+    return len(layer.spans) + len(layer.relations)
+
+
+@pytest.mark.slow
+def test_each_decision_predicts_more_with_a_higher_bias(model):
+    pairs = [(name, decision) for name, task in model.tasks.items() for decision in task.decisions]
+    assert {decision for _, decision in pairs} >= {"span", "relation", "predicate", "antecedent"}
+    for task, decision in pairs:
+        few, some, many = (num_predicted(model, task, decision, bias) for bias in (-8.0, 0.0, 8.0))
+        assert few <= some <= many, (task, decision)
+        assert few < many, (task, decision)
+
+
+def test_an_unknown_decision_is_refused(model):
+    with pytest.raises(DataError, match="task 'ner': no decision 'spam' to bias.*span"):
+        model.with_biases({"ner": {"spam": 1.0}})
+
+
+def test_too_little_gold_leaves_the_biases(model):
+    (document,) = model.predict([Document(TEXT)], "ner")
+    assert len(document["ner"].spans) < MIN_SPANS
+    tuned, metrics = tune(model, {"ner": [document]}, ["ner"])
+    assert (tuned.recipe.biases, metrics) == ({}, {})
+
+
+def test_tuning_finds_the_bias_that_dev_was_made_with(model):
+    gold = model.with_biases({"ner": {"span": 1.5}})
+    texts = [Document(TEXT, name=str(number)) for number in range(60)]
+    dev = list(gold.predict(texts, "ner"))
+    tuned, metrics = tune(model, {"ner": dev}, ["ner"])
+    assert dev != list(model.predict(texts, "ner"))
+    assert metrics["ner"]["span_f1"] == 1.0
+    assert tuned.recipe.biases["ner"]["span"] > 0
+    assert model.recipe.biases == {}
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """Train a tiny model that tunes its biases; return its folder and that of its data."""
+    tiny.corpus(tmp_path / "corpus", dev=8)
+    path = tiny.recipe(tmp_path, epochs=2, tune_biases=True)
+    train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print)
+    return tmp_path / "model", tmp_path
+
+
+def test_training_keeps_the_biases_that_it_tuned(trained):
+    model = serialization.load(trained[0], device="cpu", precision="fp32")
+    biases = model.recipe.biases["steps"]
+    assert biases.keys() <= {"span", "relation"}
+    assert any(biases.values())
+    assert "biases" in (trained[0] / serialization.RECIPE).read_text()
