@@ -19,9 +19,11 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder, or a file")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or a file")],
     of: Annotated[
-        str | None, typer.Option("--from", metavar="F", help="guess_format if unsaid")
+        str | None, typer.Option("--from", metavar="F", help="format of IN; default: guessed")
     ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="F", help="by OUT's name")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="F", help="format of OUT; default: by name")
+    ] = None,
     reading: Annotated[
         list[str] | None,
         typer.Option("--reader-option", metavar="KEY=VALUE", help="an option of IN's"),

@@ -121,8 +121,8 @@ def _show(
 
 def score(
     context: typer.Context,
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="what is right")],
-    predicted: Annotated[Path, typer.Argument(metavar="PRED", help="what a system said")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="the gold annotation")],
+    predicted: Annotated[Path, typer.Argument(metavar="PRED", help="the predictions of a system")],
     metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="see below")],
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
 ) -> None:

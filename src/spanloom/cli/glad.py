@@ -52,7 +52,7 @@ def prepare(
     """Make brat corpora of raw files: sums checked, counts beside the card's.
 
     Files that have a public address are downloaded if they are not there. With ``all``, datasets
-    whose files are missing are said and left out. A dataset that is there already is left alone.
+    whose files are missing are named and left out. A dataset that is there already stays as it is.
 
     Example: spanloom glad prepare wnut17 btc --raw downloads/ -o glad/
     """
@@ -126,10 +126,10 @@ def run(
     settings: _Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
 ) -> None:
-    """Train a recipe, score it on the test sets of its datasets, and save a row a task.
+    """Train a recipe, score it on the test sets of its datasets, and save one row per task.
 
     A model that is at MODEL already is only scored; RECIPE and --set must be those it was made
-    with. Each look at a test set is noted.
+    with. Each evaluation on a test set is logged.
 
     Example: spanloom glad run recipes/glad/wnut17.yaml --data glad/ --set seed=2
     """

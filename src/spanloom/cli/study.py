@@ -23,11 +23,12 @@ app = typer.Typer(
 
 _File = Annotated[Path, typer.Argument(metavar="STUDY", help="a study's .yaml")]
 _Data = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="the corpora; else as the recipe says")
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="the corpora; default: beside the recipe"),
 ]
 _Results = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="rows of runs; benchmarks/results/STUDY if unsaid"),
+    typer.Option(metavar="DIR", help="rows of runs; default: benchmarks/results/STUDY"),
 ]
 _Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
 
@@ -39,7 +40,7 @@ class RunOptions:
     file: _File
     data: _Data = None
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="models; runs/STUDY if unsaid")
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="models; default: runs/STUDY")
     ] = None
     results: _Results = None
     settings: _Settings = None
