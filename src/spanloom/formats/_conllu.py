@@ -125,7 +125,7 @@ def lay(builder: DocumentBuilder, sentence: Sentence) -> range:
             builder.attribute(TOKENS, NAMES[FORM], token, row.cells[FORM])
         glue_items = [GLUED] if end < len(sentence.words) and _is_glued(row) else []
         values(builder, TOKENS, token, row, range(LEMMA, MISC))
-        kept(builder, TOKENS, token, row, dict(glue_items))
+        add_misc_items(builder, TOKENS, token, row, dict(glue_items))
     return rows
 
 
@@ -137,7 +137,7 @@ def misc(builder: DocumentBuilder, sentence: Sentence, layer_items: LayerItems) 
         is_separate = number not in in_tokens and number + 1 < len(sentence.words)
         glued = dict([GLUED]) if is_separate and _is_glued(row) else {}
         stated_items = {**layer_items.get(row.cells[ID], {}), **glued}
-        kept(builder, WORDS, builder.words[first + number], row, stated_items)
+        add_misc_items(builder, WORDS, builder.words[first + number], row, stated_items)
 
 
 def values(
@@ -149,7 +149,7 @@ def values(
             builder.attribute(layer, NAMES[column], target, row.cells[column])
 
 
-def kept(
+def add_misc_items(
     builder: DocumentBuilder, layer: str, target: str, row: Row, stated_items: Mapping[str, str]
 ) -> None:
     """Add the items of MISC that are not ``stated_items``.

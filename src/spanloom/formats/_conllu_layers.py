@@ -22,9 +22,9 @@ from spanloom.formats._conllu import (
     Part,
     Row,
     Sentence,
+    add_misc_items,
     edges_of,
     head_of,
-    kept,
     misc,
     values,
 )
@@ -128,7 +128,7 @@ def _add_empty_node(
     """Add a node without words and return its span's id."""
     span = builder.add_word_span(layer, "empty", position, position)
     values(builder, layer, span, row, range(FORM, DEPS))
-    kept(builder, layer, span, row, layer_items.get(row.cells[ID], {}))
+    add_misc_items(builder, layer, span, row, layer_items.get(row.cells[ID], {}))
     return span
 
 

@@ -125,7 +125,7 @@ class TableOptions(TextLabelOptions):
         """The columns that must exist: those in use, and those that filter rows."""
         return [*self.requested_columns, *self.filter]
 
-    def named(self, row: Sequence[str]) -> bool:
+    def is_header(self, row: Sequence[str]) -> bool:
         """Whether the first row names the columns."""
         if self.header is not None:
             return self.header
@@ -137,7 +137,7 @@ class TableOptions(TextLabelOptions):
     @model_validator(mode="after")
     def _check_columns(self) -> Self:
         resolved = self.whole
-        for column in self.required_columns if not resolved.named(resolved.columns) else ():
+        for column in self.required_columns if not resolved.is_header(resolved.columns) else ():
             valid_names = resolved.columns or default_columns(_MAX_COLUMNS)
             if isinstance(column, str) and column not in valid_names:
                 problem = f"expected numbers of columns where no header names them, got {column!r}"
@@ -196,22 +196,22 @@ class Sheet:
     names: tuple[str, ...]
 
     @cached_property
-    def places(self) -> dict[Role, int]:
+    def index_of_role(self) -> dict[Role, int]:
         """The index of each role's column."""
         column_of_role = {role: getattr(self.options, role) for role in ROLES}
-        index_of_role = {
-            role: self.place(column)
+        indices = {
+            role: self.index_of(column)
             for role, column in column_of_role.items()
             if column is not None
         }
-        return {role: index for role, index in index_of_role.items() if index is not None}
+        return {role: index for role, index in indices.items() if index is not None}
 
     @cached_property
     def other(self) -> frozenset[int]:
         """The indices of all columns without a role."""
-        return frozenset(range(len(self.names))) - {*self.places.values()}
+        return frozenset(range(len(self.names))) - {*self.index_of_role.values()}
 
-    def place(self, column: Column) -> int | None:
+    def index_of(self, column: Column) -> int | None:
         """Return the index of a column, None if it does not exist."""
         if isinstance(column, int):
             return column - 1 if column <= len(self.names) else None
@@ -219,7 +219,7 @@ class Sheet:
 
     def absent(self, columns: Sequence[Column]) -> Column | None:
         """Return the first column that does not exist, None if all do."""
-        return next((column for column in columns if self.place(column) is None), None)
+        return next((column for column in columns if self.index_of(column) is None), None)
 
 
 def width(names: Iterable[str]) -> int:

@@ -14,20 +14,23 @@ NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)  # of an XML attribute
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
-Said = dict[str, str]  # the attributes of an XML element
-Labels = tuple[Said, list[Said]]  # a layer's attributes and its labels
+XmlAttributes = dict[str, str]  # the attributes of an XML element
+Labels = tuple[XmlAttributes, list[XmlAttributes]]  # a layer's attributes and its labels
 
 
 class Set(NamedTuple):
     """An annotation set: its attributes, and its layers with their labels."""
 
-    said: Said
+    attributes: XmlAttributes
     layers: list[Labels]
 
-    def labels(self, name: str) -> list[Said]:
+    def labels(self, name: str) -> list[XmlAttributes]:
         """Return the labels of all layers with that name, in order."""
         return [
-            label for said, labels in self.layers if said.get("name") == name for label in labels
+            label
+            for attributes, labels in self.layers
+            if attributes.get("name") == name
+            for label in labels
         ]
 
 
@@ -37,7 +40,7 @@ class Sentence(NamedTuple):
     id: str
     start: int
     end: int
-    said: Said
+    attributes: XmlAttributes
 
     def has(self, span: Span, *, allow_gaps: bool = False) -> bool:
         """Whether a nonempty span lies in the sentence, and has no gaps unless allowed."""
@@ -56,7 +59,7 @@ class Frame(NamedTuple):
 
 def frame_of(label_set: Set, start: int, end: int) -> Frame | None:
     """Return the frame of an annotation set, None if it has none; raises ``DocumentError``."""
-    if "frameName" not in label_set.said:
+    if "frameName" not in label_set.attributes:
         return None
     grammar: dict[tuple[str, Fragment], list[str]] = {}
     for name in GRAMMAR:
@@ -77,10 +80,12 @@ def frame_of(label_set: Set, start: int, end: int) -> Frame | None:
         )
         elements.append((name, fragment, gf, pt))
     target_fragments = target or ((start, start),)
-    return Frame(label_set.said["frameName"], target_fragments, tuple(elements), tuple(absent))
+    return Frame(
+        label_set.attributes["frameName"], target_fragments, tuple(elements), tuple(absent)
+    )
 
 
-def fragment_of(label: Said, start: int, end: int) -> Fragment:
+def fragment_of(label: XmlAttributes, start: int, end: int) -> Fragment:
     """Return the characters of a label; raises ``DocumentError`` if they leave the sentence."""
     first, last = label.get("start", ""), label.get("end", "")
     if _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
@@ -112,7 +117,7 @@ def kept_in(note: str | None) -> Set | None:
         return None
 
 
-def _as_attributes(value: Any) -> Said:
+def _as_attributes(value: Any) -> XmlAttributes:
     """Return the value as attributes; raises ``ValueError`` if it has another form."""
     attributes = an_object(value)
     for key, text in attributes.items():
@@ -137,7 +142,7 @@ def set_of(frame: Frame, kept: Set, start: int) -> Set:
     )
     layers: list[Labels] = [({"rank": "1", "name": name}, labels) for name, labels in layer_labels]
     layers += [layer for layer in kept.layers if layer[0].get("name") not in dict(layer_labels)]
-    return Set({**kept.said, "frameName": frame.name}, layers)
+    return Set({**kept.attributes, "frameName": frame.name}, layers)
 
 
 def _grammar_values(frame: Frame, index: int) -> list[tuple[str, Fragment]]:
@@ -146,7 +151,7 @@ def _grammar_values(frame: Frame, index: int) -> list[tuple[str, Fragment]]:
     return [(value, fragment) for value, fragment in values if isinstance(value, str)]
 
 
-def labels_of(spans: Iterable[tuple[str, Fragment]], start: int) -> list[Said]:
+def labels_of(spans: Iterable[tuple[str, Fragment]], start: int) -> list[XmlAttributes]:
     """Return labels for spans of a sentence that begins at ``start``."""
     return [
         {"end": str(last_char - start - 1), "start": str(first_char - start), "name": name}

@@ -58,7 +58,7 @@ class Tag(NamedTuple):
     """A tag with its words ``[first, end)`` and its nesting depth."""
 
     name: str
-    said: dict[str, str]
+    attributes: dict[str, str]
     depth: int
     first: int
     end: int
@@ -70,13 +70,13 @@ class About:
 
     def __init__(self, document: Document, layer: str) -> None:
         """Collect them by span id."""
-        self.said: dict[str, dict[str, str]] = {}
+        self.attributes_of: dict[str, dict[str, str]] = {}
         self.order: dict[str, tuple[int, int]] = {}
         if not document.has_layer(layer):
             return
         for attribute in document[layer].attributes:
             if attribute.value is not None:
-                self.said.setdefault(attribute.target, {}).setdefault(
+                self.attributes_of.setdefault(attribute.target, {}).setdefault(
                     attribute.label, attribute.value
                 )
         for note in document[layer].notes:
@@ -87,7 +87,7 @@ class About:
     def tag(self, name: str, span: str, first: int, end: int) -> Tag:
         """Return the tag of a span."""
         row, depth = self.order.get(span, (-1, 0))
-        return Tag(name, self.said.get(span, {}), depth, first, end, row)
+        return Tag(name, self.attributes_of.get(span, {}), depth, first, end, row)
 
 
 def nesting_order(tags: Sequence[Tag]) -> bool:

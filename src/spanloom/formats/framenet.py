@@ -42,9 +42,9 @@ from spanloom.formats._framenet import (
     NAME,
     Frame,
     Labels,
-    Said,
     Sentence,
     Set,
+    XmlAttributes,
     fragment_of,
     frame_of,
     kept_in,
@@ -114,9 +114,9 @@ def _parse_document(root: Any, names: Names, path: str) -> Document:
     return builder.build()
 
 
-def _parse_header(header: Any, path: str) -> Said:
+def _parse_header(header: Any, path: str) -> XmlAttributes:
     """Return the attributes of corpus and document; raises ``FormatError``."""
-    header_attributes: Said = {}
+    header_attributes: XmlAttributes = {}
     for tag in ("corpus", "document"):
         children = list(_children(header, path, tag))
         if len(children) != 1:
@@ -220,7 +220,7 @@ def _format_document(document: Document) -> Iterator[str]:
     sentences = _sentences_of(document)
     writer = _SetWriter(document, sentences)
     for number, sentence in enumerate(sentences):
-        yield f"    <sentence{_format_attributes(sentence.said)}>"
+        yield f"    <sentence{_format_attributes(sentence.attributes)}>"
         yield f"        <text>{escape_text(document.text[sentence.start : sentence.end])}</text>"
         for annotation_set in writer.sets(number, sentence):
             yield from _format_set(annotation_set)
@@ -233,7 +233,7 @@ def _sentences_of(document: Document) -> list[Sentence]:
     if not document.has_layer(SENTENCES):
         return [Sentence("", start, end, {}) for start, end in line_sentences(document.text)]
     layer = document[SENTENCES]
-    attributes_of: dict[str, Said] = {}
+    attributes_of: dict[str, XmlAttributes] = {}
     for attribute in layer.attributes:
         if NAME.fullmatch(attribute.label) and attribute.value is not None:
             attributes_of.setdefault(attribute.target, {})[attribute.label] = attribute.value
@@ -326,7 +326,7 @@ class _SetWriter:
 
 def _format_set(annotation_set: Set) -> Iterator[str]:
     """Yield the lines of a set."""
-    yield f"        <annotationSet{_format_attributes(annotation_set.said)}>"
+    yield f"        <annotationSet{_format_attributes(annotation_set.attributes)}>"
     for attributes, labels in annotation_set.layers:
         if not labels:
             yield f"            <layer{_format_attributes(attributes)}/>"
@@ -337,7 +337,7 @@ def _format_set(annotation_set: Set) -> Iterator[str]:
     yield "        </annotationSet>"
 
 
-def _format_attributes(attributes: Said) -> str:
+def _format_attributes(attributes: XmlAttributes) -> str:
     """Return attributes in XML."""
     return "".join(f" {key}={quote_attribute(value)}" for key, value in attributes.items())
 

@@ -149,7 +149,7 @@ class _TextReader:
             layer = _layer_of(tag.name)
             span = next(sentences) if layer == SENTENCES else ""
             span = span or self.builder.add_word_span(layer, tag.name, tag.first, tag.end)
-            for key, value in tag.said.items():
+            for key, value in tag.attributes.items():
                 self.builder.attribute(layer, key, span, value)
             self.builder.note(layer, ORDER, span, f"{number} {tag.depth}")
         return self.builder.build()
@@ -240,7 +240,7 @@ def _format_text(document: Document, options: GumXmlOptions) -> Iterator[str]:
         yield from rows[position : tag.first]
         position = max(position, tag.first)
         if tag.name:
-            yield f"<{tag.name}{_format_attributes(tag.said)}>"
+            yield f"<{tag.name}{_format_attributes(tag.attributes)}>"
             stack.append(tag)
     yield "</text>"
 

@@ -59,7 +59,7 @@ def loads(
     first = next(data_rows, None)
     if first is None:
         return
-    has_header = resolved.named(first.cells)
+    has_header = resolved.is_header(first.cells)
     sheet = Sheet(resolved, _column_names(first, has_header, options, path))
     head = start + (first.raw + first.end) * has_header
     reader = _RowReader(
@@ -123,7 +123,7 @@ def _has_text_and_label(options: TableOptions, cells: Sequence[str]) -> bool:
     """Tell whether these are columns of a text and of its label or number."""
     sheet = Sheet(options, tuple(cells))
     texts = [column for column in (options.text, options.text_pair) if column is not None]
-    return sheet.absent(texts) is None and bool({"label", "number"} & {*sheet.places})
+    return sheet.absent(texts) is None and bool({"label", "number"} & {*sheet.index_of_role})
 
 
 def _column_names(
@@ -151,14 +151,14 @@ def _column_names(
 
 def _default_head(options: TableOptions) -> str | None:
     """Return the text before the rows if documents keep none; None if it is the column names."""
-    if not options.named(options.columns):
+    if not options.is_header(options.columns):
         return ""
     return format_row(options.columns, options) + "\n" if options.columns else None
 
 
 def _label_reader(sheet: Sheet) -> TextLabelReader:
     """Return the reader of labels and numbers for these columns."""
-    options, roles = sheet.options, sheet.places
+    options, roles = sheet.options, sheet.index_of_role
     label, number = options.layers
     name = options.number if isinstance(options.number, str) else "value"
     return TextLabelReader(
@@ -178,7 +178,7 @@ class _RowReader:
         self.names = Names()
         self.count = 0
         self.required_cells = [
-            (sheet.place(column), value) for column, value in sheet.options.filter.items()
+            (sheet.index_of(column), value) for column, value in sheet.options.filter.items()
         ]
 
     def document(self, row: Row) -> Iterator[Document]:
@@ -198,14 +198,14 @@ class _RowReader:
     def _build(self, row: Row) -> Document:
         """Return the document of a row."""
         sheet = self.sheet
-        cells = {role: row.cells[column] for role, column in sheet.places.items()}
+        cells = {role: row.cells[column] for role, column in sheet.index_of_role.items()}
         label, number = cells.get("label", ""), cells.get("number", "")
         is_gold = sheet.options.is_gold(label)
         raw_id = cells.get("id", by_number(self.count))
         name = self.names.of(raw_id)
         meta: Meta = [] if name == raw_id else [(_id_key(sheet), raw_id)]
-        unlabeled = {sheet.places.get("label")} if not is_gold else set()
-        unlabeled |= {sheet.places.get("number")} if not number else set()
+        unlabeled = {sheet.index_of_role.get("label")} if not is_gold else set()
+        unlabeled |= {sheet.index_of_role.get("number")} if not number else set()
         for column, cell in enumerate(row.cells):
             if column in sheet.other or column in unlabeled:
                 meta.append((sheet.names[column], cell))
@@ -219,7 +219,7 @@ class _RowReader:
 def _id_key(sheet: Sheet) -> str:
     """Return the meta key of an id that is not the document's name."""
     taken = ID in {sheet.names[column] for column in sheet.other}
-    return sheet.names[sheet.places["id"]] if taken and "id" in sheet.places else ID
+    return sheet.names[sheet.index_of_role["id"]] if taken and "id" in sheet.index_of_role else ID
 
 
 def _infer_sheet(documents: Sequence[Document], options: TableOptions) -> tuple[Sheet, str]:
@@ -252,7 +252,11 @@ def _columns_of_head(
     except FormatError:
         return None
     cells = head_rows[0].cells if head_rows else []
-    if len(head_rows) > 1 or options.named(cells) != bool(head_rows) or set(cells) & {*_RESERVED}:
+    if (
+        len(head_rows) > 1
+        or options.is_header(cells) != bool(head_rows)
+        or set(cells) & {*_RESERVED}
+    ):
         return None
     if head_rows:
         return tuple(cells) if head.endswith("\n") else None
@@ -302,7 +306,9 @@ def _missing_columns(documents: Sequence[Document], sheet: Sheet) -> list[str]:
         "number": any(label_reader.read(document).number is not None for document in documents),
     }
     columns = [getattr(options, role) for role, is_needed in needed.items() if is_needed]
-    return [column for column in columns if isinstance(column, str) and sheet.place(column) is None]
+    return [
+        column for column in columns if isinstance(column, str) and sheet.index_of(column) is None
+    ]
 
 
 def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) -> str:
@@ -318,7 +324,7 @@ def _format_row(document: Document, labeled_text: LabelledText, sheet: Sheet) ->
         "number": labeled_text.number,
     }
     cells = [values_of_key[name].pop() if values_of_key.get(name) else "" for name in sheet.names]
-    for role, column in sheet.places.items():
+    for role, column in sheet.index_of_role.items():
         cell = cell_of_role[role]
         cells[column] = _empty_cell(role, cells[column], sheet.options) if cell is None else cell
     return format_row(cells, sheet.options)

@@ -82,7 +82,7 @@ class _Addition:
 
 
 def _line_end(content: str) -> str:
-    """Return the line end of a file, as ``draft.cut`` splits it."""
+    """Return the line end of a file, as ``draft.split_lines`` splits it."""
     if "\n" not in content:
         return "\r" if "\r" in content else "\n"
     return "\r\n" if content[: content.index("\n")].endswith("\r") else "\n"

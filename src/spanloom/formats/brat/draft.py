@@ -59,7 +59,7 @@ class AnnFileParse:
             self.parsed[index] = None
 
 
-def cut(content: str, file: str) -> Iterator[Line]:
+def split_lines(content: str, file: str) -> Iterator[Line]:
     """Split at line feeds only (at carriage returns if there is no line feed), dropping nothing."""
     if content.startswith(MARK):
         yield Line(MARK, "", file, 0)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from spanloom.document import Document, Query, SourceLine
 from spanloom.errors import DocumentError
-from spanloom.formats.brat.draft import Line, Problem, cut
+from spanloom.formats.brat.draft import Line, Problem, split_lines
 from spanloom.formats.brat.offsets import MARK
 
 SUFFIX = ".queries"
@@ -31,7 +31,7 @@ class QueryFile(NamedTuple):
 
 def read(content: str, name: str) -> QueryFile:
     """Parse the query file of the document ``name``; the first of queries with one id is kept."""
-    lines = list(cut(content, SUFFIX))
+    lines = list(split_lines(content, SUFFIX))
     query_lines: dict[str, tuple[Query, Line]] = {}
     problems: list[Problem] = []
     for line in lines:

@@ -20,7 +20,7 @@ from spanloom.document import (
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ParsedLine, owner, parse
-from spanloom.formats.brat.draft import AnnFileParse, Problem, cut
+from spanloom.formats.brat.draft import AnnFileParse, Problem, split_lines
 from spanloom.formats.brat.layers import layer_from, layers_of, unite
 from spanloom.formats.brat.offsets import MARK, TextBound, Unit, agrees, choose, diagnose_shift
 from spanloom.formats.brat.validation import check_dangling, check_duplicates, renumber_words
@@ -47,7 +47,7 @@ def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Readi
     query_file = queries.read(parts.get(queries.SUFFIX, ""), name)
     file_order = {suffix: index for index, suffix in enumerate(parts)}
     parts = {suffix: content for suffix, content in parts.items() if suffix != queries.SUFFIX}
-    lines = [line for suffix, content in parts.items() for line in cut(content, suffix)]
+    lines = [line for suffix, content in parts.items() for line in split_lines(content, suffix)]
     draft = AnnFileParse(name, text.removeprefix(MARK), lines, [None] * len(lines), [])
     unit = _parse(draft, has_bom=has_bom)
     renumber_words(draft)
