@@ -23,7 +23,7 @@ from torch import Tensor
 from spanloom.corpora import folder as corpora
 from spanloom.document import Document
 from spanloom.errors import PackageMissing
-from spanloom.glad.speed import first, recorded
+from spanloom.glad.speed import first, record_calls
 from spanloom.model import serialization
 from spanloom.model.evaluation import evaluate_task, map_to_task_labels, source
 from spanloom.model.model import Model
@@ -50,7 +50,7 @@ def loaded(source: str) -> tuple[dict[str, Model], Figures]:
 
 def windows(model: Model, texts: Sequence[Document]) -> list[Read]:
     """What the encoder is given when texts are annotated."""
-    with recorded(model.network.transformer.encoder) as calls:
+    with record_calls(model.network.transformer.encoder) as calls:
         annotated(model, texts)
     return [{key: value for key, value in call.items() if torch.is_tensor(value)} for call in calls]
 

@@ -38,7 +38,7 @@ class SpanColumns(AnnotationColumns[Span]):
     @property
     def used_labels(self) -> Sequence[str]:
         """The labels that spans have, each once."""
-        return _used(self.labels, self.label_ids)
+        return _select_used(self.labels, self.label_ids)
 
     @property
     def max_end(self) -> int:
@@ -76,7 +76,7 @@ class RelationColumns(AnnotationColumns[Relation]):
     @property
     def used_labels(self) -> Sequence[str]:
         """The labels that relations have, each once."""
-        return _used(self.labels, self.label_ids)
+        return _select_used(self.labels, self.label_ids)
 
     @property
     def max_end(self) -> int:
@@ -111,7 +111,7 @@ def _check_lengths(ids: IdRange, *columns: np.ndarray | None) -> None:
             raise DocumentError(f"expected {ids.count} rows in each column, got {len(column)}")
 
 
-def _used(labels: Sequence[str], label_ids: Int[np.ndarray, " row"]) -> Sequence[str]:
+def _select_used(labels: Sequence[str], label_ids: Int[np.ndarray, " row"]) -> Sequence[str]:
     counts = np.bincount(label_ids, minlength=len(labels))
     return [label for label, count in zip(labels, counts.tolist(), strict=True) if count]
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from spanloom.atomic_io import flush, reported
+from spanloom.atomic_io import flush, report_os_errors
 from spanloom.errors import StorageError
 from spanloom.file_lock import LockHeld, open_locked
 
@@ -47,7 +47,7 @@ def extend(path: Path, author: Author) -> bytes:
     not possible (read-only, locked by another program for long, disk full: no partial block stays),
     and any error of the author, before anything is appended.
     """
-    with reported(path):
+    with report_os_errors(path):
         for _ in range(_MAX_TRIES):
             if not path.exists() and not author.block(b""):
                 return b""
@@ -229,7 +229,7 @@ class Journal:
         """Return the stored block; None if there is none, or the journal is torn."""
         if not os.path.lexists(self._path):
             return None
-        with reported(self._path):
+        with report_os_errors(self._path):
             handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(handle, "rb") as stream:
             header, _, block = stream.read().partition(b"\n")

@@ -43,7 +43,7 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
     """Write the chunks one after the other, otherwise as ``write_file`` does."""
     staging = _hidden_sibling(path, "staging")
     check_replaceable(path)
-    with reported(path), open_locked(staging, os.O_WRONLY | os.O_CREAT) as handle:
+    with report_os_errors(path), open_locked(staging, os.O_WRONLY | os.O_CREAT) as handle:
         with ExitStack() as undo:
             undo.callback(staging.unlink, missing_ok=True)
             os.ftruncate(handle, 0)
@@ -73,15 +73,15 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     """
     staging = _hidden_sibling(target, f"staging-{_unique_suffix()}")
     _delete_leftovers(target)
-    with reported(target):
+    with report_os_errors(target):
         recover(target)
         with _lock(target.parent):  # another writer may be between its two renames
             _check_target(target, replace=replace)
     with ExitStack() as undo:
-        with reported(target):
+        with report_os_errors(target):
             _make_locked(staging, undo)
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
-        with reported(target):  # a full disk mostly shows while the folder is filled
+        with report_os_errors(target):  # a full disk mostly shows while the folder is filled
             yield staging
             write_file(staging / MANIFEST, _manifest(staging))
             _flush_tree(staging)
@@ -96,7 +96,7 @@ def recover(target: Path) -> None:
     """
     if os.path.lexists(target) or not target.parent.is_dir():
         return
-    with reported(target), _lock(target.parent):
+    with report_os_errors(target), _lock(target.parent):
         replaced = _leftovers(target, "old")
         # checked again under the lock: another writer may have finished its replacement
         if replaced and not os.path.lexists(target):
@@ -278,7 +278,7 @@ def _unique_suffix() -> str:
 
 def check_replaceable(path: Path) -> None:
     """Raise ``StorageError`` for a folder, and for a pipe, device or link to an open file."""
-    with reported(path):
+    with report_os_errors(path):
         if path.is_dir() and not path.is_symlink():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         is_open_file = path.is_symlink() and path.readlink().is_relative_to("/proc")
@@ -288,7 +288,7 @@ def check_replaceable(path: Path) -> None:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
+def report_os_errors(path: Path) -> Iterator[None]:
     """Context manager that turns an ``OSError`` into a ``StorageError`` of one line."""
     try:
         yield

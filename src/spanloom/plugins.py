@@ -146,7 +146,7 @@ def _target(part: "EntryPoint") -> tuple[str, str]:
 
 
 def _parts(group: str) -> "list[EntryPoint]":
-    return [*_parts_of_modules(group), *_installed(tuple(sys.path), _full(group))]
+    return [*_parts_of_modules(group), *_entry_points(tuple(sys.path), _full(group))]
 
 
 def _parts_of_modules(group: str) -> "list[EntryPoint]":
@@ -159,7 +159,7 @@ def _full(group: str) -> str:
 
 
 @lru_cache(maxsize=len(GROUPS))
-def _installed(path: tuple[str, ...], group: str) -> "tuple[EntryPoint, ...]":
+def _entry_points(path: tuple[str, ...], group: str) -> "tuple[EntryPoint, ...]":
     return tuple(_all_installed(path).select(group=group))
 
 

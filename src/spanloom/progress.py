@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spanloom.atomic_io import check_replaceable, flush, reported, write_all
+from spanloom.atomic_io import check_replaceable, flush, report_os_errors, write_all
 from spanloom.errors import StorageError
 from spanloom.file_lock import LockHeld, open_locked
 
@@ -77,7 +77,7 @@ class Work:
     def add(self, read: bytes, written: bytes) -> None:
         """Append the result of an input; raises ``StorageError``."""
         self._count_input(read)
-        with reported(self.path):
+        with report_os_errors(self.path):
             write_all(self.results, written)
         self._written.update(written)
         self._bytes += len(written)
@@ -91,7 +91,7 @@ class Work:
             self._read.hexdigest(),
             self._written.hexdigest(),
         )
-        with reported(self.path):
+        with report_os_errors(self.path):
             os.fsync(self.results)
             write_all(self.log, _json_line(asdict(done)))
             os.fsync(self.log)
@@ -99,7 +99,7 @@ class Work:
 
     def finish(self, target: Path | None = None) -> None:
         """Rename the results to ``target`` or delete them; delete the log. ``StorageError``."""
-        with reported(target or self.path):
+        with report_os_errors(target or self.path):
             if target is None:
                 os.unlink(self.path)
             else:
@@ -115,7 +115,7 @@ class Work:
         Raises ``StorageError`` for other work.
         """
         lines = _complete_lines(raw)
-        self.done, end = self._proved(lines)
+        self.done, end = self._read_done(lines)
         if not self.done.units:
             self.begin(work)
             return
@@ -134,7 +134,7 @@ class Work:
         self._inputs += 1
         self._read.update(hashlib.sha256(content).digest())  # depends on where inputs end, too
 
-    def _proved(self, lines: list[tuple[dict[str, Any], int]]) -> tuple[Done, int]:
+    def _read_done(self, lines: list[tuple[dict[str, Any], int]]) -> tuple[Done, int]:
         """Return how much is done, by log and results, and where its line ends in the log."""
         done, end = Done(), 0
         for fields, line_end in lines[1:]:
@@ -160,13 +160,13 @@ def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[
     """
     check_replaceable(path)
     with ExitStack() as stack:
-        with reported(path):
+        with report_os_errors(path):
             log = stack.enter_context(_open_log(log_of(path)))
             results = os.open(path, _FLAGS | os.O_NOFOLLOW, 0o666)
             stack.callback(os.close, results)
         in_progress = Work(path, results, log)
         try:
-            with reported(path):
+            with report_os_errors(path):
                 _start(in_progress, work, resume=resume)
             yield in_progress
         finally:

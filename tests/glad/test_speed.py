@@ -11,7 +11,7 @@ from spanloom.config.recipe import StageSpec
 from spanloom.corpora import folder
 from spanloom.data.windows import pack
 from spanloom.errors import FormatError
-from spanloom.glad.speed import Trained, first, read_training_cost, recorded, speeds
+from spanloom.glad.speed import Trained, first, read_training_cost, record_calls, speeds
 from spanloom.model.plan import resolve
 from spanloom.training.train import new_model
 
@@ -61,7 +61,7 @@ def test_speeds_are_words_by_the_clock(model, texts):
 def test_the_encoder_reads_alone_what_annotation_hands_it(model, texts):
     bare = [each.unannotated() for each in texts]
     encoder = model.network.transformer.encoder
-    with recorded(encoder) as calls:
+    with record_calls(encoder) as calls:
         speeds(model, bare, ["steps"], rounds=2)
     times = 1 + 2 + 2  # ahead, then in turn
     assert len(calls) % times == 0

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from spanloom.document import Document
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
-from spanloom.model.skip_init import SkipInit, bounded
+from spanloom.model.skip_init import SkipInit, limit_parameters
 
 
 class Bite:
@@ -322,9 +322,9 @@ def test_no_more_is_made_than_weights_fill(kind):
     weights = {f"w{row}": (40, 40) for row in range(30)}
     config = transformers.CONFIG_MAPPING[kind]()  # as large as it is published
     with pytest.raises(ModelError, match="more is asked for"):
-        with bounded(weights), torch.device("meta"), SkipInit():
+        with limit_parameters(weights), torch.device("meta"), SkipInit():
             transformers.AutoModel.from_config(config)
-    with bounded(weights):
+    with limit_parameters(weights):
         torch.nn.Linear(9, 9)
     torch.nn.Linear(500, 500)  # the bound is gone
 

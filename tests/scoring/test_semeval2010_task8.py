@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import FormatError
-from spanloom.scoring.semeval2010_task8 import KIND, directed, official, undirected
+from spanloom.scoring.semeval2010_task8 import KIND, compare_directed, compare_undirected, official
 
 CASES = [f"case{number:02}" for number in range(1, 13)]
 LABELS = ["A-B(e1,e2)", "A-B(e2,e1)", "C-D(e1,e2)", "C-D(e2,e1)", "_Other"]
@@ -129,20 +129,21 @@ def test_evaluations_are_those_of_plain_loops(rows):
     gold = {str(place): one for place, (one, _) in enumerate(rows)}
     proposed = {str(place): two for place, (_, two) in enumerate(rows) if two}
     answered = [(one, two) for one, two in rows if two]
-    for label, counts in official(directed(gold, proposed)).counts("_Other").items():
+    for label, counts in official(compare_directed(gold, proposed)).counts("_Other").items():
         near = sum(bare(a) == bare(b) == label for a, b in answered)
         right = sum(a == b and bare(a) == label for a, b in answered)
         strangers = sum(bare(b) == label != bare(a) for a, b in answered)
         assert counts.hits == right
         assert counts.predicted == near + strangers
         assert counts.gold == sum(bare(one) == label for one, _ in rows)
-    for label, counts in directed(gold, proposed).counts().items():
+    for label, counts in compare_directed(gold, proposed).counts().items():
         assert counts.hits == sum(a == b == label for a, b in answered)
         assert counts.predicted == sum(b == label for _, b in answered)
-    for label, counts in undirected(directed(gold, proposed)).counts().items():
+    for label, counts in compare_undirected(compare_directed(gold, proposed)).counts().items():
         assert counts.hits == sum(bare(a) == bare(b) == label for a, b in answered)
     skipped = sum(
-        official(directed(gold, proposed)).skipped(label) for label in {*map(bare, gold.values())}
+        official(compare_directed(gold, proposed)).skipped(label)
+        for label in {*map(bare, gold.values())}
     )
     assert skipped == sum(two is None for _, two in rows)
 
@@ -150,4 +151,4 @@ def test_evaluations_are_those_of_plain_loops(rows):
 @given(ANSWERS)
 def test_the_key_against_itself_is_right(rows):
     gold = {str(place): one for place, (one, _) in enumerate(rows)}
-    assert official(directed(gold, gold)).macro("_Other").f1 == 100.0
+    assert official(compare_directed(gold, gold)).macro("_Other").f1 == 100.0

@@ -9,7 +9,7 @@ import pytest
 
 from spanloom.errors import StorageError, TrainingError
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.lock import locked
+from spanloom.training.lock import hold_lock
 from spanloom.training.train import home
 
 
@@ -21,13 +21,13 @@ def alone():
 def test_a_second_run_is_told_who_trains_there_and_since_when(bench, alone, tmp_path):
     out = tmp_path / "model"
     home(out).mkdir()
-    with locked(home(out), alone), pytest.raises(TrainingError) as refused:
+    with hold_lock(home(out), alone), pytest.raises(TrainingError) as refused:
         bench.train(out)
     told = str(refused.value)
     assert re.search(rf"model\.run: process {os.getpid()} on \S+ \(since \d{{4}}-\S+\) ", told)
     assert "\n" not in told
     assert [each.name for each in home(out).iterdir()] == ["lock"]  # nothing was touched
-    with locked(home(out), alone):
+    with hold_lock(home(out), alone):
         pass
 
 
@@ -35,36 +35,36 @@ def test_a_lock_ends_with_its_process(alone, tmp_path):
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
-        with locked(tmp_path, alone):
+        with hold_lock(tmp_path, alone):
             os.write(tell, b".")
             signal.pause()
     os.read(told, 1)
     try:
-        with pytest.raises(TrainingError, match=f"process {child} "), locked(tmp_path, alone):
+        with pytest.raises(TrainingError, match=f"process {child} "), hold_lock(tmp_path, alone):
             pass
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    with locked(tmp_path, alone):
+    with hold_lock(tmp_path, alone):
         assert str(os.getpid()) in (tmp_path / "lock").read_text()
 
 
 def test_other_processes_learn_of_a_refusal_and_lock_nothing(tmp_path):
     other = SimpleNamespace(first=False, agree=lambda value: "process 7 on a (since b)")
-    with pytest.raises(TrainingError, match="process 7 on a"), locked(tmp_path, other):
+    with pytest.raises(TrainingError, match="process 7 on a"), hold_lock(tmp_path, other):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_holder_that_has_not_said_who_it_is(alone, tmp_path):
-    with locked(tmp_path, alone):
+    with hold_lock(tmp_path, alone):
         (tmp_path / "lock").write_bytes(b"")
         with pytest.raises(TrainingError, match="another process trains here"):
-            with locked(tmp_path, alone):
+            with hold_lock(tmp_path, alone):
                 pass
 
 
 def test_a_place_where_nothing_can_be_written(alone, tmp_path):
     (tmp_path / "lock").mkdir()
-    with pytest.raises(StorageError, match="lock: could not be opened"), locked(tmp_path, alone):
+    with pytest.raises(StorageError, match="lock: could not be opened"), hold_lock(tmp_path, alone):
         pass

@@ -92,7 +92,7 @@ def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Cou
 
     validate_options(Options, options, SourceLocation("--writer-option"))
     lost: Counter[str] = Counter()
-    save_collection(_cut(stream, lost), out)
+    save_collection(_count_brat_losses(stream, lost), out)
     tell(BRAT, lost)
     return lost
 
@@ -138,7 +138,7 @@ def _to(path: Path) -> str:
     return formats[0]
 
 
-def _cut(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
+def _count_brat_losses(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
     """Yield the documents, and count what brat drops: scores, and line breaks that split spans."""
     from spanloom.formats._base import count_queries_and_scores
 

@@ -109,12 +109,12 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
     """Save documents as brat files below ``out``, and annotation.conf if it is missing."""
     from spanloom.formats.brat.save import save
 
-    def saved() -> Iterator[Document]:
+    def save_documents() -> Iterator[Document]:
         for document in documents:
             save(document, out)
             yield document
 
-    configure(saved(), out)
+    configure(save_documents(), out)
 
 
 def configure(documents: Iterable[Document], out: Path) -> None:
@@ -124,13 +124,13 @@ def configure(documents: Iterable[Document], out: Path) -> None:
 
     count = 0
 
-    def counted() -> Iterator[Document]:
+    def count_documents() -> Iterator[Document]:
         nonlocal count
         for document in documents:
             count += 1
             yield document
 
-    config = conf.dumps(conf.from_documents(counted()))
+    config = conf.dumps(conf.from_documents(count_documents()))
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
         log(f"{out / conf.NAME}: kept as it was")

@@ -28,7 +28,7 @@ def collate(instances: Sequence[Instance], tokenizer: SubwordTokenizer, limit: i
     windows = _Windows(tokenizer, limit)
     for instance in instances:
         windows.add(instance)
-    ids, mask = windows.padded()
+    ids, mask = windows.pad()
     starts = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
     piece_index, piece_to_word = windows.pieces(ids.shape[1])
     return Batch(
@@ -96,7 +96,7 @@ class _Windows:
                 self.prompt_sizes.append(len(head) if prompt else 0)
         self.num_words = text + len(instance.pieces)
 
-    def padded(self) -> tuple[Tensor, Tensor]:
+    def pad(self) -> tuple[Tensor, Tensor]:
         """Return input ids and attention mask, both (window, seq)."""
         width = max(map(len, self.ids), default=1)
         padding = self.tokenizer.padding

@@ -109,7 +109,7 @@ def _alone(model: Model, annotate: Work) -> Work:
     if encoder is None:
         annotate()
         return lambda: None
-    with recorded(encoder) as calls:
+    with record_calls(encoder) as calls:
         annotate()
 
     def again() -> None:
@@ -128,7 +128,7 @@ def _encoder(model: Model) -> nn.Module | None:
 
 
 @contextmanager
-def recorded(module: nn.Module) -> Iterator[list[Call]]:
+def record_calls(module: nn.Module) -> Iterator[list[Call]]:
     """Yield a list that fills with the keywords of each call of a module, as long as this lasts."""
     calls: list[Call] = []
 

@@ -62,13 +62,14 @@ def blanc(gold: Clusters, predicted: Clusters) -> Blanc:
     remaining = dict(counts_of)
     for membership, number in multiple.items():
         del remaining[membership]
-        linked += _multiply(_linked(membership, membership), comb(number, 2))
-        unlinked += _multiply(_unlinked(membership, membership), comb(number, 2) + number)
+        linked += _multiply(_count_linked(membership, membership), comb(number, 2))
+        unlinked += _multiply(_count_unlinked(membership, membership), comb(number, 2) + number)
         linked += total(
-            _multiply(_linked(membership, other), number * remaining[other]) for other in remaining
+            _multiply(_count_linked(membership, other), number * remaining[other])
+            for other in remaining
         )
         unlinked += total(
-            _multiply(_unlinked(membership, other), number * remaining[other])
+            _multiply(_count_unlinked(membership, other), number * remaining[other])
             for other in remaining
         )
     return Blanc(linked, unlinked, _count_mentions(counts_of))
@@ -125,13 +126,13 @@ def _pairs_within(sizes: Mapping[_ClusterIds, int] | Mapping[_Membership, int]) 
     return sum(comb(size, 2) for size in sizes.values())
 
 
-def _linked(first: _Membership, second: _Membership) -> Counts:
+def _count_linked(first: _Membership, second: _Membership) -> Counts:
     """Count a pair on the sides where both mentions are in one cluster."""
     gold, predicted = (bool(a & b) for a, b in zip(first, second, strict=True))
     return Counts(gold and predicted, predicted, gold)
 
 
-def _unlinked(first: _Membership, second: _Membership) -> Counts:
+def _count_unlinked(first: _Membership, second: _Membership) -> Counts:
     """Count a pair on the sides where the mentions are in two different clusters."""
     gold, predicted = (bool(a and b) and len(a | b) > 1 for a, b in zip(first, second, strict=True))
     return Counts(gold and predicted, predicted, gold)

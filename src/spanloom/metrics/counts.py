@@ -172,7 +172,7 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / total if total else 0.0
 
 
-def rounded(number: float, digits: int = 2) -> float:
+def round_as_printed(number: float, digits: int = 2) -> float:
     """Return the number rounded as printing with that many digits does."""
     return float(f"{number:.{digits}f}")
 
@@ -180,7 +180,7 @@ def rounded(number: float, digits: int = 2) -> float:
 def format_ratios(ratios: PRF) -> dict[str, float]:
     """Return the three ratios by name, to two digits."""
     return {
-        "precision": rounded(ratios.precision),
-        "recall": rounded(ratios.recall),
-        "f1": rounded(ratios.f1),
+        "precision": round_as_printed(ratios.precision),
+        "recall": round_as_printed(ratios.recall),
+        "f1": round_as_printed(ratios.f1),
     }

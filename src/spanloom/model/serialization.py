@@ -39,7 +39,7 @@ from spanloom.model.network import Network, differing, shapes_of
 from spanloom.model.plan import Plan, resolve
 from spanloom.model.precision import compute, prepare
 from spanloom.model.quantization import StorageDtypes, pack, shapes, unpack
-from spanloom.model.skip_init import SkipInit, bounded
+from spanloom.model.skip_init import SkipInit, limit_parameters
 from spanloom.tasks._base import Task
 
 RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENCE = (
@@ -119,7 +119,7 @@ def load(
         _encoder_check.check(files[CONFIG], weights)
     recipe = plugin_parts.load_recipe(files[RECIPE], files.get(plugin_parts.FILE))
     plan, tasks = _plan(recipe, files[RECIPE])
-    with torch.device("meta"), bounded(weights):
+    with torch.device("meta"), limit_parameters(weights):
         empty = _network(plan, tasks, files, folder)
     for name, needed, stored in differing(shapes_of(empty), weights):
         raise ModelError(f"{files[WEIGHTS]}: {name}: expected shape {needed}, got {stored}")

@@ -43,7 +43,7 @@ class SkipInit(TorchFunctionMode):
 
 
 @contextmanager
-def bounded(weights: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
+def limit_parameters(weights: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
     """Refuse to make more parameters, or larger ones, than could be filled with ``weights``.
 
     So no configuration of any architecture makes a process run out of memory or time, whatever its

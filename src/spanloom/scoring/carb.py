@@ -50,15 +50,15 @@ class _Variant(NamedTuple):
     match: Match
 
 
-def _unchanged(extracted: Extracted) -> Extracted:
+def _keep_extraction(extracted: Extracted) -> Extracted:
     return extracted
 
 
 _VARIANTS = {
-    "default": _Variant((), _unchanged, lenient),
+    "default": _Variant((), _keep_extraction, lenient),
     "binary": _Variant(("--binary",), binary, lenient),
-    "simpleMatch": _Variant(("--simpleMatch",), _unchanged, simple),
-    "strictMatch": _Variant((_STRICT,), _unchanged, strict),
+    "simpleMatch": _Variant(("--simpleMatch",), _keep_extraction, simple),
+    "strictMatch": _Variant((_STRICT,), _keep_extraction, strict),
 }
 
 

@@ -48,7 +48,7 @@ class Part:
         except ColumnError as error:
             self._raise_format_error(error)
 
-    def closed(self) -> list[list[Mention]]:
+    def clusters_by_end(self) -> list[list[Mention]]:
         """Return clusters and mentions in the order in which they end; raises ``FormatError``."""
         by_name: dict[str, list[Mention]] = {}
         try:

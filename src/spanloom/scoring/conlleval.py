@@ -8,7 +8,14 @@ from pathlib import Path
 from spanloom.errors import DataError, FormatError
 from spanloom.formats._text import text_of
 from spanloom.metrics.chunks import Pair, count_chunks, count_right
-from spanloom.metrics.counts import Counts, format_ratios, percent, percentages, rounded, total
+from spanloom.metrics.counts import (
+    Counts,
+    format_ratios,
+    percent,
+    percentages,
+    round_as_printed,
+    total,
+)
 from spanloom.scoring._base import Scorer, Scores
 
 Row = list[str]
@@ -173,7 +180,7 @@ def _to_json(tag_counts: Counts, by_type: Mapping[str, Counts]) -> Scores:
     overall = total(by_type.values())
     scores: Scores = dict(phrase_counts(tag_counts.gold, overall))
     if tag_counts.gold:
-        scores["accuracy"] = rounded(percent(tag_counts.hits, tag_counts.gold))
+        scores["accuracy"] = round_as_printed(percent(tag_counts.hits, tag_counts.gold))
         scores |= format_ratios(percentages(overall))
     return scores | {"per_type": by_type_rows(by_type)}
 

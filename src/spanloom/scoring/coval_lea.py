@@ -19,7 +19,7 @@ from spanloom.metrics.coreference import (
     without_singletons,
 )
 from spanloom.metrics.coreference import score as score_clusters
-from spanloom.metrics.counts import PartialCounts, rounded
+from spanloom.metrics.counts import PartialCounts, round_as_printed
 from spanloom.scoring._base import Scorer, Scores
 from spanloom.scoring.conll2012_coref import pairs, table
 
@@ -38,7 +38,7 @@ _MEASURES = {
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the numbers with and without singletons."""
     parts = pairs(gold, predicted).values()
-    documents = [(key.closed(), response.closed()) for key, response in parts]
+    documents = [(key.clusters_by_end(), response.clusters_by_end()) for key, response in parts]
     return {
         "with_singletons": _to_json(_sum_measures(documents)),
         "without_singletons": _to_json(
@@ -98,7 +98,7 @@ def _ratios(counts: PartialCounts) -> dict[str, float]:
 
 def _percent(ratio: float) -> float:
     """Return a ratio in percent, rounded to two digits."""
-    return rounded(100 * ratio)
+    return round_as_printed(100 * ratio)
 
 
 def _table(scores: Scores) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
 from spanloom.metrics.constituents import COLLINS, Compared, Sentence, compare
-from spanloom.metrics.counts import Counts, percent, percentages, rounded, total
+from spanloom.metrics.counts import Counts, percent, percentages, round_as_printed, total
 from spanloom.scoring._base import Scorer, Scores
 
 _MAX_ERRORS = 12  # the error at which the program stops
@@ -166,8 +166,8 @@ def _ratios(brackets: Counts) -> dict[str, float]:
     """Return recall, precision and bracket counts."""
     ratios = percentages(brackets)
     return {
-        "recall": rounded(ratios.recall),
-        "precision": rounded(ratios.precision),
+        "recall": round_as_printed(ratios.recall),
+        "precision": round_as_printed(ratios.precision),
         "matched": brackets.hits,
         "gold_brackets": brackets.gold,
         "test_brackets": brackets.predicted,
@@ -176,7 +176,7 @@ def _ratios(brackets: Counts) -> dict[str, float]:
 
 def _accuracy(tags: Counts) -> float:
     """Return the accuracy of tags, in percent."""
-    return rounded(percent(tags.hits, tags.gold))
+    return round_as_printed(percent(tags.hits, tags.gold))
 
 
 def _sum_valid(rows: Sequence[_Row]) -> Compared:
@@ -204,15 +204,15 @@ def _summary(rows: Sequence[_Row]) -> dict[str, float | str]:
         "Number of Error sentence": sum(1 for row in rows if row.status == _ERROR),
         "Number of Skip  sentence": sum(1 for row in rows if row.status == _SKIP),
         "Number of Valid sentence": sentences,
-        "Bracketing Recall": rounded(ratios.recall),
-        "Bracketing Precision": rounded(ratios.precision),
-        "Bracketing FMeasure": rounded(ratios.f1)
+        "Bracketing Recall": round_as_printed(ratios.recall),
+        "Bracketing Precision": round_as_printed(ratios.precision),
+        "Bracketing FMeasure": round_as_printed(ratios.f1)
         if ratios.recall + ratios.precision
         else _NO_RATIO,
-        "Complete match": rounded(percent(num_exact, sentences)),
-        "Average crossing": rounded(crossing / sentences if sentences else 0.0),
-        "No crossing": rounded(percent(num_without_crossing, sentences)),
-        "2 or less crossing": rounded(percent(num_few_crossing, sentences)),
+        "Complete match": round_as_printed(percent(num_exact, sentences)),
+        "Average crossing": round_as_printed(crossing / sentences if sentences else 0.0),
+        "No crossing": round_as_printed(percent(num_without_crossing, sentences)),
+        "2 or less crossing": round_as_printed(percent(num_few_crossing, sentences)),
         "Tagging accuracy": _accuracy(tags),
     }
 

@@ -9,7 +9,15 @@ from typing import TypeVar
 
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.counts import PRF, Counts, format_ratios, percent, percentages, rounded, total
+from spanloom.metrics.counts import (
+    PRF,
+    Counts,
+    format_ratios,
+    percent,
+    percentages,
+    round_as_printed,
+    total,
+)
 from spanloom.scoring._base import Scorer, Scores
 
 Key = TypeVar("Key", bound=Hashable)
@@ -87,13 +95,13 @@ def relation(label: str) -> str:
     return _DIRECTION.sub("", label)
 
 
-def directed(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
+def compare_directed(gold: Mapping[str, str], proposed: Mapping[str, str]) -> Confusion:
     """Compare labels by text with directions; each text in ``proposed`` has a gold label."""
     pairs = Counter(zip(map(gold.__getitem__, proposed), proposed.values(), strict=True))
     return Confusion(Counter(gold.values()), pairs)
 
 
-def undirected(labels: Confusion) -> Confusion:
+def compare_undirected(labels: Confusion) -> Confusion:
     """Compare relations, ignoring directions."""
     cells = (((relation(a), relation(b)), number) for (a, b), number in labels.cells.items())
     gold = _sum_by_key((relation(label), number) for label, number in labels.gold.items())
@@ -107,7 +115,7 @@ def official(labels: Confusion) -> Confusion:
         for (gold, proposed), number in labels.cells.items()
         if gold != proposed and relation(gold) == relation(proposed)
     }
-    others = undirected(Confusion(labels.gold, labels.cells - Counter(turned)))
+    others = compare_undirected(Confusion(labels.gold, labels.cells - Counter(turned)))
     turned_counts = _sum_by_key((relation(gold), number) for (gold, _), number in turned.items())
     return Confusion(others.gold, others.cells, turned_counts)
 
@@ -145,13 +153,13 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """
     key, answers = _read_labels(gold), _read_labels(predicted)
     _check_answers(key, answers, gold, predicted)
-    labels = directed(key, answers)
+    labels = compare_directed(key, answers)
     main = official(labels)
     return {
         "way19_directional": _evaluation(labels, count_turned=False),
-        "way10_no_direction": _evaluation(undirected(labels), count_turned=False),
+        "way10_no_direction": _evaluation(compare_undirected(labels), count_turned=False),
         "way10_official": _evaluation(main, count_turned=True),
-        "official_macro_f1": rounded(main.macro(_OTHER).f1),
+        "official_macro_f1": round_as_printed(main.macro(_OTHER).f1),
         "warnings": _warnings(labels),
     }
 
@@ -300,7 +308,7 @@ def _abbreviation(label: str, *, in_key: bool) -> str:
 
 def _ratio(part: int, total: int) -> list[float]:
     """Return a part, its total, and their ratio in percent."""
-    return [part, total, rounded(percent(part, total))]
+    return [part, total, round_as_printed(percent(part, total))]
 
 
 KIND = Scorer(name="semeval2010-task8", score=score, table=table)

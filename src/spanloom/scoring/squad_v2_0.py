@@ -196,14 +196,14 @@ def _means(by_question: Mapping[str, _QuestionScore], threshold: float) -> Score
         if selected:
             for name, metric in _METRICS.items():
                 total = sum_in_order(
-                    _thresholded(question, metric, threshold) for question in selected
+                    _apply_threshold(question, metric, threshold) for question in selected
                 )
                 scores[f"{prefix}{name}"] = 100 * total / len(selected)
             scores[f"{prefix}total"] = len(selected)
     return scores
 
 
-def _thresholded(question: _QuestionScore, metric: _Metric, threshold: float) -> float:
+def _apply_threshold(question: _QuestionScore, metric: _Metric, threshold: float) -> float:
     """Return a score, or that of "" if the no-answer probability is too high."""
     return (
         float(not question.answerable) if question.no_answer_prob > threshold else metric(question)

@@ -16,7 +16,14 @@ from typing import NamedTuple
 from spanloom.annotation.props import NONE, Argument, PropsError
 from spanloom.errors import FormatError
 from spanloom.formats._text import text_of
-from spanloom.metrics.counts import Counts, counts_by_label, percent, percentages, rounded, total
+from spanloom.metrics.counts import (
+    Counts,
+    counts_by_label,
+    percent,
+    percentages,
+    round_as_printed,
+    total,
+)
 from spanloom.scoring._base import Scorer, Scores
 
 VERB = "V"  # the predicate itself: it is given, so it does not count as an argument
@@ -303,7 +310,7 @@ def _to_json(totals: _Totals) -> Scores:
     return {
         "sentences": totals.sentences,
         "propositions": len(totals.matches),
-        "perfect_props": rounded(percent(perfect, len(totals.matches))),
+        "perfect_props": round_as_printed(percent(perfect, len(totals.matches))),
         "rows": {label: _counts_json(counts) for label, counts in rows.items()},
     }
 
@@ -325,7 +332,7 @@ def _confusion_json(confusion: Counter[tuple[str, str]], path: Path) -> Scores:
     return {
         "unlabeled": {
             **_counts_json(Counts(hits, hits + excess, hits + missed)),
-            "label_accuracy": rounded(percent(same_label, hits)),
+            "label_accuracy": round_as_printed(percent(same_label, hits)),
         },
         "confusion": {
             "labels": labels,
@@ -344,9 +351,9 @@ def _counts_json(counts: Counts) -> dict[str, float]:
         "correct": counts.hits,
         "excess": counts.predicted - counts.hits,
         "missed": counts.gold - counts.hits,
-        "precision": rounded(ratios.precision),
-        "recall": rounded(ratios.recall),
-        "f1": rounded(ratios.f1),
+        "precision": round_as_printed(ratios.precision),
+        "recall": round_as_printed(ratios.recall),
+        "f1": round_as_printed(ratios.f1),
     }
 
 

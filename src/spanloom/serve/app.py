@@ -79,7 +79,7 @@ class Service:
             raise busy() from error
         except WorkerStopped as error:
             raise _no_model("the model takes no requests") from error
-        done, gone = asyncio.wrap_future(job), asyncio.ensure_future(_disconnected(request))
+        done, gone = asyncio.wrap_future(job), asyncio.ensure_future(_wait_for_disconnect(request))
         done.add_done_callback(_retrieve_exception)
         try:
             timeout = self.limits.compute
@@ -127,7 +127,7 @@ def _retrieve_exception(done: "asyncio.Future[tuple[str, ...]]") -> None:
         done.exception()
 
 
-async def _disconnected(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Return when the client has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from spanloom.atomic_io import reported
+from spanloom.atomic_io import report_os_errors
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.document import Document
@@ -49,7 +49,7 @@ def execute(job: Job, folders: Folders, log: Log) -> Row:
     training and scoring do.
     """
     runs, path = folders.runs, row_path(folders.results, job.key)
-    with _locked(runs, job.key):
+    with _hold_lock(runs, job.key):
         if path.is_file():
             return rows.from_json(path.read_bytes(), str(path))
         start = time.process_time()
@@ -62,16 +62,16 @@ def execute(job: Job, folders: Folders, log: Log) -> Row:
 
 def delete_model(job: Job, runs: Path) -> None:
     """Delete the model and the checkpoints of a finished run."""
-    with _locked(runs, job.key):
+    with _hold_lock(runs, job.key):
         for folder in (train.home(runs / job.key), runs / job.key):
             _delete(folder)
         (runs / f"{job.key}.lock").unlink(missing_ok=True)
 
 
 @contextmanager
-def _locked(runs: Path, key: str) -> Iterator[None]:
+def _hold_lock(runs: Path, key: str) -> Iterator[None]:
     """Hold the lock of a run; wait while another process holds it."""
-    with reported(runs):
+    with report_os_errors(runs):
         runs.mkdir(parents=True, exist_ok=True)
     with open_locked(runs / f"{key}.lock", os.O_RDWR | os.O_CREAT):
         yield
@@ -87,7 +87,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     if job.before is not None:
         start = runs / job.before.key
         if not start.exists() or train.is_unfinished(start):
-            with _locked(runs, job.before.key):
+            with _hold_lock(runs, job.before.key):
                 _train(job.before, data, runs, log)
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
     plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)

@@ -77,7 +77,7 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
         if baseline is not None:
             result = _compare(result, cells, baseline, rows, study)
         compared.append(result)
-    return _corrected(compared)
+    return _correct_p_values(compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _p_value(
     return paired_over_seeds(a, b)
 
 
-def _corrected(results: Sequence[Result]) -> list[Result]:
+def _correct_p_values(results: Sequence[Result]) -> list[Result]:
     """Return the results with p-values corrected for their number."""
     tested = [r.comparison.p for r in results if r.comparison and r.comparison.p is not None]
     corrected = iter(holm(tested))

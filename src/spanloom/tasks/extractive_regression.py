@@ -50,7 +50,7 @@ class NumberOptions(TextOptions):
     )
 
     @model_validator(mode="after")
-    def _ordered(self) -> "NumberOptions":
+    def _check_order(self) -> "NumberOptions":
         if self.min is not None and self.max is not None and self.min >= self.max:
             raise ValueError(f"expected low below high ({self.max})")
         return self

@@ -44,7 +44,7 @@ class ProcessGroup:
         if self.ranks == 1:
             return stop
         learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
-        flags = torch.cat([_touched(learnt), torch.tensor([int(stop)])])
+        flags = torch.cat([_grad_mask(learnt), torch.tensor([int(stop)])])
         *touched, stops = self.sum(flags.to(self.device)).tolist()
         touched_here = [
             parameter for parameter, times in zip(learnt, touched, strict=True) if times
@@ -83,7 +83,7 @@ class ProcessGroup:
         self._accelerator.end_training()
 
 
-def _touched(parameters: Iterable[nn.Parameter]) -> Tensor:
+def _grad_mask(parameters: Iterable[nn.Parameter]) -> Tensor:
     return torch.tensor(
         [int(parameter.grad is not None) for parameter in parameters], dtype=torch.int64
     )

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from spanloom.atomic_io import reported, write_all
+from spanloom.atomic_io import report_os_errors, write_all
 from spanloom.errors import StorageError, TrainingError
 from spanloom.file_lock import LockHeld, open_locked
 from spanloom.training.distributed import ProcessGroup
@@ -17,7 +17,7 @@ _NAME = "lock"
 
 
 @contextmanager
-def locked(folder: Path, processes: ProcessGroup) -> Iterator[None]:
+def hold_lock(folder: Path, processes: ProcessGroup) -> Iterator[None]:
     """Context manager that holds the lock of a run's folder; the first process holds it for all.
 
     If another process holds it, all processes raise ``TrainingError`` with its name. Raises
@@ -42,7 +42,7 @@ def _take(path: Path, lock: ExitStack) -> str | None:
         raise StorageError(f"{path}: could not be opened: {error.strerror}") from error
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    with reported(path):
+    with report_os_errors(path):
         os.ftruncate(handle, 0)
         write_all(handle, json.dumps(holder).encode())
     return None

@@ -183,7 +183,7 @@ class StageTrainer:
         self.save_checkpoint()
         progress, best = self.progress, self.run_.home / BEST
         if self.processes.first and not self.run_.has_best:
-            with self._averaged():
+            with self._swap_in_average():
                 serialization.save(self.model, best, figures={})
         self.processes.wait()
         raise Stopped(
@@ -313,7 +313,7 @@ class StageTrainer:
 
     def _evaluate(self) -> None:
         """Evaluate on dev; save the model if it improved. An interrupt ends the evaluation."""
-        with self._averaged():
+        with self._swap_in_average():
             metrics = self.processes.agree(self._metrics() if self.processes.first else None)
             better = isinstance(metrics, dict) and self._save_if_best(metrics)
         if not isinstance(metrics, dict):
@@ -322,7 +322,7 @@ class StageTrainer:
         self._report(metrics, better=better)
 
     @contextmanager
-    def _averaged(self) -> Iterator[None]:
+    def _swap_in_average(self) -> Iterator[None]:
         """Swap the weights with their average, if there is one, and back at the end."""
         if self.average is not None:
             self.average.swap(self.model.network)

@@ -19,7 +19,7 @@ _BELOW = re.compile("embed|projection|relative|rel_")  # what is read before the
 
 def trainable_parameters(network: nn.Module) -> frozenset[str]:
     """Return the names of the parameters that a freshly built network means to learn."""
-    return frozenset(name for name, _ in _learnt(network))
+    return frozenset(name for name, _ in _named_trainable(network))
 
 
 def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> None:
@@ -44,7 +44,7 @@ def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depths = _depths(name for name, _ in network.named_parameters())
-    for name, parameter in _learnt(network):
+    for name, parameter in _named_trainable(network):
         below = stage.lr.layerwise_decay ** depths.get(name, 0)
         rate = stage.lr.encoder * below if is_pretrained(name) else stage.lr.task
         decay = stage.weight_decay if parameter.ndim > 1 else 0.0
@@ -114,18 +114,20 @@ class EMA:
     def __init__(self, network: nn.Module, decay: float) -> None:
         """Start with the network's weights."""
         self.decay = decay
-        self.weights = {name: parameter.detach().clone() for name, parameter in _learnt(network)}
+        self.weights = {
+            name: parameter.detach().clone() for name, parameter in _named_trainable(network)
+        }
 
     def update(self, network: nn.Module, updates: int) -> None:
         """Move towards the network's weights; ``updates`` counts from 1."""
         decay = min(self.decay, (1 + updates) / (10 + updates))
-        names, parameters = zip(*_learnt(network), strict=True)
+        names, parameters = zip(*_named_trainable(network), strict=True)
         averages = [self.weights[name] for name in names]
         torch._foreach_lerp_(averages, [parameter.detach() for parameter in parameters], 1 - decay)
 
     def swap(self, network: nn.Module) -> None:
         """Exchange the network's weights and the average; twice restores both."""
-        for name, parameter in _learnt(network):
+        for name, parameter in _named_trainable(network):
             kept = parameter.detach().clone()
             parameter.data.copy_(self.weights[name])
             self.weights[name].copy_(kept)
@@ -136,7 +138,7 @@ class EMA:
             average.copy_(weights[name])
 
 
-def _learnt(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def _named_trainable(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     return (
         (name, parameter)
         for name, parameter in network.named_parameters()

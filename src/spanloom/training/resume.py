@@ -66,24 +66,24 @@ def _changes(
     for row, (old, new) in enumerate(zip(stages[: stage + 1], ours, strict=False)):
         for keys, *values in differences(old, new):
             if row == stage and keys[0] in CHANGING:
-                yield _dotted(("stages", row, *keys)), *values
+                yield _format_keys(("stages", row, *keys)), *values
             else:
                 refused.append((("stages", row, *keys), *values))
     if refused:
         keys, old, new = refused[0]
         raise TrainingError(
-            f"{folder}: {_dotted(keys)} was {old!r:.60} when this checkpoint was written, now it "
-            f"is {new!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the stage "
-            f"it is in (stages.{stage}) and all of later ones: undo that, or train anew without "
-            f"--resume"
+            f"{folder}: {_format_keys(keys)} was {old!r:.60} when this checkpoint was written, "
+            f"now it is {new!r:.60}; a run that goes on may change {', '.join(CHANGING)} of the "
+            f"stage it is in (stages.{stage}) and all of later ones: undo that, or train anew "
+            f"without --resume"
         )
     for row in range(stage + 1, max(len(stages), len(ours))):
         pair = (stages[row : row + 1], ours[row : row + 1])
         for keys, *values in differences(*pair):
-            yield _dotted(("stages", row, *keys[1:])), *values
+            yield _format_keys(("stages", row, *keys[1:])), *values
 
 
-def _dotted(keys: Sequence[str | int]) -> str:
+def _format_keys(keys: Sequence[str | int]) -> str:
     return ".".join(map(str, keys))
 
 

@@ -25,7 +25,7 @@ from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
-from spanloom.training.lock import locked
+from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, LogIntervals, Run
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
@@ -98,7 +98,7 @@ def train(
     processes = ProcessGroup(device)
     run_dir = home(out)
     run_dir.mkdir(parents=True, exist_ok=True)
-    with terminable(), locked(run_dir, processes):
+    with terminable(), hold_lock(run_dir, processes):
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.first)
         metrics_log.log(f"computing on {model.compute}, {processes.ranks} process(es)")
