@@ -41,7 +41,7 @@ def around():
 
 def run(command, folder):
     done = subprocess.run(
-        command, cwd=folder, env=around(), capture_output=True, text=True, timeout=900
+        command, cwd=folder, env=around(), capture_output=True, text=True, timeout=1800
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

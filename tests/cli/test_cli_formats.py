@@ -182,7 +182,8 @@ def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folde
 
 def test_options_of_brat_are_heard(fails, folder, tmp_path):
     out = tmp_path / "o.jsonl"
-    assert "is not utf-8; if it is another, name the" in fails("convert", folder, out, code=1)
+    hint = "is not utf-8; spanloom convert reads others: --reader-option encoding=NAME"
+    assert hint in fails("convert", folder, out, code=1)
     known = "unknown key; did you mean 'encoding'? (known: encoding)"
     assert known in fails("convert", folder, out, "--reader-option", "encodin=latin-1", code=1)
     wrong = fails("convert", folder, out, "--reader-option", "encoding=latin-0", code=1)
