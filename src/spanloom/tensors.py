@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+Losses = dict[str, Float[Tensor, ""]]  # of a task, by name; each is a sum
+
 
 @dataclass(frozen=True, slots=True)
 class PromptLayout:
@@ -135,14 +137,6 @@ class CorefFeatures:
     def to(self, device: torch.device) -> "CorefFeatures":
         """Return the same features on another device."""
         return CorefFeatures(self.speaker_ids.to(device), self.genre_ids.to(device))
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A summed loss and the number of items it is summed over (a sum can be split over ranks)."""
-
-    total: Float[Tensor, ""]
-    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def test_the_loss_is_that_of_berts_own_head():
     table = bert.get_input_embeddings().weight
     mine = copied(bert)
     loss = mine.loss(hidden, table, **told)["masked"]
-    torch.testing.assert_close(loss.total / loss.count, theirs.loss, **CLOSE)
+    torch.testing.assert_close(loss / len(told["labels"]), theirs.loss, **CLOSE)
     torch.testing.assert_close(mine(hidden, table), theirs.logits.flatten(0, 1), **CLOSE)
 
 
@@ -91,14 +91,13 @@ def test_the_boundary_objective_is_equations_one_and_two(width):
         scores = table.double() @ y + one.span_boundary.decoder.bias.double()
         total -= scores[label] - scores.exp().sum().log()
     loss = one.loss(hidden, table, **told)["boundary"]
-    assert loss.count == 4
-    torch.testing.assert_close(loss.total.double(), total, **CLOSE)
+    torch.testing.assert_close(loss.double(), total, **CLOSE)
 
 
 def test_each_objective_reads_and_teaches_its_own_states_and_the_table():
     for name, rows in {"masked": {2, 3, 4, 9}, "boundary": {1, 5, 8, 10}}.items():
         hidden, table = (each.requires_grad_() for each in states())
-        head().loss(hidden, table, **targets())[name].total.backward()
+        head().loss(hidden, table, **targets())[name].backward()
         taught = hidden.grad.abs().sum(1).nonzero()[:, 0].tolist()
         assert set(taught) == rows
         assert (table.grad.abs().sum(1) > 0).all()
@@ -120,8 +119,8 @@ def test_pieces_far_into_a_span_share_the_last_place():
     far = told | {"span_position": torch.tensor([0, 2, 9, 70])}
     near = told | {"span_position": torch.tensor([0, 2, 2, 2])}
     hidden, table = states()
-    assert one.loss(hidden, table, **far)["boundary"].total.equal(
-        one.loss(hidden, table, **near)["boundary"].total
+    assert one.loss(hidden, table, **far)["boundary"].equal(
+        one.loss(hidden, table, **near)["boundary"]
     )
 
 
@@ -129,8 +128,8 @@ def test_a_batch_of_nothing_costs_nothing():
     hidden, table = states()
     none = {key: each[:0] for key, each in targets().items()}
     for loss in head().loss(hidden.requires_grad_(), table, **none).values():
-        assert (loss.total.item(), loss.count) == (0.0, 0)
-        loss.total.backward()
+        assert loss.item() == 0.0
+        loss.backward()
 
 
 def test_one_batch_is_learnt_by_heart():
@@ -140,9 +139,9 @@ def test_one_batch_is_learnt_by_heart():
     for _ in range(80):
         optimiser.zero_grad()
         losses = one.loss(hidden, table, **targets())
-        sum(loss.total for loss in losses.values()).backward()
+        sum(loss for loss in losses.values()).backward()
         optimiser.step()
-    assert all(loss.total.item() < 0.1 for loss in losses.values())
+    assert all(loss.item() < 0.1 for loss in losses.values())
 
 
 def test_half_precision_scores_are_summed_in_full():
@@ -152,8 +151,8 @@ def test_half_precision_scores_are_summed_in_full():
         losses = head().loss(hidden, table, **targets())
     exact = head().loss(hidden, table, **targets())
     for name, loss in losses.items():
-        assert loss.total.dtype == torch.float32
-        torch.testing.assert_close(loss.total, exact[name].total, rtol=0.05, atol=0.5)
+        assert loss.dtype == torch.float32
+        torch.testing.assert_close(loss, exact[name], rtol=0.05, atol=0.5)
 
 
 def test_losses_are_summed_not_averaged():
@@ -165,7 +164,7 @@ def test_losses_are_summed_not_averaged():
     ]
     whole = head().loss(hidden, table, **told)
     for name in ("masked", "boundary"):
-        split = sum(part[name].total for part in parts)
-        torch.testing.assert_close(split, whole[name].total, **CLOSE)
+        split = sum(part[name] for part in parts)
+        torch.testing.assert_close(split, whole[name], **CLOSE)
     direct = F.cross_entropy(head()(hidden[told["masked"]], table), told["labels"], reduction="sum")
-    torch.testing.assert_close(whole["masked"].total, direct, **CLOSE)
+    torch.testing.assert_close(whole["masked"], direct, **CLOSE)

@@ -64,8 +64,7 @@ def test_loss_and_answers_are_those_of_a_loop(lengths, seed, data):
     rows = torch.tensor([(*pair, k) for pair, k in gold], dtype=torch.long).reshape(-1, 3)
     at = torch.tensor(able, dtype=torch.long)
     loss = made.loss(words, sentences, at, rows)
-    torch.testing.assert_close(loss.total, torch.as_tensor(expected, dtype=torch.float), **CLOSE)
-    assert loss.count == len(lengths)
+    torch.testing.assert_close(loss, torch.as_tensor(expected, dtype=torch.float), **CLOSE)
     found = answers(made, words, sentences, at, 0.3)
     likely = {
         (*pair, k): chance
@@ -84,9 +83,7 @@ def test_chunks_give_the_same(monkeypatch):
     gold = torch.tensor([[0, 2, 1], [4, 9, 0], [4, 4, 2]])
 
     def every():
-        return made.loss(words, sentences, able, gold).total, answers(
-            made, words, sentences, able, 0.5
-        )
+        return made.loss(words, sentences, able, gold), answers(made, words, sentences, able, 0.5)
 
     whole = every()
     monkeypatch.setattr(room, "_CHUNK", 20)
@@ -121,8 +118,8 @@ def test_no_words_that_can_no_pairs_no_loss():
     made, words, sentences = bench([3, 2])
     none = torch.zeros(0, dtype=torch.long), torch.zeros(0, 3, dtype=torch.long)
     loss = made.loss(words, sentences, *none)
-    assert (loss.total.item(), loss.count) == (0, 2)
-    loss.total.backward()
+    assert loss.item() == 0
+    loss.backward()
     assert all(weight.grad is not None for weight in made.parameters())
     assert not list(made.best(words, sentences, none[0], 0.5))
 
@@ -131,8 +128,8 @@ def test_mixed_precision_adds_up_in_single():
     made, words, sentences = bench([6, 6])
     able, gold = torch.arange(12), torch.tensor([[0, 2, 1]])
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = made.loss(words, sentences, able, gold).total
+        loss = made.loss(words, sentences, able, gold)
         scores = answers(made, words, sentences, able, 0.5)[2]
     assert (loss.dtype, scores.dtype) == (torch.float, torch.float)
-    exact = made.loss(words, sentences, able, gold).total
+    exact = made.loss(words, sentences, able, gold)
     torch.testing.assert_close(loss, exact, rtol=0.05, atol=0)

@@ -48,7 +48,7 @@ def test_an_update_moves_its_head_its_level_and_all_below_and_nothing_else(stage
     network = stage.model.network
     stage.optimizer.zero_grad(set_to_none=True)
     draw = next(draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,))
-    stage.backward(draw, 0, draw.num_sentences)
+    stage.backward((draw,))
     mine = ("trunk.", f"heads.{name}.", *(f"levels.{level}." for level in BELOW[name]))
     without = tuple(f"heads.{name}.{part}" for part in UNTOUCHED.get(name, ()))
     expected = {
@@ -74,7 +74,7 @@ def test_levels_that_nobody_asks_for_are_not_run(stage):
         draw = next(
             draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,)
         )
-        stage.backward(draw, 0, draw.num_sentences)
+        stage.backward((draw,))
         assert tuple(ran) == BELOW[name]
     for hook in hooks:
         hook.remove()
@@ -88,7 +88,7 @@ def test_one_pass_for_several_tasks_gives_the_gradients_of_each(stage):
     def gradients(*groups):
         stage.optimizer.zero_grad(set_to_none=True)
         for names in groups:
-            stage.backward(replace(every, tasks=names), 0, 3)
+            stage.backward((replace(every, tasks=names),))
         return {key: p.grad.clone() for key, p in network.named_parameters() if p.grad is not None}
 
     apart, together = gradients(*((name,) for name in asked)), gradients(asked)

@@ -30,7 +30,7 @@ def test_an_update_touches_its_head_its_level_and_those_below(bench, tmp_path):
     for name in tasks:
         stage.optimizer.zero_grad(set_to_none=True)
         draw = next(draw for draw in draws if draw.tasks == (name,))
-        stage.backward(draw, 0, draw.num_sentences)
+        stage.backward((draw,))
         network = run.model.network
         touched = {
             ".".join(each.split(".")[: 1 if each.startswith("trunk") else 2])

@@ -73,7 +73,7 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(guess), "loss", noted)
     torch.manual_seed(0)
-    stage.backward(draw, 0, 1)
+    stage.backward((draw,))
     there = {piece for unit in draw.instances for word in unit.pieces for piece in word}
     assert labels
     assert model.subword_tokenizer.unknown not in there

@@ -163,7 +163,7 @@ def _gradients(stage, name):
     stage.optimizer.zero_grad(set_to_none=True)
     draw = next(draw for update in stage.draw_epoch() for draw in update if draw.tasks == (name,))
     torch.manual_seed(0)
-    stage.backward(draw, 0, draw.num_sentences)
+    stage.backward((draw,))
     every = stage.model.network.named_parameters()
     return {key: each.grad.clone() for key, each in every if each.grad is not None}
 
@@ -177,7 +177,7 @@ def test_what_is_told_of_losses_is_not_weighed(bench, tmp_path):
             draw for update in stage.draw_epoch() for draw in update if draw.tasks == ("names",)
         )
         torch.manual_seed(0)
-        told.append(stage.backward(draw, 0, draw.num_sentences)["names.span"].item())
+        told.append(stage.backward((draw,))["names.span"].item())
     assert told[0] == pytest.approx(told[1])
 
 

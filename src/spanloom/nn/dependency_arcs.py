@@ -16,7 +16,7 @@ from spanloom.nn.dropout import Dropout
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.padding import pad, padded_groups
-from spanloom.tensors import Loss
+from spanloom.tensors import Losses
 
 _CHUNK = 1 << 20  # scores computed at a time
 UNKNOWN = -1  # the head of a word whose gold head is not known
@@ -102,7 +102,7 @@ class DependencyHead(nn.Module):
         runs: Int[Tensor, "run 2"],
         heads: Int[Tensor, " word"],
         labels: Int[Tensor, " word"],
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the cross-entropies of heads and of gold arcs' labels, summed over all runs.
 
         ``heads`` are word indices, a root's its own, or ``UNKNOWN``; ``labels`` count from 1.
@@ -119,4 +119,4 @@ class DependencyHead(nn.Module):
         dependents = is_known.nonzero()[:, 0]
         label_scores = self.labels(words, torch.stack([heads[dependents], dependents], dim=1))
         label_loss = F.cross_entropy(label_scores, labels[dependents] - 1, reduction="sum")
-        return {"arcs": Loss(arc_loss, len(runs)), "labels": Loss(label_loss, len(runs))}
+        return {"arcs": arc_loss, "labels": label_loss}

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler
 from spanloom.nn.padding import padded_groups
-from spanloom.tensors import Loss
+from spanloom.tensors import Losses
 
 _CHUNK = 1 << 15  # pairs scored at a time
 
@@ -52,7 +52,7 @@ class ArcPairs(nn.Module):
         runs: Int[Tensor, "run 2"],
         heads: Int[Tensor, " word"],
         labels: Int[Tensor, " word"],
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the cross-entropy summed over all pairs whose dependent's head is known.
 
         ``heads`` are word indices, a root's its own, or ``UNKNOWN``; ``labels`` count from 1.
@@ -65,7 +65,7 @@ class ArcPairs(nn.Module):
             target = torch.where(is_gold_arc, labels[indices][:, None], 0)
             pair_mask = is_word[:, :, None] & is_learnt[:, None]
             total = total + F.cross_entropy(scores[pair_mask], target[pair_mask], reduction="sum")
-        return {"relation": Loss(total, len(runs))}
+        return {"relation": total}
 
     def _score_groups(
         self, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]

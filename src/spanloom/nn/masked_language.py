@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.gather import gather_rows
-from spanloom.tensors import Loss
+from spanloom.tensors import Losses
 
 _POSITION_DIM = 200  # of position embeddings (SpanBERT, section 4.2)
 _EPSILON = 1e-12  # as in BERT and SpanBERT
@@ -120,7 +120,7 @@ class MaskedLMHead(nn.Module):
         left: Int[Tensor, " masked"],
         right: Int[Tensor, " masked"],
         span_position: Int[Tensor, " masked"],
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the cross-entropy of each objective, summed over the masked pieces.
 
         ``hidden`` are the encoder's last hidden states, one per position of
@@ -140,5 +140,7 @@ class MaskedLMHead(nn.Module):
         return losses
 
 
-def _sum_cross_entropy(scores: Float[Tensor, "n vocab"], labels: Int[Tensor, " n"]) -> Loss:
-    return Loss(F.cross_entropy(scores, labels, reduction="sum"), len(labels))
+def _sum_cross_entropy(
+    scores: Float[Tensor, "n vocab"], labels: Int[Tensor, " n"]
+) -> Float[Tensor, ""]:
+    return F.cross_entropy(scores, labels, reduction="sum")

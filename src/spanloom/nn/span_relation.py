@@ -25,7 +25,7 @@ from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import UNKNOWN, PairLoss, SpanLoss, all_spans_loss, coarse_loss, label_loss
 from spanloom.nn.pairs import BasePairScorer, PairGenerator, ScorePairs, match_pairs
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanInputs, SpanScorer
-from spanloom.tensors import CorefFeatures, Loss, SpanTargets
+from spanloom.tensors import CorefFeatures, Losses, SpanTargets
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _PRUNED_SCORE = -1e4  # the labels' score of a span that the coarse scorer pruned: it has none
@@ -155,7 +155,7 @@ class SpanRelation(nn.Module):
 
         return score
 
-    def loss(self, inputs: SpanInputs, gold: SpanTargets) -> dict[str, Loss]:
+    def loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of spans and of pairs, over all sentences.
 
         Pairs are learnt among the gold spans and those that the pruner keeps.
@@ -172,21 +172,20 @@ class SpanRelation(nn.Module):
         label_mask = None if gold.label_mask is None else gold.label_mask[bounds[:, 0]]
         annotated = scores if label_mask is None else scores.masked_fill(~label_mask, -torch.inf)
         spans = ScoredSpans(annotated, bounds, inputs.sentences)
-        totals = {"span": self.span_loss(spans, target)}
+        losses = {"span": self.span_loss(spans, target)}
         if coarse_scores is not None:
             is_annotated = None if label_mask is None else label_mask.all(1)
-            totals["coarse"] = coarse_loss(coarse_scores, target, is_annotated)
+            losses["coarse"] = coarse_loss(coarse_scores, target, is_annotated)
         if gold.attribute_values is not None:
-            totals["span_attribute"] = self.spans.attribute_sizes.loss(
+            losses["span_attribute"] = self.spans.attribute_sizes.loss(
                 attribute_scores[gold_index[is_candidate]], gold.attribute_values[is_candidate]
             )
-        losses = {name: Loss(total, len(inputs.sentences)) for name, total in totals.items()}
         if self.pairs is not None:
             spans = ScoredSpans(scores, bounds, inputs.pair_groups)
             losses |= self._kept_pair_losses(inputs, gold, gold_index, spans, target)
         return losses
 
-    def given_spans_loss(self, inputs: SpanInputs, gold: SpanTargets) -> dict[str, Loss]:
+    def given_spans_loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of pairs of the gold spans, which are input and not learnt."""
         assert self.pairs is not None, "a head without pairs and spans learns nothing"
         types = F.one_hot(gold.labels, self.pairs.types).float()
@@ -200,7 +199,7 @@ class SpanRelation(nn.Module):
         gold_index: Int[Tensor, " gold"],
         spans: ScoredSpans,
         target: Int[Tensor, " span"],
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the losses of pairs of gold spans and kept candidates.
 
         ``gold_index`` is the index of each gold span among the candidates, -1 for none.
@@ -224,7 +223,7 @@ class SpanRelation(nn.Module):
         types: Float[Tensor, "kept type"],
         gold_to_kept: Int[Tensor, " gold"],
         head_mask: Bool[Tensor, " kept"] | None = None,
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the summed losses of pairs and of their attributes.
 
         ``gold_to_kept`` is the index in ``bounds`` of each gold span, -1 for one that was pruned.
@@ -244,7 +243,7 @@ class SpanRelation(nn.Module):
                 attribute_total = self.pairs.attribute_sizes.loss(
                     attribute_scores[pair_index], gold.pair_attribute_values[relation_index]
                 )
-        losses = {"relation": Loss(total, len(inputs.sentences))}
+        losses = {"relation": total}
         if gold.pair_attribute_values is not None:
-            losses["relation_attribute"] = Loss(attribute_total, len(inputs.sentences))
+            losses["relation_attribute"] = attribute_total
         return losses

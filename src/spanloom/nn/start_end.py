@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from spanloom.nn.dropout import Dropout
-from spanloom.tensors import Loss
+from spanloom.tensors import Losses
 
 
 class StartEndScorer(nn.Module):
@@ -34,12 +34,12 @@ class StartEndScorer(nn.Module):
         cls_vectors: Float[Tensor, "instance dim"],
         instances: Int[Tensor, "instance 2"],
         is_gold: Bool[Tensor, "row 2"],
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the summed negative log-likelihoods of starts and of ends (equation 6).
 
         ``instances`` are contiguous bounds in the words; ``is_gold`` marks rows of ``forward``. The
         probabilities of several gold rows of an instance are added; an instance without any is
-        neither learnt from nor counted.
+        not learnt from.
         """
         scores = self(words, cls_vectors)
         instance = torch.arange(len(instances), device=scores.device)
@@ -53,7 +53,7 @@ class StartEndScorer(nn.Module):
                 scores[gold_rows, column], instance_of[gold_rows], len(instances)
             )
             learnt = instance_of[gold_rows].unique()
-            losses[name] = Loss((log_partition - gold_score)[learnt].sum(), len(learnt))
+            losses[name] = (log_partition - gold_score)[learnt].sum()
         return losses
 
 

@@ -11,7 +11,6 @@ from torch.nn import functional as F
 from spanloom.decoding.crf import LinearChain, log_partition, marginals, path_score, viterbi
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.padding import pad, padded_groups
-from spanloom.tensors import Loss
 
 _CHUNK = 1 << 20  # scores (words times tags, padding included) in one group of sentences
 _FORBIDDEN = -1e4  # finite: gold that breaks the scheme costs much, but not infinitely much
@@ -79,16 +78,16 @@ class Tagger(nn.Module):
         words: Float[Tensor, "word dim"],
         sentences: Int[Tensor, "sentence 2"],
         target: Int[Tensor, " word"],
-    ) -> Loss:
+    ) -> Float[Tensor, ""]:
         """Return the negative log-likelihood of the gold tags, summed over all sentences."""
         emissions = self(words)
         if self.crf is None:
-            return Loss(F.cross_entropy(emissions, target, reduction="sum"), len(sentences))
+            return F.cross_entropy(emissions, target, reduction="sum")
         total = emissions.sum() * 0
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
             chain = self.crf(pad(emissions, indices), lengths)
             total = total + (log_partition(chain) - path_score(chain, target[indices])).sum()
-        return Loss(total, len(sentences))
+        return total
 
     @torch.no_grad()
     def best(

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.pairs import PairGenerator
-from spanloom.tensors import Loss, PredictedRelations
+from spanloom.tensors import PredictedRelations
 
 _CHUNK = 1 << 19  # hidden units computed at a time
 _PRIOR = 0.01  # a label's probability before training, so that sums over all pairs begin small
@@ -59,7 +59,7 @@ class WordPairs(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         candidates: Int[Tensor, " candidate"],
         gold: Int[Tensor, "relation 3"],
-    ) -> Loss:
+    ) -> Float[Tensor, ""]:
         """Return the binary cross-entropy summed over all labels, pairs and sentences.
 
         ``candidates`` are the words that form pairs, ascending; ``gold`` are ``(head, tail,
@@ -73,7 +73,7 @@ class WordPairs(nn.Module):
         sentence = _sentence_of(candidates, sentences)
         for pairs in self.pair_generator.iter_by_head(sentence, self._pairs_per_chunk):
             total = total + F.softplus(self(heads, tails, pairs)).sum()
-        return Loss(total, len(sentences))
+        return total
 
     @torch.no_grad()
     def best(

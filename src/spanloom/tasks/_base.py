@@ -14,7 +14,7 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
 NewId = IdGenerator  # ``new_id("T")`` is the next free id of spans
@@ -174,8 +174,11 @@ class Task(Protocol):
         of processes.
         """
 
-    def loss(self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any) -> dict[str, Loss]:
-        """Return the head's named losses."""
+    def loss(self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any) -> Losses:
+        """Return the head's named losses, each summed over the items that it learns."""
+
+    def count_items(self, batch: Batch, targets: Any) -> int:
+        """Return the number of items of a batch that a loss in training is a mean over."""
 
     def predict(
         self,
@@ -292,6 +295,10 @@ class LayerTask:
     ) -> MaskedBatch:
         """Return the batch unchanged."""
         return batch, None
+
+    def count_items(self, batch: Batch, targets: Any) -> int:
+        """Return the number of words, given ones in prompts excluded."""
+        return int((batch.sentences[:, 1] - batch.sentences[:, 0]).sum())
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Annotate the unannotated documents and return the metrics."""

@@ -20,7 +20,7 @@ from spanloom.document import Document, Layer
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks._base import HeadInputSpec, LayerTask, NewId
 from spanloom.tasks._classification import LabelGold, TextPairMixin
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
 FAMILY = "extract"
@@ -46,9 +46,16 @@ class ExtractTask(LayerTask):
 
     def loss(
         self, head: StartEndScorer, vectors: HeadInputs, batch: Batch, targets: AnswerTargets
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the losses of starts and of ends."""
         return head.loss(vectors.word_vectors, cls_vectors(vectors), batch.instances, targets)
+
+    def count_items(self, batch: Batch, targets: AnswerTargets) -> int:
+        """Return the number of instances that have an answer."""
+        rows, num_words = targets[:, 0].nonzero()[:, 0], len(targets) - len(batch.instances)
+        ends = batch.instances[:, 1].contiguous()
+        instances = torch.searchsorted(ends, rows[rows < num_words], right=True)
+        return len(torch.cat([instances, rows[rows >= num_words] - num_words]).unique())
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from spanloom.tasks._spans import (
     split_by_instance,
 )
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary
-from spanloom.tensors import Batch, HeadInputs, Loss, SpanTargets
+from spanloom.tensors import Batch, HeadInputs, Losses, SpanTargets
 from spanloom.tokenization import Bounds
 
 
@@ -129,7 +129,7 @@ class SpanRelationTask(LayerTask):
 
     def loss(
         self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the losses of what the task learns."""
         inputs = self.span_inputs(head, vectors, batch, targets)
         return (head.given_spans_loss if self.gold_spans else head.loss)(inputs, targets)

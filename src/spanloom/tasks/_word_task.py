@@ -25,7 +25,7 @@ from spanloom.tasks._base import (
 )
 from spanloom.tasks._document_prediction import spans_and_relations
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 
 WordSpan = tuple[int, int, int]  # first word, one past the last, index of the label
 ScoredWordSpan = tuple[int, int, int, float]  # the same with a probability
@@ -87,10 +87,10 @@ class WordTask(LayerTask):
         bounds = [(i.document, i.first_word, i.first_word + len(i.tokens)) for i in instances]
         return torch.cat([gold[document].rows[first:end] for document, first, end in bounds])
 
-    def loss(self, head: Any, inputs: HeadInputs, batch: Batch, targets: Any) -> dict[str, Loss]:
+    def loss(self, head: Any, inputs: HeadInputs, batch: Batch, targets: Any) -> Losses:
         """Return ``word_loss`` of the head's scores."""
         scores = head(inputs.word_vectors).float()
-        return {"words": Loss(self.word_loss(scores, targets), len(batch.sentences))}
+        return {"words": self.word_loss(scores, targets)}
 
     def predict(
         self,

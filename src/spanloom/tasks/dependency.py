@@ -44,7 +44,7 @@ from spanloom.tasks._spans import (
     word_bounds,
 )
 from spanloom.tasks.pos import WordOptions
-from spanloom.tensors import Batch, HeadInputs, Loss, PredictedRelations, PredictedSpans
+from spanloom.tensors import Batch, HeadInputs, Losses, PredictedRelations, PredictedSpans
 from spanloom.tokenization import Bounds
 
 Scorer = DependencyHead | ArcPairs
@@ -180,9 +180,7 @@ class DependencyTask(LayerTask):
                     labels[tail - instance.first_word + base] = label
         return TreeTargets(heads, labels)
 
-    def loss(
-        self, head: Scorer, vectors: HeadInputs, batch: Batch, targets: TreeTargets
-    ) -> dict[str, Loss]:
+    def loss(self, head: Scorer, vectors: HeadInputs, batch: Batch, targets: TreeTargets) -> Losses:
         """Return the losses of heads and labels."""
         return head.loss(vectors.word_vectors, batch.sentences, targets.heads, targets.labels)
 

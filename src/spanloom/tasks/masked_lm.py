@@ -33,7 +33,7 @@ from spanloom.tasks._base import (
     TaskType,
     no_vocabulary,
 )
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 
 _SAMPLE = Document("Add 5 ml of the cold buffer .\nMix well .", (), "sample")
 
@@ -121,11 +121,15 @@ class MaskedLMTask(LayerTask):
 
     def loss(
         self, head: MaskedLMHead, vectors: HeadInputs, batch: Batch, targets: MaskTargets
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the losses of both objectives."""
         assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
         rows = targets.rows, targets.labels, targets.left, targets.right, targets.span_position
         return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
+
+    def count_items(self, batch: Batch, targets: MaskTargets) -> int:
+        """Return the number of masked pieces."""
+        return len(targets.labels)
 
     def predict(
         self,

@@ -28,7 +28,7 @@ from spanloom.tasks._base import HeadInputSpec, TaskSetup, TaskType, TrainDocume
 from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tasks._word_task import WordTask
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
 _SAMPLE = Document(
@@ -190,7 +190,7 @@ class SequenceTaggingTask(WordTask):
 
     def loss(
         self, head: Tagger, vectors: HeadInputs, batch: Batch, targets: Int[Tensor, " word"]
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the negative log-likelihood of the gold tags."""
         return {"tags": head.loss(vectors.word_vectors, batch.sentences, targets)}
 

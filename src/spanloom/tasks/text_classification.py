@@ -28,7 +28,7 @@ from spanloom.tasks._classification import (
     text_vocabulary,
 )
 from spanloom.tasks._span_extraction import cls_vectors
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 
 LabelProb = tuple[str, float]
 
@@ -70,9 +70,13 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
 
     def loss(
         self, head: TextClassifier, vectors: HeadInputs, batch: Batch, targets: Tensor
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the loss of the labels; ``targets`` has one label id per instance."""
         return {"label": head.loss(cls_vectors(vectors), targets)}
+
+    def count_items(self, batch: Batch, targets: Tensor) -> int:
+        """Return the number of instances whose label is known."""
+        return int((targets != UNKNOWN).sum())
 
     def predict(
         self,

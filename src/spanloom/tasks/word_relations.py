@@ -35,7 +35,7 @@ from spanloom.tasks._base import (
     TrainDocuments,
 )
 from spanloom.tasks._coverage import partial_coverage_notes
-from spanloom.tensors import Batch, HeadInputs, Loss
+from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
 Link = tuple[int, int, str, float]  # head and tail in words of an instance, label, probability
@@ -205,7 +205,7 @@ class WordRelationsTask(LayerTask):
 
     def loss(
         self, head: WordPairs, vectors: HeadInputs, batch: Batch, targets: PairTargets
-    ) -> dict[str, Loss]:
+    ) -> Losses:
         """Return the binary cross-entropy of all labels of all pairs."""
         return {
             "relation": head.loss(

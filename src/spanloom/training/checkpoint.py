@@ -45,6 +45,7 @@ class Progress:
     global_step: int = 0
     num_updates: int | None = None
     stage_start_step: int = 0
+    num_clipped: int = 0
     best: float | None = None
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)

@@ -15,14 +15,13 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from spanloom.config.recipe import StageSpec, dumps
-from spanloom.data.collate import collate
-from spanloom.data.masking import word_dropout
 from spanloom.errors import TrainingError
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.training import batch_schedule, checkpoint, validation, warm_start
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
+from spanloom.training.gradients import GradientSum
 from spanloom.training.interrupt import Interrupt, Stopped, defer_interrupt
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.optimizer import (
@@ -118,6 +117,7 @@ class Run:
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
         p.stage_start_step, p.warmup_ratio, p.lr_scale = p.global_step, None, 1.0
+        p.num_clipped = 0
         p.num_updates = None
         p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
         stage = self.recipe.stages[number]
@@ -150,6 +150,7 @@ class StageTrainer:
         freeze(network, run.parameters, spec.lr)
         self.optimizer = build_optimizer(network, spec)
         self.average = EMA(network, spec.ema_decay) if spec.ema_decay else None
+        self.gradients = GradientSum(run.model, run.prepared, run.processes, spec)
         self.written = time.monotonic()
 
     def run(self, pace: LogIntervals) -> None:
@@ -216,12 +217,7 @@ class StageTrainer:
         network, progress = self.model.network, self.progress
         network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        num_sentences = sum(batch.num_sentences for batch in update)
-        losses: dict[str, Tensor] = {}
-        for row, batch in enumerate(update):
-            torch.manual_seed(self._seed(row, self.processes.rank))
-            for name, loss in self.backward(batch, row, num_sentences).items():
-                losses[name] = losses.get(name, torch.zeros(())) + loss
+        losses = self.backward(update)
         stop = self.processes.sum_gradients(network, stop=self.run_.interrupt.asked)
         norm = clip_grad_norm_(network.parameters(), self.spec.max_grad_norm or math.inf)
         if not math.isfinite(float(norm)):
@@ -229,6 +225,7 @@ class StageTrainer:
                 f"update {progress.global_step + 1}: the gradient is {float(norm)}; "
                 f"lower the rates (lr) or use precision: fp32"
             )
+        progress.num_clipped += float(norm) > (self.spec.max_grad_norm or math.inf)
         set_rates(self.optimizer, self._rate())
         self.optimizer.step()
         progress.global_step += 1
@@ -236,7 +233,7 @@ class StageTrainer:
         if self.average is not None:
             self.average.update(network, progress.global_step - progress.stage_start_step)
         if progress.global_step % pace.log == 0 or pace.checkpoint == 0:
-            self._log(losses)
+            self._log(losses, float(norm))
         return stop
 
     def _rate(self) -> float:
@@ -244,39 +241,9 @@ class StageTrainer:
         share = self.length.share_done(self.progress)
         return self.progress.rate_factor(self.spec, share)
 
-    def backward(
-        self, train_batch: batch_schedule.TrainBatch, row: int, num_sentences: int
-    ) -> dict[str, Tensor]:
-        """Add the gradients of this process's shard of a batch; return its losses.
-
-        ``row`` is the batch's index in the update; ``num_sentences`` counts the whole update.
-        """
-        instances = batch_schedule.shard(train_batch, self.processes.rank, self.processes.ranks)
-        if not instances:
-            return {}
-        model, device = self.model, self.processes.device
-        subwords = model.subword_tokenizer
-        batch = collate(instances, subwords, model.recipe.window)
-        targets = {}
-        for name in train_batch.tasks:
-            task, gold = model.tasks[name], self.run_.prepared.data[name].gold
-            # masked before word dropout: what must be predicted is the text itself
-            batch, masked = task.mask_inputs(batch, instances, subwords, self._seed(row))
-            targets[name] = (masked or task.collate_targets(instances, gold)).to(device)
-        batch = word_dropout(batch, self.spec.word_dropout, subwords.unknown).to(device)
-        loss_sums: dict[str, Tensor] = {}
-        weighted = []
-        with model.compute.autocast():
-            for name, inputs in model.network.head_inputs(batch, train_batch.tasks).items():
-                head = model.network.head(name)
-                weight = self.spec.loss_weights.get(name, 1.0) / num_sentences
-                losses = model.tasks[name].loss(head, inputs, batch, targets[name])
-                loss_sums |= {
-                    f"{name}.{term}": loss.total.detach() for term, loss in losses.items()
-                }
-                weighted += [loss.total * weight for loss in losses.values()]
-        torch.autograd.backward(torch.stack(weighted).sum())
-        return {name: loss / num_sentences for name, loss in loss_sums.items()}
+    def backward(self, update: batch_schedule.Update) -> dict[str, Tensor]:
+        """Add the gradients of this process's shard of an update; return its part of the losses."""
+        return self.gradients.add(update, self._seed)
 
     def _seed(self, row: int, *process: int) -> int:
         """Return the random seed of dropout: from recipe, stage, step, batch and process alone."""
@@ -284,7 +251,7 @@ class StageTrainer:
         key = (self.run_.recipe.seed, progress.stage, progress.global_step, row, *process)
         return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:7], "big")
 
-    def _log(self, losses: Mapping[str, Tensor]) -> None:
+    def _log(self, losses: Mapping[str, Tensor], norm: float) -> None:
         progress = self.progress
         tasks = self.model.tasks
         names = [f"{task}.{loss}" for task in self.spec.tasks for loss in tasks[task].loss_names]
@@ -298,11 +265,18 @@ class StageTrainer:
                 "stage": progress.stage,
                 "epoch": progress.epoch,
                 "losses": nonzero,
+                "gradient_norm": round(norm, 4),
+                "clipped": round(self._clipped_share(), 4),
                 "learning_rates": learning_rates,
                 "seconds": round(progress.seconds, 3),
                 "words_per_cpu_second": round(progress.words / max(progress.cpu_seconds, 1e-9), 1),
             }
         )
+
+    def _clipped_share(self) -> float:
+        """Return the share of the stage's updates whose gradient was cut."""
+        progress = self.progress
+        return progress.num_clipped / max(1, progress.global_step - progress.stage_start_step)
 
     def _is_evaluation_time(self) -> bool:
         """Return whether dev is evaluated after the last update."""

@@ -36,7 +36,7 @@ class TrainingPredictor:
             for row, tokens in enumerate(tokenized)
             for instance in used.reader.instances(row, tokens, limits, model.tokenize_prompt)
         ]
-        totals, counts = dict.fromkeys(used.loss_names, 0.0), dict.fromkeys(used.loss_names, 0)
+        totals, num_items = dict.fromkeys(used.loss_names, 0.0), 0
         model.network.eval()
         for group in bucket_by_length(instances, BATCH_WORDS, window=window):
             batch = collate(group, model.subword_tokenizer, window)
@@ -46,10 +46,10 @@ class TrainingPredictor:
                 batch = batch.to(device)
                 inputs = model.network.head_inputs(batch, [task])[task]
                 losses = used.loss(model.network.head(task), inputs, batch, targets)
+            num_items += used.count_items(batch, targets)
             for name, loss in losses.items():
-                totals[name] += float(loss.total)
-                counts[name] += loss.count
-        return {name: totals[name] / max(1, counts[name]) for name in used.loss_names}
+                totals[name] += float(loss)
+        return {name: total / max(1, num_items) for name, total in totals.items()}
 
 
 def evaluate(model: Model, stage: StageSpec, data: Mapping[str, TaskData]) -> MetricValues:

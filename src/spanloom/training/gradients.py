@@ -1,0 +1,108 @@
+"""The gradient of an update: the losses of its batches, each a mean over what it learns.
+
+The items of all batches and of all processes are counted before the first backward pass, so an
+update is the same however its batches are divided.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spanloom.config.recipe import StageSpec
+from spanloom.data.collate import collate
+from spanloom.data.instances import Instance
+from spanloom.data.masking import word_dropout
+from spanloom.model.model import Model
+from spanloom.tasks._base import Targets
+from spanloom.tensors import Batch
+from spanloom.training import batch_schedule
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.prepare import PreparedData
+
+SeedOf = Callable[..., int]  # of the index of a batch in its update, and of a process's rank if any
+
+
+@dataclass(frozen=True, slots=True)
+class CollatedBatch:
+    """One process's shard of a batch, and what each task learns from it."""
+
+    row: int  # of the batch in its update
+    batch: Batch
+    targets: Mapping[str, Targets]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientSum:
+    """Sum the gradients of the losses of an update.
+
+    Each loss is divided by the number of items that its task learns in the whole update, and
+    multiplied by the task's weight.
+    """
+
+    model: Model
+    prepared: PreparedData
+    processes: ProcessGroup
+    spec: StageSpec
+
+    def add(self, update: batch_schedule.Update, seed_of: SeedOf) -> dict[str, Tensor]:
+        """Add the gradients of this process's shards; return its part of the mean losses.
+
+        Losses are named ``TASK.LOSS``. ``seed_of`` returns the random seed of a batch.
+        """
+        batches = list(self._collate(update, seed_of))
+        num_items = self._count_items(batches)
+        sums: dict[str, Tensor] = {}
+        for batch in batches:
+            torch.manual_seed(seed_of(batch.row, self.processes.rank))
+            for name, loss in self._backward(batch, num_items).items():
+                sums[name] = sums.get(name, torch.zeros(())) + loss
+        return sums
+
+    def _collate(self, update: batch_schedule.Update, seed_of: SeedOf) -> Iterable[CollatedBatch]:
+        """Yield this process's shard of each batch; small batches leave some processes nothing."""
+        for row, train_batch in enumerate(update):
+            processes = self.processes
+            instances = batch_schedule.shard(train_batch, processes.rank, processes.ranks)
+            if instances:
+                yield self._collate_shard(row, train_batch.tasks, instances, seed_of(row))
+
+    def _collate_shard(
+        self, row: int, tasks: Iterable[str], instances: Sequence[Instance], seed: int
+    ) -> CollatedBatch:
+        model, subwords = self.model, self.model.subword_tokenizer
+        batch = collate(instances, subwords, model.recipe.window)
+        targets = {}
+        for name in tasks:
+            task, gold = model.tasks[name], self.prepared.data[name].gold
+            # masked before word dropout: what must be predicted is the text itself
+            batch, masked = task.mask_inputs(batch, instances, subwords, seed)
+            targets[name] = masked or task.collate_targets(instances, gold)
+        return CollatedBatch(row, batch, targets)
+
+    def _count_items(self, batches: Iterable[CollatedBatch]) -> dict[str, int]:
+        """Return the number of items that each task learns in all processes, at least 1."""
+        counts = dict.fromkeys(self.spec.tasks, 0)
+        for collated in batches:
+            for name, targets in collated.targets.items():
+                counts[name] += self.model.tasks[name].count_items(collated.batch, targets)
+        sums = self.processes.sum(torch.tensor([*counts.values()]).to(self.processes.device))
+        return {name: max(1, count) for name, count in zip(counts, sums.tolist(), strict=True)}
+
+    def _backward(self, collated: CollatedBatch, num_items: Mapping[str, int]) -> dict[str, Tensor]:
+        model, device = self.model, self.processes.device
+        unknown = model.subword_tokenizer.unknown
+        batch = word_dropout(collated.batch, self.spec.word_dropout, unknown).to(device)
+        losses: dict[str, Tensor] = {}
+        weighted = []
+        with model.compute.autocast():
+            for name, inputs in model.network.head_inputs(batch, [*collated.targets]).items():
+                targets = collated.targets[name].to(device)
+                sums = model.tasks[name].loss(model.network.head(name), inputs, batch, targets)
+                means = {term: loss / num_items[name] for term, loss in sums.items()}
+                losses |= {f"{name}.{term}": loss.detach() for term, loss in means.items()}
+                weight = self.spec.loss_weights.get(name, 1.0)
+                weighted += [loss * weight for loss in means.values()]
+        torch.autograd.backward(torch.stack(weighted).sum())
+        return losses
