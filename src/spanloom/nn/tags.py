@@ -83,7 +83,7 @@ class Tagger(nn.Module):
         emissions = self(words)
         if self.crf is None:
             return F.cross_entropy(emissions, target, reduction="sum")
-        total = emissions.sum() * 0
+        total: Tensor = emissions.sum() * 0
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
             chain = self.crf(pad(emissions, indices), lengths)
             total = total + (log_partition(chain) - path_score(chain, target[indices])).sum()

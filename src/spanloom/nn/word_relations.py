@@ -69,7 +69,7 @@ class WordPairs(nn.Module):
         gold_pairs = torch.searchsorted(candidates, gold[:, :2].contiguous())
         gold_scores = self(heads, tails, gold_pairs)
         # -log s(x) = softplus(x) - x, -log(1 - s(x)) = softplus(x)
-        total = -gold_scores.gather(1, gold[:, 2:]).sum()
+        total: Tensor = -gold_scores.gather(1, gold[:, 2:]).sum()
         sentence = _sentence_of(candidates, sentences)
         for pairs in self.pair_generator.iter_by_head(sentence, self._pairs_per_chunk):
             total = total + F.softplus(self(heads, tails, pairs)).sum()
