@@ -286,7 +286,12 @@ def trained(source, metadata, tmp_path_factory):
             for split in ("train", "dev"):
                 jsonl.write(home / name / f"{split}.jsonl", [tasks.load(name).example])
         trunk = [{"static": str(ROOT / "fixtures/tiny/vectors.txt"), "trainable": True}]
-        stage = {"precision": "fp32", "sampler": "smallest-first", "epochs": 100, "warmup_ratio": 0}
+        stage = {
+            "precision": "fp32",
+            "sampler": "smallest-first",
+            "epochs": 100,
+            "warmup_updates": 0,
+        }
         recipe = {
             "trunk": [*trunk, {"numbers": 8}],
             "levels": [{"name": "context", "rnn": "lstm", "hidden_size": 16}],

@@ -12,11 +12,11 @@ from spanloom.training.interrupt import Stopped
 from spanloom.training.optimizer import SCHEDULES
 from spanloom.training.resume import apply_changes
 
-LINEAR = FIRST | {"lr_schedule": "linear", "epochs": 4, "warmup_ratio": 0.25}
+LINEAR = FIRST | {"lr_schedule": "linear", "epochs": 4, "warmup_updates": 100}
 
 
 def rate(progress, spec, at):
-    warmup = spec.warmup_ratio if progress.warmup_ratio is None else progress.warmup_ratio
+    warmup = progress.warmup_of(spec)
     return (
         SCHEDULES[spec.lr_schedule](at / spec.epochs, warmup, progress.lr_halvings)
         * progress.lr_scale
@@ -93,7 +93,7 @@ def test_a_plateau_keeps_its_halvings(taken):
 
 def test_nothing_changed_nothing_said(taken):
     progress, _, said = taken([LINEAR], [LINEAR], at=2)
-    assert (said, progress.warmup_ratio, progress.lr_scale) == ([], None, 1.0)
+    assert (said, progress.warmup_share, progress.lr_scale) == ([], None, 1.0)
 
 
 def test_later_stages_and_what_looks_at_dev_may_change(taken):

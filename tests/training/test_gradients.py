@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from spanloom.training.loop import StageTrainer
+from spanloom.config.recipe import StageSpec
+from spanloom.training.clipping import clipping_warning, iter_weight_warnings
+from spanloom.training.loop import LogIntervals, StageTrainer
 
 LEVELS = [
     {"name": "low", "rnn": "lstm", "hidden_size": 4},
@@ -95,3 +97,69 @@ def test_one_pass_for_several_tasks_gives_the_gradients_of_each(stage):
     assert apart.keys() == together.keys()
     for key, grad in apart.items():
         torch.testing.assert_close(together[key], grad, msg=key)
+
+
+def _gradient(stage, *updates):
+    """Return the gradient of some updates; without dropout, so it follows from the batches."""
+    network = stage.model.network.eval()
+    stage.optimizer.zero_grad(set_to_none=True)
+    losses = [stage.backward(update) for update in updates]
+    named = network.named_parameters()
+    return {key: p.grad.clone() for key, p in named if p.grad is not None}, losses
+
+
+def test_an_update_is_the_same_however_its_batches_are_divided(stage):
+    """A loss is a mean over the words of the whole update, not of a batch."""
+    draw = next(draw for update in stage.draw_epoch() for draw in update if draw.tasks == ("a",))
+    parts = tuple(
+        replace(draw, instances=part) for part in (draw.instances[:1], draw.instances[1:])
+    )
+    whole, (losses,) = _gradient(stage, (draw,))
+    divided, (same,) = _gradient(stage, parts)
+    for name, loss in losses.items():
+        torch.testing.assert_close(same[name], loss)
+    for key, grad in whole.items():
+        torch.testing.assert_close(divided[key], grad, rtol=1e-4, atol=1e-6)
+
+
+def test_a_doubled_weight_moves_an_update_of_several_tasks(bench, tmp_path):
+    """The trunk's step turns towards the task with the larger weight."""
+    steps = []
+    for row, weight in enumerate((1.0, 2.0)):
+        stages = [
+            {
+                "tasks": ["ground", "a"],
+                "sampler": "balanced",
+                "epochs": 1,
+                "precision": "fp32",
+                "loss_weights": {"a": weight},
+                "warmup_updates": 0,
+            }
+        ]
+        tasks = {name: TASKS[name] for name in ("ground", "a")}
+        run = bench.run(tmp_path / str(row), tasks=tasks, levels=LEVELS[:1], stages=stages)
+        stage = StageTrainer(run, run.recipe.stages[0])
+        weights = dict(run.model.network.named_parameters())
+        key = next(key for key in weights if key.startswith("trunk.") and "encoder" in key)
+        before = weights[key].detach().clone()
+        (update, *_) = stage.draw_epoch()
+        assert {name for batch in update for name in batch.tasks} == {"ground", "a"}
+        stage.update(update, LogIntervals(log=10**9))
+        assert stage.progress.num_clipped == 0
+        steps.append(weights[key].detach() - before)
+    assert not torch.allclose(*steps, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("weights", "tasks", "share", "limit", "lines"),
+    [
+        ({}, ["a"], 1.0, 1.0, 0),
+        ({"a": 2.0}, ["a"], 0.0, 1.0, 1),
+        ({"a": 2.0}, ["a", "b"], 0.4, 1.0, 0),
+        ({"a": 2.0}, ["a", "b"], 0.6, 1.0, 1),
+    ],
+)
+def test_weights_that_cannot_act_are_told(weights, tasks, share, limit, lines):
+    spec = StageSpec(tasks=tasks, loss_weights=weights, max_grad_norm=limit)
+    warnings = [*iter_weight_warnings(0, spec), clipping_warning(share, spec)]
+    assert len([warning for warning in warnings if warning]) == lines

@@ -78,7 +78,7 @@ def test_patience_counts_epochs_without_a_better_score(
 
 def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7])
-    run = bench.run(tmp_path, **one(epochs=5, lr_schedule="plateau", warmup_ratio=0))
+    run = bench.run(tmp_path, **one(epochs=5, lr_schedule="plateau", warmup_updates=0))
     rates = []
     real = loop.set_rates
     monkeypatch.setattr(loop, "set_rates", lambda o, f: (rates.append(f), real(o, f)))

@@ -50,7 +50,7 @@ def test_a_stage_has_as_many_updates_as_its_tasks_need(bench, tmp_path, changes,
 
 
 def test_rates_fall_to_zero_at_the_last_update(bench, tmp_path):
-    stage = BOTH | {"updates_per_task": 9, "warmup_ratio": 0}
+    stage = BOTH | {"updates_per_task": 9, "warmup_updates": 0}
     bench.train(tmp_path / "out", stages=[stage])
     rates = [event["learning_rates"][-1] for event in events(tmp_path / "out") if "losses" in event]
     assert rates == pytest.approx([2e-3 * (18 - step) / 18 for step in range(18)], rel=1e-6)

@@ -189,7 +189,7 @@ def test_weights_reach_a_whole_run(bench, tmp_path):
             "loss_weights": weighed,
             "optimizer": "adam",
             "max_grad_norm": None,
-            "warmup_ratio": 0,
+            "warmup_updates": 0,
         }
         stage["weight_decay"] = 0
         run = bench.run(tmp_path / str(row), stages=[stage])

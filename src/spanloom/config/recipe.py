@@ -141,14 +141,14 @@ class StageSpec(Options):
     )
     optimizer: Literal["adamw", "adam"] = Field(default="adamw", description="adamw | adam")
     weight_decay: float = Field(default=0.01, ge=0, description="pull of weights towards 0")
-    warmup_ratio: float = Field(
-        default=0.1, ge=0, le=1, description="part of the updates in which rates rise"
+    warmup_updates: int = Field(
+        default=50, ge=0, description="updates in which rates rise, at most half of the stage"
     )
     lr_schedule: Literal["linear", "plateau"] = Field(
         default="linear", description="linear (fall to 0) | plateau (halve when dev stops rising)"
     )
     max_grad_norm: float | None = Field(
-        default=1.0, gt=0, description="longest gradient; null: any"
+        default=5.0, gt=0, description="longest gradient; null: any"
     )
     ema_decay: float | None = Field(
         default=None,

@@ -14,7 +14,7 @@ from spanloom.config.recipe import TRUNK, Raw, Recipe
 from spanloom.corpora.folder import locate
 from spanloom.errors import RecipeError
 
-LEARNING = 1  # raised when code or defaults change what a recipe learns from the same data
+LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
 KEY_LENGTH = 16  # hexadecimal digits of a key
 
 

@@ -21,6 +21,8 @@ from spanloom.config.recipe import StageSpec
 from spanloom.errors import TrainingError
 from spanloom.training.optimizer import EMA, SCHEDULES
 
+_LONGEST_WARMUP = 0.5  # of a stage, however short it is
+
 
 @dataclass(slots=True)
 class Progress:
@@ -30,7 +32,7 @@ class Progress:
     ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
     given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
     ``best_per_task`` each task's best score of any stage, ``lr_halvings`` how often a plateau
-    halved the rates. ``warmup_ratio`` (None: the recipe's) and ``lr_scale`` are what a
+    halved the rates. ``warmup_share`` (None: the recipe's) and ``lr_scale`` are what a
     change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
     the recipe's text, ``data`` the fingerprint of train and dev.
     """
@@ -50,7 +52,7 @@ class Progress:
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
     lr_halvings: int = 0
-    warmup_ratio: float | None = None
+    warmup_share: float | None = None
     lr_scale: float = 1.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -64,7 +66,10 @@ class Progress:
 
     def warmup_of(self, spec: StageSpec) -> float:
         """Return the share of the stage in which rates rise."""
-        return spec.warmup_ratio if self.warmup_ratio is None else self.warmup_ratio
+        if self.warmup_share is not None:
+            return self.warmup_share
+        updates = self.num_updates or self.steps_per_epoch * spec.epochs
+        return min(spec.warmup_updates / max(1, updates), _LONGEST_WARMUP)
 
     def rate_factor(self, spec: StageSpec, share: float) -> float:
         """Return the rates, as a fraction of their maxima, after this share of the stage."""

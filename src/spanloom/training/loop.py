@@ -12,14 +12,18 @@ from typing import NoReturn
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from spanloom.config.recipe import StageSpec, dumps
-from spanloom.errors import TrainingError
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.training import batch_schedule, checkpoint, validation, warm_start
 from spanloom.training.checkpoint import Progress
+from spanloom.training.clipping import (
+    clip_gradient,
+    clipping_warning,
+    is_clipped,
+    iter_weight_warnings,
+)
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.interrupt import Interrupt, Stopped, defer_interrupt
@@ -116,7 +120,7 @@ class Run:
         """Reset the progress to the start of a stage; steps count on through all stages."""
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
-        p.stage_start_step, p.warmup_ratio, p.lr_scale = p.global_step, None, 1.0
+        p.stage_start_step, p.warmup_share, p.lr_scale = p.global_step, None, 1.0
         p.num_clipped = 0
         p.num_updates = None
         p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
@@ -156,6 +160,8 @@ class StageTrainer:
     def run(self, pace: LogIntervals) -> None:
         """Train until the last epoch or early stopping."""
         length, progress = self.length, self.progress
+        for line in iter_weight_warnings(progress.stage, self.spec):
+            self.run_.metrics_log.log(line)
         while not length.is_over(progress) and not self._out_of_patience():
             updates = self.draw_epoch()
             end = length.start_epoch(progress, updates)
@@ -219,13 +225,8 @@ class StageTrainer:
         self.optimizer.zero_grad(set_to_none=True)
         losses = self.backward(update)
         stop = self.processes.sum_gradients(network, stop=self.run_.interrupt.asked)
-        norm = clip_grad_norm_(network.parameters(), self.spec.max_grad_norm or math.inf)
-        if not math.isfinite(float(norm)):
-            raise TrainingError(
-                f"update {progress.global_step + 1}: the gradient is {float(norm)}; "
-                f"lower the rates (lr) or use precision: fp32"
-            )
-        progress.num_clipped += float(norm) > (self.spec.max_grad_norm or math.inf)
+        norm = clip_gradient(network, self.spec, progress.global_step + 1)
+        progress.num_clipped += is_clipped(norm, self.spec)
         set_rates(self.optimizer, self._rate())
         self.optimizer.step()
         progress.global_step += 1
@@ -233,7 +234,7 @@ class StageTrainer:
         if self.average is not None:
             self.average.update(network, progress.global_step - progress.stage_start_step)
         if progress.global_step % pace.log == 0 or pace.checkpoint == 0:
-            self._log(losses, float(norm))
+            self._log(losses, norm)
         return stop
 
     def _rate(self) -> float:
@@ -354,6 +355,8 @@ class StageTrainer:
             f"epoch {now:.2f}/{self.length}  {percent}  "
             f"({progress.seconds:.0f} s, {speed:.0f} words/s){'  best' if better else ''}"
         )
+        if warning := clipping_warning(self._clipped_share(), self.spec):
+            self.run_.metrics_log.log(warning)
 
     def _out_of_patience(self) -> bool:
         patience = self.spec.patience

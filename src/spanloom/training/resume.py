@@ -96,20 +96,21 @@ def _fit_schedule(key: str, progress: Progress, epochs: float, spec: StageSpec) 
         )
     if position == 0:
         return f"{key}: nothing was learnt by the old ones yet"
-    reached = progress.rate_factor(spec, position / epochs)
+    before = spec.model_copy(update={"epochs": epochs})
+    reached = progress.rate_factor(before, position / epochs)
     if reached < _NO_RATE:
         raise TrainingError(
             f"{key}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
             f"more can be learnt with them; name its model as start: in a recipe instead"
         )
-    warmup = progress.warmup_of(spec) * epochs / spec.epochs  # the same point in the new epochs
-    progress.warmup_ratio = warmup if warmup < 1 else position / spec.epochs
+    warmup = progress.warmup_of(before) * epochs / spec.epochs  # the same point in the new epochs
+    progress.warmup_share = warmup if warmup < 1 else position / spec.epochs
     progress.lr_scale = 1.0
     progress.lr_scale = reached / progress.rate_factor(spec, position / spec.epochs)
     if spec.lr_schedule == "plateau":
         return f"{key}: rates go on from {100 * reached:.0f} % of their highest"
-    if position / spec.epochs < progress.warmup_ratio:
-        over = spec.epochs * (1 - progress.warmup_ratio)
+    if position / spec.epochs < progress.warmup_share:
+        over = spec.epochs * (1 - progress.warmup_share)
         return f"{key}: rates rise as before, then fall to 0 over the {over:.2f} epochs left"
     return (
         f"{key}: rates stand at {100 * reached:.0f} % of their highest and fall from there to 0 "
