@@ -67,7 +67,7 @@ def learnt(recipe, near, steps=60):
             )
             losses = mine.task.loss(model.network.head(name), vectors[name], batch, targets)
             optimiser.zero_grad()
-            sum(each.total for each in losses.values()).backward()
+            sum(each for each in losses.values()).backward()
             optimiser.step()
     return model, prepared
 

@@ -103,7 +103,7 @@ def learn(task, head, vectors, laid, steps=100):
     for _ in range(steps):
         optimiser.zero_grad()
         losses = task.loss(head, vectors, laid.batch, laid.targets)
-        sum(each.total for each in losses.values()).backward()
+        sum(each for each in losses.values()).backward()
         optimiser.step()
     return task.loss(head.eval(), vectors, laid.batch, laid.targets)
 

@@ -28,7 +28,7 @@ def double_spans_loss(spans, target):
 def _losses(task):
     laid, head = lay(task, [KIND.example]), head_of(KIND, task)
     losses = task.loss(head, vectors_of(KIND, laid), laid.batch, laid.targets)
-    return {name: loss.total.item() for name, loss in losses.items()}
+    return {name: loss.item() for name, loss in losses.items()}
 
 
 def test_another_span_loss_is_one_argument():

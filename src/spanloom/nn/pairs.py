@@ -78,6 +78,11 @@ class BasePairScorer(nn.Module):
         raise NotImplementedError
 
 
+    def output_biases(self) -> list[nn.Parameter]:
+        """Return the biases of the last layer."""
+        raise NotImplementedError
+
+
 class PairScorer(BasePairScorer):
     """SpanRel's pair scorer.
 
@@ -107,6 +112,10 @@ class PairScorer(BasePairScorer):
         num_columns = sizes.num_labels + sizes.attribute_sizes.columns
         self.output = OutputFeedForward(hidden_size, num_columns, sizes.dropout)
         self.add_mention_scores = features.add_mention_scores
+
+    def output_biases(self) -> list[nn.Parameter]:
+        """Return the bias of the label scores."""
+        return [self.output.labels.bias]
 
     def prepare(
         self,

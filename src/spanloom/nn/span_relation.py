@@ -75,6 +75,14 @@ class SpanRelation(nn.Module):
         self.dropout = Dropout(dropout)
         self.coarse_scorer = spans.coarse_scorer
 
+    def output_biases(self, *, given_spans: bool = False) -> list[nn.Parameter]:
+        """Return the biases of the last layers, without those of spans that are given."""
+        pairs = [] if self.pairs is None else self.pairs.output_biases()
+        if given_spans:
+            return pairs
+        coarse = [] if self.coarse_scorer is None else [self.coarse_scorer.linear.words.bias]
+        return [self.spans.output.labels.bias, *coarse, *pairs]
+
     def span_inputs(
         self,
         words: Float[Tensor, "word dim"],

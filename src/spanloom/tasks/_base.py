@@ -180,6 +180,9 @@ class Task(Protocol):
     def count_items(self, batch: Batch, targets: Any) -> int:
         """Return the number of items of a batch that a loss in training is a mean over."""
 
+    def output_biases(self, head: Any) -> Sequence[nn.Parameter]:
+        """Return the biases of its head that start at the log-odds of labels in the data."""
+
     def predict(
         self,
         head: Any,
@@ -296,8 +299,12 @@ class LayerTask:
         """Return the batch unchanged."""
         return batch, None
 
+    def output_biases(self, head: Any) -> Sequence[nn.Parameter]:
+        """Return none: its labels are not rare."""
+        return ()
+
     def count_items(self, batch: Batch, targets: Any) -> int:
-        """Return the number of words, given ones in prompts excluded."""
+        """Return the number of words of the text."""
         return int((batch.sentences[:, 1] - batch.sentences[:, 0]).sum())
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:

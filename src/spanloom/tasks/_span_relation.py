@@ -8,6 +8,8 @@ head is made of (``HeadParts``), how scores are decoded (``nn.span_decoding``), 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from torch import nn
+
 from spanloom.annotation import attributes
 from spanloom.annotation.events import EventScheme, restore
 from spanloom.data.instances import Instance, TokenizedDocument
@@ -133,6 +135,13 @@ class SpanRelationTask(LayerTask):
         """Return the losses of what the task learns."""
         inputs = self.span_inputs(head, vectors, batch, targets)
         return (head.given_spans_loss if self.gold_spans else head.loss)(inputs, targets)
+
+    def output_biases(self, head: SpanRelation) -> Sequence[nn.Parameter]:
+        """Return the biases of spans, of pairs and of the coarse scorer, as far as it learns them.
+
+        Nearly all candidates are "none".
+        """
+        return head.output_biases(given_spans=self.gold_spans)
 
     def span_inputs(
         self, head: SpanRelation, vectors: HeadInputs, batch: Batch, targets: SpanTargets | None

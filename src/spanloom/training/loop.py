@@ -4,7 +4,7 @@ import hashlib
 import math
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from spanloom.training.clipping import (
 )
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
+from spanloom.training.initial_biases import fit_initial_biases
 from spanloom.training.interrupt import Interrupt, Stopped, defer_interrupt
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.optimizer import (
@@ -94,6 +95,7 @@ class Run:
                 if resumed:
                     checkpoint.restore(state, self.model.network, stage.optimizer, stage.average)
                 else:
+                    stage.fit_biases(self._tasks_with_new_heads(number))
                     stage.save_checkpoint()  # from here on the last stage's best is not needed
                     if number == 0:
                         self.metrics_log.start(keep=None)
@@ -128,6 +130,15 @@ class Run:
         self.model = warm_start.remove_tasks(self.model, stage.remove_tasks)
         for name in stage.reset_heads:
             warm_start.reset_head(self.model, name, f"{self.recipe.seed}/{number}")
+
+    def _tasks_with_new_heads(self, number: int) -> list[str]:
+        """Return the tasks of a stage whose heads were neither trained before nor inherited."""
+        stage, routes = self.recipe.stages[number], self.model.network.routes
+        earlier = {name for before in self.recipe.stages[:number] for name in before.tasks}
+        old = {routes[name].head for name in earlier if name in routes}
+        old |= self.prepared.inherited_heads
+        resets = stage.reset_heads
+        return [name for name in stage.tasks if name in resets or routes[name].head not in old]
 
     def _leave_stage(self) -> None:
         """Load the best weights of the stage, saved with the recipe as it is at the stage's end."""
@@ -200,6 +211,10 @@ class StageTrainer:
             if progress.stage
             else f"the model as it stands after {progress.global_step} updates, dev never scored"
         )
+
+    def fit_biases(self, names: Collection[str]) -> None:
+        """Fit the output biases of the new heads of some tasks to a few batches."""
+        fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch())
 
     def draw_epoch(self) -> list[batch_schedule.Update]:
         """Return the updates of the current epoch."""

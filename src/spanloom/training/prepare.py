@@ -37,7 +37,10 @@ class TaskData:
 
 @dataclass(frozen=True, slots=True)
 class PreparedData:
-    """All that a run needs besides the network; ``words`` are the distinct words of train."""
+    """All that a run needs besides the network; ``words`` are the distinct words of train.
+
+    ``inherited_heads`` are those with the weights of an earlier model.
+    """
 
     plan: Plan
     tasks: Mapping[str, Task]
@@ -45,6 +48,7 @@ class PreparedData:
     words: frozenset[str]
     fingerprint: str
     notes: tuple[str, ...]
+    inherited_heads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

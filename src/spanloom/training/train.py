@@ -73,9 +73,10 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
     config = compute(plan.recipe.stages[0].precision, device)
     model = Model(plan, words, subwords, network, prepared.tasks, config)
     if earlier is not None:
-        new = ", ".join(inherit(model, earlier)) or "nothing"
-        note = f"starting from {start}; anew: {new}"
-        prepared = replace(prepared, notes=(*prepared.notes, note))
+        new = inherit(model, earlier)
+        note = f"starting from {start}; anew: {', '.join(new) or 'nothing'}"
+        inherited = frozenset(network.heads) - set(new)
+        prepared = replace(prepared, notes=(*prepared.notes, note), inherited_heads=inherited)
     network.to(config.device)
     return model, prepared
 

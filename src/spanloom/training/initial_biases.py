@@ -1,0 +1,80 @@
+"""Initial biases of new heads: "none" starts at its log-odds in the data.
+
+Nearly all candidates are "none". A head that starts with even odds spends its first epochs on
+learning that alone, and its first gradients are so large that Adam takes small steps long after
+(Lin et al. 2017, "Focal loss for dense object detection", section 3.3). So the biases of its last
+layers are fitted to a few batches before training, all other weights as they are.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from spanloom.data.collate import collate
+from spanloom.model.model import Model
+from spanloom.tasks._base import Targets
+from spanloom.tensors import Batch, HeadInputs
+from spanloom.training.batch_schedule import TrainBatch, Update
+from spanloom.training.prepare import PreparedData
+
+_BATCHES, _STEPS, _RATE = 3, 24, 0.5
+
+MeanLoss = Callable[[], Tensor]  # of a batch, with the biases as they are
+
+
+def fit_initial_biases(
+    model: Model, prepared: PreparedData, names: Collection[str], epoch: Iterable[Update]
+) -> None:
+    """Fit the output biases of the heads of tasks to the first batches that each has in an epoch.
+
+    All processes read the same batches, so the biases are the same on all of them.
+    """
+    model.network.eval()
+    batches = [batch for update in epoch for batch in update]
+    for name in names:
+        biases = model.tasks[name].output_biases(model.network.head(name))
+        own = [batch for batch in batches if name in batch.tasks][:_BATCHES]
+        if biases:
+            _minimize(list(_mean_losses(model, prepared, name, own)), biases)
+
+
+def _mean_losses(
+    model: Model, prepared: PreparedData, name: str, batches: Iterable[TrainBatch]
+) -> Iterator[MeanLoss]:
+    """Yield the loss of each batch; words are encoded once."""
+    task, gold, head = model.tasks[name], prepared.data[name].gold, model.network.head(name)
+    for train_batch in batches:
+        instances = train_batch.instances
+        batch = collate(instances, model.subword_tokenizer, model.recipe.window)
+        targets = task.collate_targets(instances, gold)
+        num_items = max(1, task.count_items(batch, targets))
+        batch, targets = batch.to(model.compute.device), targets.to(model.compute.device)
+        with torch.no_grad(), model.compute.autocast():
+            inputs = model.network.head_inputs(batch, [name])[name]
+
+        def mean_loss(
+            inputs: HeadInputs = inputs,
+            batch: Batch = batch,
+            targets: Targets = targets,
+            num_items: int = num_items,
+        ) -> Tensor:
+            with model.compute.autocast():
+                losses = task.loss(head, inputs, batch, targets)
+            return torch.stack(list(losses.values())).sum() / num_items
+
+        yield mean_loss
+
+
+def _minimize(losses: Sequence[MeanLoss], biases: Sequence[nn.Parameter]) -> None:
+    """Minimise the sum of some losses by Adam, with a rate that falls to 0."""
+    optimizer = torch.optim.Adam(biases, lr=_RATE)
+    for step in range(_STEPS):
+        optimizer.param_groups[0]["lr"] = _RATE * (1 - step / _STEPS)
+        total = torch.stack([loss() for loss in losses]).sum()
+        grads = torch.autograd.grad(total, biases, allow_unused=True)
+        for bias, grad in zip(biases, grads, strict=True):
+            bias.grad = grad
+        optimizer.step()
+    for bias in biases:
+        bias.grad = None
