@@ -52,7 +52,8 @@ class Batch:
     ascending. ``position_to_word`` is the word at each position of ``input_ids``, -1 for none; a
     word in two overlapping windows appears twice. ``token_type_ids`` are 0 in prompts and 1 in
     texts that follow one. ``task_tokens`` is the task's number at each word that is a task token,
-    -1 at all others; None if the batch has no such word.
+    -1 at all others; None if the batch has no such word. ``corpora`` has the corpus of each
+    instance, "" for none; () if no instance has one.
     """
 
     words: tuple[str, ...]
@@ -67,6 +68,7 @@ class Batch:
     token_type_ids: Int[Tensor, "window seq"] | None = None
     prompt_layout: PromptLayout | None = None
     task_tokens: Int[Tensor, " word"] | None = None
+    corpora: tuple[str, ...] = ()
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on another device."""
@@ -83,6 +85,7 @@ class Batch:
             None if self.token_type_ids is None else self.token_type_ids.to(device),
             None if self.prompt_layout is None else self.prompt_layout.to(device),
             None if self.task_tokens is None else self.task_tokens.to(device),
+            self.corpora,
         )
 
 

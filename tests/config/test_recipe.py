@@ -196,7 +196,8 @@ def test_keys_read_elsewhere_are_suggested_too():
     recipe = loads(TEXT.replace("level: context", "levle: context"), "r.yaml")
     task = recipe.tasks["wlp"]
     with pytest.raises(
-        RecipeError, match=r"r.yaml:6: tasks.wlp.levle: .* 'level'\? \(known: casing, data"
+        RecipeError,
+        match=r"r.yaml:6: tasks.wlp.levle: .* 'level'\? \(known: casing, corpus_vectors, data",
     ):
         validate_options(Casing, task.options, recipe.at("tasks", "wlp"), TaskSpec.model_fields)
 

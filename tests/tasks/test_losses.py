@@ -25,6 +25,10 @@ PAPER = {
         ("relations", {"loss": "head-selection"}),
         ("relations", {"loss": "pairwise", "hard_negatives_per_word": 2.0}),
         ("constituency", {"decoder": "greedy"}),
+        ("constituency", {"loss": "max-margin"}),
+        ("constituency", {"loss": "inside"}),
+        ("constituency", {"loss": "max-margin", "coarse_spans_per_word": 2.0}),
+        ("constituency", {"loss": "inside", "coarse_spans_per_word": 2.0}),
     ],
 )
 def test_what_was_learnt_by_heart_is_found(name, options):

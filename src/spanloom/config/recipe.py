@@ -84,6 +84,12 @@ class TaskSpec(Options):
         default=None,
         description="learn from part of train, as 500 or 10% (whole documents); null: all",
     )
+    corpus_vectors: bool = Field(
+        default=False, description="add a learnt vector of each joined corpus to the words"
+    )
+    guidelines: str | None = Field(
+        default=None, description="the joined corpus whose vector is used; null: the first"
+    )
     options: Raw = {}
 
 

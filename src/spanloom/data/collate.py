@@ -44,6 +44,7 @@ def collate(instances: Sequence[Instance], tokenizer: SubwordTokenizer, limit: i
         token_type_ids=windows.token_types(ids.shape[1]),
         prompt_layout=_prompt_layout(instances),
         task_tokens=_task_tokens(instances),
+        corpora=_corpora(instances),
     )
 
 
@@ -164,6 +165,12 @@ def _task_tokens(instances: Sequence[Instance]) -> Tensor | None:
         if instance.prompt.task_number is not None:
             numbers[-num_words] = instance.prompt.task_number
     return torch.tensor(numbers)
+
+
+def _corpora(instances: Sequence[Instance]) -> tuple[str, ...]:
+    """Return the corpus of each instance; () if none has one."""
+    corpora = tuple(instance.corpus for instance in instances)
+    return corpora if any(corpora) else ()
 
 
 def _prompt_layout(instances: Sequence[Instance]) -> PromptLayout | None:

@@ -176,11 +176,20 @@ class ChoiceReader:
             # a single word may have more pieces than fit: the first ones are kept
             prompt = Prompt(tokens.tokens[part], tuple(ids[:room] for ids in tokens.pieces[part]))
             all_words = ((0, len(text)),)
-            instance = Instance(
-                document, a, tokens.words[a:b], text, pieces, all_words, all_words, prompt
+            yield Instance(
+                document,
+                a,
+                tokens.words[a:b],
+                text,
+                pieces,
+                all_words,
+                all_words,
+                prompt,
+                wants_cls=True,
+                choices=bounds,
+                first_sentence=tokens.sentence_at(a),
+                corpus=tokens.corpus,
             )
-            sentence = tokens.sentence_at(a)
-            yield replace(instance, wants_cls=True, choices=bounds, first_sentence=sentence)
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return 0: a prompt that is too long makes several instances."""
@@ -196,7 +205,7 @@ def _build_text_instance(
     prompt_size = sum(map(len, kept.pieces)) + _SEPARATORS if kept.pieces else 0
     windows = pack(lengths, 1 if limits.isolate_sentences else limits.window - prompt_size)
     if not windows:
-        return Instance(document, 0, (), (), (), (), (), kept)
+        return Instance(document, 0, (), (), (), (), (), kept, corpus=tokens.corpus)
     return replace(build_instance(document, tokens, windows, limits), prompt=kept)
 
 
@@ -213,7 +222,14 @@ def _part(tokens: TokenizedDocument, first: int, last: int) -> TokenizedDocument
         tokens.pieces[first:last],
     )
     splits = frozenset(word - first for word in tokens.sentence_splits if first < word < last)
-    return TokenizedDocument(words, texts, pieces, tuple(sentences), sentence_splits=splits)
+    return TokenizedDocument(
+        words,
+        texts,
+        pieces,
+        tuple(sentences),
+        sentence_splits=splits,
+        corpus=tokens.corpus,
+    )
 
 
 def _truncate(prompt: Prompt, window: int) -> Prompt:

@@ -8,6 +8,7 @@ from operator import itemgetter
 from random import Random
 
 from spanloom import long_sentences
+from spanloom.annotation.source_corpus import source_corpus
 from spanloom.annotation.text_pairs import text_pair
 from spanloom.cancellation import checkpoint
 from spanloom.data.subwords import SubwordTokenizer
@@ -45,7 +46,8 @@ class Instance:
     index of the document's query that ``prompt`` asks. If a long sentence is read in parts,
     ``sentence_splits`` has the words that begin all parts but the first, and ``window_context`` the
     pieces of the same sentence that are read before and after each window. ``first_sentence`` is
-    the index of the first word's sentence among the document's ``full_sentences``.
+    the index of the first word's sentence among the document's ``full_sentences``. ``corpus`` is
+    the part of a joined corpus that the document comes from, "" if that is not known.
     """
 
     document: int
@@ -62,6 +64,7 @@ class Instance:
     sentence_splits: frozenset[int] = frozenset()
     window_context: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
     first_sentence: int = 0
+    corpus: str = ""
     num_pieces: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +80,7 @@ class TokenizedDocument:
     A long sentence is stored as several parts; ``sentence_splits`` has the words that begin all of
     them but the first. ``queries`` are the document's prompts, ``text_pair`` the bounds of its two
     texts in words, if it has two. Of ``num_clipped_words`` words only the first characters or
-    pieces are read.
+    pieces are read. ``corpus`` is as in ``Instance``.
     """
 
     words: WordBounds
@@ -88,6 +91,7 @@ class TokenizedDocument:
     text_pair: tuple[Bounds, ...] = ()
     sentence_splits: frozenset[int] = frozenset()
     num_clipped_words: int = 0
+    corpus: str = ""
 
     @property
     def full_sentences(self) -> tuple[Bounds, ...]:
@@ -132,7 +136,10 @@ def tokenize(
     sentences, splits = long_sentences.split_long(document.text, words, tokenization.sentences)
     ids, num_clipped = _pieces(document.text, words, pieces)
     tokens = _tokens(document.text, words)
-    return TokenizedDocument(words, tokens, ids, sentences, prompts, pair, splits, num_clipped)
+    corpus = source_corpus(document)
+    return TokenizedDocument(
+        words, tokens, ids, sentences, prompts, pair, splits, num_clipped, corpus
+    )
 
 
 def _tokens(text: str, words: Sequence[Bounds]) -> tuple[str, ...]:
@@ -193,6 +200,7 @@ def build_instance(
         sentences,
         word_windows,
         first_sentence=tokens.sentence_at(a),
+        corpus=tokens.corpus,
     )
     if not tokens.sentence_splits:
         return instance

@@ -16,6 +16,7 @@ from spanloom.errors import ModelError
 from spanloom.model.network import Network, TaskInputs
 from spanloom.model.plan import EMBEDDING, TOKEN, Plan
 from spanloom.nn import recurrent
+from spanloom.nn.corpus_vectors import CorpusVectors
 from spanloom.tasks._base import HeadInputSpec, Task
 
 
@@ -53,9 +54,18 @@ def network(plan: Plan, tasks: Mapping[str, Task], trunk: Sequence[nn.Module]) -
         heads,
         routes,
         specs,
-        TaskInputs(embeddings, tokens),
+        TaskInputs(embeddings, tokens, _corpus_vectors(plan, specs)),
         recipe.embedding_dropout,
     )
+
+
+def _corpus_vectors(plan: Plan, specs: Mapping[str, HeadInputSpec]) -> dict[str, CorpusVectors]:
+    """Make the corpus vectors of the tasks that ask for them, by task."""
+    return {
+        name: CorpusVectors(task.sources, task.guidelines, specs[task.route.head].word_dim)
+        for name, task in plan.kept_tasks.items()
+        if task.spec.corpus_vectors
+    }
 
 
 def _task_tokens(num_tasks: int, trunk: Sequence[nn.Module]) -> list[nn.Embedding]:

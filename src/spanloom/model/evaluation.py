@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from spanloom.annotation.partial_labels import map_labels
+from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.atomic_io import MANIFEST
 from spanloom.config.recipe import CorpusPartSpec
 from spanloom.corpora import files
@@ -54,16 +55,14 @@ def map_to_task_labels(
 ) -> tuple[Document, ...]:
     """Return documents of one part of a task's joined corpus with the layer and labels it learns.
 
-    Without a part, they stay as they are. Raises ``DataError`` for a label that the map lacks.
+    They say which part they come from. Without a part, they stay as they are. Raises ``DataError``
+    for a label that the map lacks.
     """
     if part is None:
         return tuple(documents)
-    return tuple(
-        map_labels(
-            document, part.layer, task.spec.layer, part.label_map, partial=task.has_partial_labels
-        )
-        for document in documents
-    )
+    layer, labels, partial = task.spec.layer, part.label_map, task.has_partial_labels
+    mapped = (map_labels(doc, part.layer, layer, labels, partial=partial) for doc in documents)
+    return tuple(set_source_corpus(document, part.data) for document in mapped)
 
 
 def log_test_evaluation(

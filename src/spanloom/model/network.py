@@ -1,7 +1,7 @@
 """Trunk, levels and heads as one module: computes the inputs of heads from a batch."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from spanloom.config.recipe import PIECES, TRUNK, LevelSpec
 from spanloom.embedders.transformer import Transformer
 from spanloom.model.plan import HeadRoute
+from spanloom.nn.corpus_vectors import CorpusVectors
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.recurrent import Recurrent
@@ -23,14 +24,16 @@ Shapes = Mapping[str, Shape]
 
 @dataclass(frozen=True, slots=True)
 class TaskInputs:
-    """Parameters that distinguish tasks with a shared head.
+    """Parameters that distinguish tasks with a shared head, or the corpora of one task.
 
     ``embeddings`` (task, dim) are concatenated to the word vectors that a head reads (TE⊕Dec).
-    ``tokens`` holds each embedder's vectors (task, dim) of the task tokens (TE⊕Enc).
+    ``tokens`` holds each embedder's vectors (task, dim) of the task tokens (TE⊕Enc). ``corpora``
+    are the corpus vectors of tasks that have them, by head.
     """
 
     embeddings: nn.Embedding | None = None
     tokens: Sequence[nn.Embedding] | None = None
+    corpora: Mapping[str, CorpusVectors] = field(default_factory=dict)
 
 
 class Network(nn.Module):
@@ -58,6 +61,7 @@ class Network(nn.Module):
         self.task_embeddings = task_inputs.embeddings
         tokens = task_inputs.tokens
         self.task_tokens = None if tokens is None else nn.ModuleList(tokens)
+        self.corpus_vectors = nn.ModuleDict(task_inputs.corpora)
         self.specs = {spec.name: spec for spec in level_specs}
         self.routes = dict(routes)
         self.head_input_specs = dict(head_input_specs)
@@ -76,10 +80,14 @@ class Network(nn.Module):
         """Return the inputs of each task's head; tasks of one level share their word vectors."""
         names = list(tasks)
         by_level = self.encode(batch, {self.routes[name].level for name in names})
-        return {
+        inputs = {
             name: self._with_task_embedding(name, by_level[self.routes[name].level])
             for name in names
         }
+        for name in names:
+            if name in self.corpus_vectors:  # such a task has a head of its own, with its name
+                inputs[name] = self.corpus_vectors[name](inputs[name], batch)
+        return inputs
 
     def encode(self, batch: Batch, levels: Iterable[str]) -> dict[str, HeadInputs]:
         """Return the vectors of the wanted levels, and of those below them."""

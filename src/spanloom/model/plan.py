@@ -21,7 +21,14 @@ from torch import nn
 
 from spanloom import embedders, tasks
 from spanloom.config.options import Options, did_you_mean, validate_options
-from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, LevelSpec, Recipe, TaskSpec
+from spanloom.config.recipe import (
+    PIECES,
+    SPECIAL_IDS,
+    CorpusPartSpec,
+    LevelSpec,
+    Recipe,
+    TaskSpec,
+)
 from spanloom.config.yaml import SourceLocation
 from spanloom.embedders import transformer
 from spanloom.embedders._base import EmbedderType
@@ -86,6 +93,11 @@ class TaskPlan:
     def sources(self) -> tuple[str, ...]:
         """The corpora and folders that it learns from."""
         return tuple(part.data for part in self.parts) or (self.spec.data,)
+
+    @property
+    def guidelines(self) -> str:
+        """The corpus whose guidelines a text follows that names no corpus."""
+        return self.spec.guidelines or self.sources[0]
 
     def build(self, sharing: str) -> Task:
         """Build the task from its options and vocabularies."""
@@ -228,7 +240,28 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
     route = HeadRoute(kind.level or spec.level, head, row)
     parts = recipe.corpora.get(spec.data, ())
     biases = recipe.biases.get(name, {})
-    return TaskPlan(name, index, spec, kind, options, route, parts, partial, biases=biases)
+    task = TaskPlan(name, index, spec, kind, options, route, parts, partial, biases=biases)
+    _check_corpus_vectors(recipe, task)
+    return task
+
+
+def _check_corpus_vectors(recipe: Recipe, task: TaskPlan) -> None:
+    """Raise ``RecipeError`` for corpus vectors without corpora, and for unknown guidelines."""
+    location, guidelines = recipe.at("tasks", task.name), task.spec.guidelines
+    if guidelines is not None and not task.spec.corpus_vectors:
+        raise location.location_of("guidelines").error("needs corpus_vectors: true")
+    if not task.spec.corpus_vectors:
+        return
+    if guidelines is not None and guidelines not in task.sources:
+        hint = did_you_mean(guidelines, task.sources)
+        raise location.location_of("guidelines").error(f"no joined corpus {guidelines!r}{hint}")
+    for problem, is_wrong in (
+        ("data that joins several corpora (corpora: in the recipe)", len(task.parts) < 2),
+        (f"a head of its own (sharing: {SEPARATE})", recipe.sharing != SEPARATE),
+        ("a kind that reads words", task.route.level == PIECES),
+    ):
+        if is_wrong:
+            raise location.location_of("corpus_vectors").error(f"needs {problem}")
 
 
 def _check_shared_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:

@@ -24,9 +24,11 @@ from spanloom.document import MAIN, Document, Fragment, Layer, Span
 from spanloom.long_sentences import LONGEST
 from spanloom.metrics.constituents import score
 from spanloom.nn.candidates import ScoredSpans, neighbors, text_order
+from spanloom.nn.losses import SpanLoss, all_spans_loss
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
+from spanloom.nn.tree_losses import tree_crf_loss, tree_margin_loss
 from spanloom.tasks._base import MetricValues, NewId, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._document_prediction import (
     expand_labels,
@@ -75,6 +77,11 @@ class BracketOptions(WordOptions):
 
     decoder: Literal["cky", "greedy"] = Field(
         "cky", description="cky (the best tree) | greedy (from the top down, as in the paper)"
+    )
+    loss: Literal["independent", "max-margin", "inside"] = Field(
+        "independent",
+        description="independent (each span by itself) | max-margin (the best wrong tree against "
+        "gold) | inside (gold's probability among all trees)",
     )
     function_tags: bool = Field(
         False, description="learn NP-SBJ-1 as itself; else as NP, which is all that evalb compares"
@@ -229,6 +236,11 @@ def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
 
 
 _SEARCHES: dict[str, TreeSearch] = {"cky": cky_decode, "greedy": top_down}
+_LOSSES: dict[str, SpanLoss] = {
+    "independent": all_spans_loss,
+    "max-margin": tree_margin_loss,
+    "inside": tree_crf_loss,
+}
 
 
 def _infer_vocabulary(options: BracketOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
@@ -247,6 +259,7 @@ def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
         boundary_context=options.boundary_context,
         coarse_spans_per_word=options.coarse_spans_per_word,
         keep_sentences=True,
+        span_loss=_LOSSES[options.loss],
     )
     return ConstituencyTask(
         setup.name,

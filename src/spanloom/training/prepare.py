@@ -205,7 +205,8 @@ def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
         )
         for documents in (corpus.train, corpus.dev)
     )
-    return replace(corpus, train=train, dev=dev)
+    tokenized = (replace(document, corpus=part.data) for document in corpus.tokenized)
+    return _Corpus(train, dev, tuple(tokenized))
 
 
 def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from spanloom.embedders._base import Embedder
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
 from spanloom.model.plan import Plan
+from spanloom.nn.corpus_vectors import CorpusVectors
 
 
 def pretraining_data(earlier: Recipe) -> tuple[str, ...]:
@@ -57,6 +58,7 @@ def inherit(model: Model, earlier: Model) -> list[str]:
     for name, head in network.heads.items():
         if name in changed or not _copy(head, source.heads, name):
             new.append(name)
+    new += _copy_corpus_vectors(model, earlier)
     return [*new, *_copy_task_embeddings(model, earlier), *_copy_task_tokens(model, earlier)]
 
 
@@ -77,6 +79,23 @@ def _changed_heads(model: Model, earlier: Model) -> set[str]:
         or model.recipe.tasks[task].kind != earlier.recipe.tasks[task].kind
         or model.recipe.vocabulary[task] != earlier.recipe.vocabulary[task]
     }
+
+
+def _copy_corpus_vectors(model: Model, earlier: Model) -> Iterable[str]:
+    """Copy the vectors of each task's corpora, by name; yield those that are new."""
+    for task, part in model.network.corpus_vectors.items():
+        table = cast(CorpusVectors, part)
+        before = earlier.network.corpus_vectors
+        source = cast(CorpusVectors, before[task]) if task in before else None
+        for corpus, row in table.rows.items():
+            if (
+                source is None
+                or corpus not in source.rows
+                or source.vectors.embedding_dim != table.vectors.embedding_dim
+            ):
+                yield f"vector of {corpus} of {task}"
+            else:
+                table.vectors.weight.data[row] = source.vectors.weight.data[source.rows[corpus]]
 
 
 def _copy_task_embeddings(model: Model, earlier: Model) -> Iterable[str]:
@@ -110,7 +129,7 @@ def _copy_task_tokens(model: Model, earlier: Model) -> Iterable[str]:
 def reset_head(model: Model, task: str, seed: str) -> None:
     """Reinitialise the head of a task from ``seed`` and the task's name.
 
-    Tasks that share the head share the new one.
+    Tasks that share the head share the new one. The vectors of its corpora are zero again.
     """
     network = model.network
     name = network.routes[task].head
@@ -118,6 +137,8 @@ def reset_head(model: Model, task: str, seed: str) -> None:
     torch.manual_seed(int.from_bytes(digest[:7], "big"))
     head = model.tasks[task].build_head(network.head_input_specs[name])
     network.heads[name].load_state_dict(head.state_dict())
+    if task in network.corpus_vectors:
+        cast(CorpusVectors, network.corpus_vectors[task]).reset()
 
 
 def remove_tasks(model: Model, names: Collection[str]) -> Model:
@@ -127,6 +148,8 @@ def remove_tasks(model: Model, names: Collection[str]) -> Model:
     network = model.network
     for name in names:
         network.routes.pop(name, None)
+        if name in network.corpus_vectors:
+            del network.corpus_vectors[name]
     used = {route.head for route in network.routes.values()}
     for head in [name for name in network.heads if name not in used]:
         del network.heads[head]
