@@ -182,3 +182,13 @@ class PredictedRelations:
     scores: Float[Tensor, " relation"] = field(default_factory=lambda: torch.zeros(0))
     attribute_values: Int[Tensor, "relation attribute"] | None = None
     value_probs: Float[Tensor, "relation attribute"] | None = None
+
+    def select(self, mask: Bool[Tensor, " relation"]) -> "PredictedRelations":
+        """Return the relations under a mask."""
+        return PredictedRelations(
+            self.pairs[mask],
+            self.labels[mask],
+            self.scores[mask],
+            None if self.attribute_values is None else self.attribute_values[mask],
+            None if self.value_probs is None else self.value_probs[mask],
+        )

@@ -54,12 +54,12 @@ def layer_of(document):
     return next((each.name for each in document.layers if each.name != TEXT_PAIR), MAIN)
 
 
-def make(kind, documents, **options):
+def make(kind, documents, biases=None, **options):
     """Make a task of that kind, its labels collected from the documents."""
     chosen = kind.options(**options)
     layer = layer_of(documents[0])
     collected = kind.infer_vocabulary(chosen, layer, train_of(documents))
-    return kind.build(TaskSetup("task", layer, chosen, collected, collected))
+    return kind.build(TaskSetup("task", layer, chosen, collected, collected, biases or {}))
 
 
 def small(kind, documents):

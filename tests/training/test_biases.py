@@ -89,6 +89,6 @@ def trained(tmp_path):
 def test_training_keeps_the_biases_that_it_tuned(trained):
     model = serialization.load(trained[0], device="cpu", precision="fp32")
     biases = model.recipe.biases["steps"]
-    assert biases.keys() <= {"span", "relation"}
+    assert biases.keys() <= {"span", "relation", "relation_end"}
     assert any(biases.values())
     assert "biases" in (trained[0] / serialization.RECIPE).read_text()

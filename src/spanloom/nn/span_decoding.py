@@ -2,20 +2,21 @@
 
 A decoder gets the head, its inputs and what is given of the gold annotation, and returns predicted
 spans and relations. ``SpanPairDecoder`` is made of two parts: one selects spans by their scores,
-the other relates them. ``PredicateDecoder`` selects predicates and arguments.
+the other relates them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from spanloom.decoding.relation_ends import fits_into_set, greedy_relations
 from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested
 from spanloom.nn.candidates import Pruner, ScoredSpans, group_of, text_order
-from spanloom.nn.head_selection import BestPair, PredicateSelector, select_heads
+from spanloom.nn.head_selection import BestPair, select_heads
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
@@ -25,10 +26,73 @@ MAX_PAIRS = 262_144  # pairs listed and scored at a time; a sentence as long as 
 Decoded = tuple[PredictedSpans, PredictedRelations]
 Decoder = Callable[[SpanRelation, SpanInputs, SpanTargets | None], Decoded]
 Types = Float[Tensor, "kept type"]  # label probabilities of the selected spans, "none" first
-PairDecoder = Callable[[SpanRelation, SpanInputs, PredictedSpans, Types], Decoded]
 SpanSelector = Callable[[ScoredSpans], Int[Tensor, " kept"]]  # indices in text order
 ScoredPairs = tuple[Int[Tensor, "some 2"], Float[Tensor, "some label"], Float[Tensor, "some value"]]
 PairFilter = Callable[[Int[Tensor, "pair 2"], PredictedSpans], Int[Tensor, "some 2"]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSpans:
+    """Spans among which relations are scored, in text order, and their label probabilities.
+
+    ``is_selected`` tells which are written in any case: others are only if a relation needs them.
+    None if all are.
+    """
+
+    spans: PredictedSpans
+    types: Types
+    is_selected: Bool[Tensor, " kept"] | None = None
+
+
+PairDecoder = Callable[[SpanRelation, SpanInputs, KeptSpans], Decoded]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEnds:
+    """Relate other spans than the selected ones, too: those that ``keep`` selects (SpanRel's K).
+
+    Those that overlap a selected span or, if ``nested``, cross one are left out. A span that is not
+    selected is written if a relation needs it: the likeliest relations are added first, those that
+    need a span that does not fit are dropped.
+    """
+
+    keep: SpanSelector
+    nested: bool
+
+    def add_candidates(
+        self, spans: ScoredSpans, selected: Int[Tensor, " selected"]
+    ) -> tuple[Int[Tensor, " kept"], Bool[Tensor, " kept"]]:
+        """Return the indices of selected and kept spans in text order, and which are selected."""
+        kept = self.keep(spans)
+        fits = fits_into_set(spans.bounds[kept], spans.bounds[selected], nested=self.nested)
+        none = torch.zeros(len(spans.bounds), dtype=torch.bool, device=spans.bounds.device)
+        is_selected = none.index_fill(0, selected, True)
+        kept = text_order(spans.bounds, is_selected.index_fill(0, kept[fits], True))
+        return kept, is_selected[kept]
+
+    def write(
+        self,
+        spans: PredictedSpans,
+        relations: PredictedRelations,
+        is_selected: Bool[Tensor, " kept"],
+    ) -> Decoded:
+        """Return the selected spans, the ends that relations add, and the relations that fit."""
+        if not len(relations.pairs):
+            return spans.select(is_selected), relations
+        is_accepted = is_selected[relations.pairs].all(1)
+        new = (~is_accepted).nonzero()[:, 0]
+        new = new[relations.scores[new].argsort(descending=True, stable=True)]
+        accepted = greedy_relations(
+            bounds_list(spans.bounds),
+            is_selected.tolist(),
+            relations.pairs[new].tolist(),
+            nested=self.nested,
+        )
+        is_accepted[new[accepted]] = True
+        relations = relations.select(is_accepted)
+        is_written = is_selected.index_fill(0, relations.pairs.flatten(), True)
+        index = is_written.cumsum(0) - 1
+        return spans.select(is_written), replace(relations, pairs=index[relations.pairs])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +100,49 @@ class SpanPairDecoder:
     """Select spans, then relate them; ``relate`` is None for a head without pairs.
 
     With ``gold_spans`` the spans are those given, with their labels. ``bias`` is added to the
-    scores of all labels but "none" when spans are selected; pairs read the scores without it.
+    scores of all labels but "none" when spans are selected; pairs read the scores without it. With
+    ``ends`` relations may add spans; None if they hold among the selected spans alone.
     """
 
     select: SpanSelector
     relate: PairDecoder | None = None
     gold_spans: bool = False
     bias: float = 0.0
+    ends: RelationEnds | None = None
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
     ) -> Decoded:
-        """Return the selected spans, or those that ``relate`` keeps, and their relations."""
+        """Return the selected spans, or those that relations keep or add, and the relations."""
         if given is not None and self.gold_spans:
             types = F.one_hot(given.labels, head.spans.labels).float()
             probs = torch.ones(len(given.labels), device=types.device)
-            spans = PredictedSpans(given.bounds, given.labels, probs)
+            kept = KeptSpans(PredictedSpans(given.bounds, given.labels, probs), types)
         else:
-            spans, types = self.predict_spans(head, inputs)
+            kept = self.predict_spans(head, inputs)
         if self.relate is None:
-            return spans, PredictedRelations()
-        return self.relate(head, inputs, spans, types)
+            return kept.spans, PredictedRelations()
+        spans, relations = self.relate(head, inputs, kept)
+        if self.ends is None or kept.is_selected is None:
+            return spans, relations
+        return self.ends.write(spans, relations, kept.is_selected)
 
-    def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> tuple[PredictedSpans, Types]:
-        """Return the selected spans and their label probabilities."""
+    def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> KeptSpans:
+        """Return the selected spans, and those that ``ends`` adds for relations."""
         bounds = head.candidates.bounds(inputs.sentences)
         scores = head.score_spans(inputs).float()
         scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
         biased = add_bias(scores, self.bias)
-        kept = self.select(ScoredSpans(biased, bounds, inputs.pair_groups))
+        candidates, is_selected = ScoredSpans(biased, bounds, inputs.pair_groups), None
+        kept = self.select(candidates)
+        if self.ends is not None:
+            kept, is_selected = self.ends.add_candidates(candidates, kept)
         types = scores[kept].softmax(-1)
         probs, labels = biased[kept].softmax(-1)[:, 1:].max(-1)
         values = head.spans.attribute_sizes.best(attribute_scores[kept])
-        return PredictedSpans(bounds[kept], labels + 1, probs, *values), types
+        return KeptSpans(
+            PredictedSpans(bounds[kept], labels + 1, probs, *values), types, is_selected
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,63 +199,80 @@ def best_set(
     """Return the max-weight set of allowed spans without overlap, or without crossing."""
     allowed = text_order(bounds, is_allowed)
     decode = max_weight_nested if nested else max_weight_disjoint
-    selected = decode(_pairs_of(bounds[allowed]), weights[allowed].tolist())
+    selected = decode(bounds_list(bounds[allowed]), weights[allowed].tolist())
     return allowed[torch.tensor(selected, dtype=torch.long, device=allowed.device)]
 
 
 @dataclass(frozen=True, slots=True)
-class EachPair:
-    """Label each pair of spans by itself; ``allow`` leaves out pairs that may not be related.
+class RelationBias:
+    """Add ``label`` to the scores of all labels but "none", and ``end`` with a span not selected.
 
-    ``bias`` is added to the scores of all labels but "none".
+    A pair gets ``end`` once, whether one or both of its spans are not selected.
     """
 
-    allow: PairFilter | None = None
-    bias: float = 0.0
+    label: float = 0.0
+    end: float = 0.0
 
-    def __call__(
-        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
-    ) -> Decoded:
+    def add(
+        self,
+        scores: Float[Tensor, "pair label"],
+        pairs: Int[Tensor, "pair 2"],
+        is_selected: Bool[Tensor, " kept"] | None,
+    ) -> Float[Tensor, "pair label"]:
+        """Return the scores with the biases."""
+        scores = add_bias(scores, self.label)
+        if is_selected is None or self.end == 0:
+            return scores
+        is_biased = ~is_selected[pairs].all(1, keepdim=True)
+        return torch.cat([scores[:, :1], scores[:, 1:] + self.end * is_biased], dim=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EachPair:
+    """Label each pair of spans by itself; ``allow`` leaves out pairs that may not be related."""
+
+    allow: PairFilter | None = None
+    bias: RelationBias = RelationBias()
+
+    def __call__(self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans) -> Decoded:
         """Return the spans, and a relation for each pair whose best label is not "none"."""
         relations = [PredictedRelations()]
-        groups = group_of(spans.bounds, inputs.pair_groups)
+        groups = group_of(kept.spans.bounds, inputs.pair_groups)
         chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
-        scored_chunks = _score_chunks(head, inputs, spans, types, chunks, self.allow)
+        scored_chunks = _score_chunks(head, inputs, kept, chunks, self.allow)
         for pairs, scores, attribute_scores in scored_chunks:
-            probs, labels = add_bias(scores, self.bias).softmax(-1).max(-1)
+            scores = self.bias.add(scores, pairs, kept.is_selected)
+            probs, labels = scores.softmax(-1).max(-1)
             is_relation = labels > 0
             assert head.pairs is not None, "checked by the scorer of labels"
             values = head.pairs.attribute_sizes.best(attribute_scores[is_relation])
-            kept = pairs[is_relation], labels[is_relation], probs[is_relation]
-            relations.append(PredictedRelations(*kept, *values))
-        return spans, concatenate(relations)
+            related = pairs[is_relation], labels[is_relation], probs[is_relation]
+            relations.append(PredictedRelations(*related, *values))
+        return kept.spans, concatenate(relations)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedHeads:
     """Let each span select one head, where one scores above none (SpanRel's head-selection loss).
 
-    ``allow`` leaves out pairs that may not be related. ``bias`` is added to the scores of all
-    labels but "none".
+    ``allow`` leaves out pairs that may not be related.
     """
 
     allow: PairFilter | None = None
-    bias: float = 0.0
+    bias: RelationBias = RelationBias()
 
-    def __call__(
-        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
-    ) -> Decoded:
+    def __call__(self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans) -> Decoded:
         """Return the spans, and a relation from each selected head."""
         relations = [PredictedRelations()]
-        groups = group_of(spans.bounds, inputs.pair_groups)
+        groups = group_of(kept.spans.bounds, inputs.pair_groups)
         chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS)
-        for pairs, scores, _ in _score_chunks(head, inputs, spans, types, chunks, self.allow):
-            scores = add_bias(scores, self.bias)
-            best, probs = select_heads(scores, pairs[:, 1], len(spans.bounds), dummy=True)
+        for pairs, scores, _ in _score_chunks(head, inputs, kept, chunks, self.allow):
+            scores = self.bias.add(scores, pairs, kept.is_selected)
+            best, probs = select_heads(scores, pairs[:, 1], len(groups), dummy=True)
             selected = best[best >= 0]
             labels = scores[selected, 1:].argmax(-1) + 1
             relations.append(PredictedRelations(pairs[selected], labels, probs[best >= 0]))
-        return spans, concatenate(relations)
+        return kept.spans, concatenate(relations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +285,16 @@ class OneRelation:
     ends_only: bool
     allow: PairFilter | None = None
 
-    def __call__(
-        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
-    ) -> Decoded:
+    def __call__(self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans) -> Decoded:
         """Return the spans, and one relation per group that has pairs."""
-        groups = group_of(spans.bounds, inputs.pair_groups)
+        groups = group_of(kept.spans.bounds, inputs.pair_groups)
         best = BestPair.empty(len(inputs.pair_groups), groups.device)
         chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
-        for pairs, scores, _ in _score_chunks(head, inputs, spans, types, chunks, self.allow):
+        for pairs, scores, _ in _score_chunks(head, inputs, kept, chunks, self.allow):
             softmax_group = head.pair_generator.softmax_group(pairs, groups)
             best = best.update(pairs, scores, softmax_group)
         relations = PredictedRelations(*best.selected())
-        return ends_of(spans, relations) if self.ends_only else (spans, relations)
+        return ends_of(kept.spans, relations) if self.ends_only else (kept.spans, relations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +308,10 @@ class WithoutLabel:
     label: int
     ends_only: bool
 
-    def __call__(
-        self, head: SpanRelation, inputs: SpanInputs, spans: PredictedSpans, types: Types
-    ) -> Decoded:
+    def __call__(self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans) -> Decoded:
         """Return the spans and the relations of other labels."""
-        spans, relations = self.relate(head, inputs, spans, types)
-        kept = relations.labels != self.label
-        values = {field.name: getattr(relations, field.name) for field in fields(relations)}
-        relations = replace(
-            relations, **{name: x[kept] for name, x in values.items() if x is not None}
-        )
+        spans, relations = self.relate(head, inputs, kept)
+        relations = relations.select(relations.labels != self.label)
         return ends_of(spans, relations) if self.ends_only else (spans, relations)
 
 
@@ -238,155 +321,23 @@ def ends_of(spans: PredictedSpans, relations: PredictedRelations) -> Decoded:
     return spans.select(ends), replace(relations, pairs=index)
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateDecoder:
-    """Select predicates, then for each the best set of arguments that do not overlap.
-
-    The head has a ``predicate_selector``. Its labels may join those of a predicate and an argument
-    on the same words, so written labels are others: ``predicate_labels`` has one for each of the
-    selector's ``label_ids``, ``argument_labels`` one for each relation label, 0 for "none".
-    ``predicate_bias`` and ``relation_bias`` are added to the scores of all but "none".
-    """
-
-    nested: bool
-    predicate_labels: tuple[int, ...]
-    argument_labels: tuple[int, ...]
-    predicate_bias: float = 0.0
-    relation_bias: float = 0.0
-
-    def __call__(
-        self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
-    ) -> Decoded:
-        """Return predicates, then arguments, once per label; ``given`` are gold predicates."""
-        selector = head.predicate_selector
-        assert selector is not None, "the head has no predicate selector"
-        bounds = head.candidates.bounds(inputs.sentences)
-        scores = head.score_spans(inputs).float()
-        scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
-        if given is None:
-            spans = ScoredSpans(scores, bounds, inputs.pair_groups)
-            is_predicate = self._select_predicates(selector, spans)
-        else:
-            bounds, gold_labels = _add_given(head, bounds, inputs, given)
-            missing = len(bounds) - len(scores)
-            scores, attribute_scores = (
-                F.pad(columns, (0, 0, 0, missing)) for columns in (scores, attribute_scores)
-            )
-            scores, is_predicate = selector.force_gold(scores, gold_labels), gold_labels > 0
-        kept_mask = head.pruner.keep(ScoredSpans(scores, bounds, inputs.pair_groups))
-        kept = text_order(bounds, kept_mask | is_predicate)
-        bounds, types, is_predicate = bounds[kept], scores[kept].softmax(-1), is_predicate[kept]
-        relations = _select_arguments(head, inputs, bounds, types, is_predicate, self.relation_bias)
-        values = head.spans.attribute_sizes.best(attribute_scores[kept])
-        predicted = PredictedSpans(bounds, torch.zeros_like(kept), types[:, 0], *values)
-        return self._written(selector, predicted, types, is_predicate, relations)
-
-    def _select_predicates(
-        self, selector: PredicateSelector, spans: ScoredSpans
-    ) -> Bool[Tensor, " span"]:
-        """Return the mask of the best set of predicates, at most one per word."""
-        scores = add_bias(selector.predicate_scores(spans.scores), self.predicate_bias)
-        predicates = replace(spans, scores=scores)
-        margin = predicates.margin
-        is_likely = (margin > 0) & Pruner(1.0).keep(predicates)
-        selected = best_set(spans.bounds, margin, is_likely, nested=self.nested)
-        return torch.zeros_like(is_likely).index_fill(0, selected, True)
-
-    def _written(
-        self,
-        selector: PredicateSelector,
-        spans: PredictedSpans,
-        types: Types,
-        is_predicate: Bool[Tensor, " kept"],
-        relations: PredictedRelations,
-    ) -> Decoded:
-        """Return predicates, then arguments, with written labels, and relations between these."""
-        assert spans.attribute_values is not None, "set with all spans"
-        label_ids = torch.tensor(selector.label_ids, device=types.device)
-        predicates = is_predicate.nonzero()[:, 0]
-        predicate_types = types[predicates][:, label_ids]
-        written = label_ids.new_tensor(self.predicate_labels)[predicate_types.argmax(-1)]
-        # an argument span is written once per label
-        num_labels = 1 + max(self.argument_labels)
-        tail_labels = label_ids.new_tensor(self.argument_labels)[relations.labels]
-        codes, tail_index = (relations.pairs[:, 1] * num_labels + tail_labels).unique(
-            return_inverse=True
-        )
-        arguments = codes // num_labels
-        decoded = spans.select(torch.cat([predicates, arguments]))
-        values = spans.attribute_values[torch.cat([predicates, arguments])]
-        values[len(predicates) :] = 0  # only predicates have attributes
-        decoded = replace(
-            decoded,
-            labels=torch.cat([written, codes % num_labels]),
-            scores=torch.cat([predicate_types.sum(-1), 1 - types[arguments, 0]]),
-            attribute_values=values,
-        )
-        predicate_index = is_predicate.cumsum(0) - 1
-        heads, tails = predicate_index[relations.pairs[:, 0]], tail_index + len(predicates)
-        return decoded, replace(relations, pairs=torch.stack([heads, tails], dim=1))
-
-
-def _add_given(
-    head: SpanRelation,
-    bounds: Int[Tensor, "span 2"],
-    inputs: SpanInputs,
-    given: SpanTargets,
-) -> tuple[Int[Tensor, "more 2"], Int[Tensor, " more"]]:
-    """Return the candidates and the given spans that are none, and the labels of given spans."""
-    index = head.candidates.index(given.bounds, inputs.sentences)
-    is_other = index < 0
-    labels = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
-    labels[index[~is_other]] = given.labels[~is_other]
-    return torch.cat([bounds, given.bounds[is_other]]), torch.cat([labels, given.labels[is_other]])
-
-
-def _select_arguments(
-    head: SpanRelation,
-    inputs: SpanInputs,
-    bounds: Int[Tensor, "kept 2"],
-    types: Types,
-    is_predicate: Bool[Tensor, " kept"],
-    bias: float,
-) -> PredictedRelations:
-    """Return, for each predicate, the highest-scoring set of non-overlapping arguments."""
-    relations = [PredictedRelations()]
-    score_pairs = _label_scorer(head, inputs, bounds, types)
-    groups = group_of(bounds, inputs.pair_groups)
-    for pairs in head.pair_generator.iter_by_head(groups, MAX_PAIRS, is_predicate):
-        scores = add_bias(score_pairs(pairs)[0], bias)
-        max_score, labels = scores[:, 1:].max(-1)
-        margin = max_score - scores[:, 0]
-        positive = (margin > 0).nonzero()[:, 0]
-        pairs, labels, margin = pairs[positive], labels[positive] + 1, margin[positive]
-        # arguments of different predicates are moved apart, so that they never overlap
-        moved = bounds[pairs[:, 1]] + pairs[:, :1] * (int(bounds.max()) + 1)
-        best = max_weight_disjoint(_pairs_of(moved), margin.tolist())
-        selected = torch.tensor(best, dtype=torch.long, device=pairs.device)
-        probs = scores[positive].softmax(-1).amax(-1)
-        kept = pairs[selected], labels[selected], probs[selected]
-        relations.append(PredictedRelations(*kept))
-    return concatenate(relations)
-
-
 def _score_chunks(
     head: SpanRelation,
     inputs: SpanInputs,
-    spans: PredictedSpans,
-    types: Types,
+    kept: KeptSpans,
     chunks: Iterable[Int[Tensor, "pair 2"]],
     allow: PairFilter | None,
 ) -> Iterator[ScoredPairs]:
     """Yield the allowed pairs of each chunk, label scores, attribute scores; no empty chunks."""
-    score_pairs = _label_scorer(head, inputs, spans.bounds, types)
+    score_pairs = label_scorer(head, inputs, kept.spans.bounds, kept.types)
     for chunk in chunks:
-        pairs = chunk if allow is None else allow(chunk, spans)
+        pairs = chunk if allow is None else allow(chunk, kept.spans)
         if len(pairs):
             scores, attribute_scores = score_pairs(pairs)
             yield pairs, scores, attribute_scores
 
 
-def _label_scorer(
+def label_scorer(
     head: SpanRelation, inputs: SpanInputs, bounds: Int[Tensor, "kept 2"], types: Types
 ) -> Callable[[Int[Tensor, "pair 2"]], Sequence[Float[Tensor, "pair column"]]]:
     """Return a function from pairs to their label scores and their attribute scores."""
@@ -395,7 +346,8 @@ def _label_scorer(
     return lambda pairs: score_pairs(pairs).float().tensor_split([num_labels], dim=-1)
 
 
-def _pairs_of(bounds: Int[Tensor, "span 2"]) -> list[tuple[int, int]]:
+def bounds_list(bounds: Int[Tensor, "span 2"]) -> list[tuple[int, int]]:
+    """Return bounds as pairs of numbers."""
     return [(start, end) for start, end in bounds.tolist()]
 
 

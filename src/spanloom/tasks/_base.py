@@ -1,5 +1,6 @@
 """Interface of tasks; training and annotation use it for every kind of task."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -351,8 +352,13 @@ class TaskSetup(Generic[OptionsT]):
     biases: Mapping[str, float] = field(default_factory=dict)
 
     def bias(self, decision: str) -> float:
-        """Return the bias of a decision, 0 if it was not tuned."""
-        return self.biases.get(decision, 0.0)
+        """Return the bias of a decision, that of ``untuned_bias`` if it has none."""
+        return self.biases.get(decision, untuned_bias(decision))
+
+
+def untuned_bias(decision: str) -> float:
+    """Return the bias of a decision before tuning: 0, but no relation adds a span as its end."""
+    return -math.inf if decision == "relation_end" else 0.0
 
 
 def no_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from spanloom.metrics.counts import total
 from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import Pruner
 from spanloom.nn.head_selection import PredicateSelector
-from spanloom.nn.span_decoding import PredicateDecoder
+from spanloom.nn.predicate_decoding import PredicateDecoder
 from spanloom.tasks._base import MetricValues, TaskSetup, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, prepare_layers
 from spanloom.tasks._span_relation import SpanRelationTask

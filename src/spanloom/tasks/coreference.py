@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
@@ -26,7 +26,13 @@ from spanloom.metrics.clusters import score
 from spanloom.nn.candidates import Pruner, ScoredSpans
 from spanloom.nn.losses import HeadSelectionLoss
 from spanloom.nn.pairs import PairFeatures, PairGenerator
-from spanloom.nn.span_decoding import SelectedHeads, SpanPairDecoder, TopSpans
+from spanloom.nn.span_decoding import (
+    KeptSpans,
+    RelationBias,
+    SelectedHeads,
+    SpanPairDecoder,
+    TopSpans,
+)
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
@@ -179,15 +185,15 @@ class Antecedents:
         self,
         head: SpanRelation,
         inputs: SpanInputs,
-        spans: PredictedSpans,
-        types: Float[Tensor, "kept type"],
+        kept: KeptSpans,
     ) -> tuple[PredictedSpans, PredictedRelations]:
         """Return mentions, and relations from mentions to antecedents."""
-        _, links = SelectedHeads(bias=self.bias)(head, inputs, spans, types)
+        _, links = SelectedHeads(bias=RelationBias(self.bias))(head, inputs, kept)
+        types = kept.types
         is_mention = (types[:, 1:].amax(-1) > types[:, 0]) & self.keeps_singletons
         is_mention[links.pairs.flatten()] = True
         index = is_mention.cumsum(0) - 1
-        return spans.select(is_mention), replace(links, pairs=index[links.pairs.flip(1)])
+        return kept.spans.select(is_mention), replace(links, pairs=index[links.pairs.flip(1)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ the given ones. The ``negative_label`` is learnt, but it is no relation: it is n
 scored, and with ``single_relation`` its two spans are not either, so a sentence may have none.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -30,6 +31,8 @@ from spanloom.nn.span_decoding import (
     EachPair,
     OneRelation,
     PairDecoder,
+    RelationBias,
+    RelationEnds,
     SelectedHeads,
     SpanPairDecoder,
     SpansAbove,
@@ -176,14 +179,17 @@ def _decoder(
     setup: TaskSetup[PairOptions], vocabulary: Vocabulary, pruner: Pruner
 ) -> SpanPairDecoder:
     """Return the decoder that the options ask for (SpanRel, section 3 and appendix C)."""
-    options, span_bias, bias = setup.options, setup.bias("span"), setup.bias("relation")
+    options, span_bias = setup.options, setup.bias("span")
+    bias = RelationBias(setup.bias("relation"), setup.bias("relation_end"))
     select: SpanSelector = BestSpans(vocabulary.nested)
-    if options.single_relation:
-        select = TopSpans(pruner)
+    keep: SpanSelector = TopSpans(pruner)
     if options.span_threshold > 0:
-        select = SpansAbove(select, options.span_threshold)
+        select, keep = (SpansAbove(part, options.span_threshold) for part in (select, keep))
+    if options.single_relation:
+        select = keep
     if not vocabulary.relations:
         return SpanPairDecoder(select, bias=span_bias)
+    ends = None if bias.end == -math.inf else RelationEnds(keep, vocabulary.nested)
     pairs, ends_only = options.entity_pair_labels, _ends_only(options)
     allowed = None if pairs is None else AllowedPairs(vocabulary.spans, pairs)
     relate: PairDecoder = EachPair(allowed, bias)
@@ -194,15 +200,18 @@ def _decoder(
     if options.negative_label is not None:
         label = 1 + vocabulary.relations.index(options.negative_label)
         relate = WithoutLabel(relate, label, ends_only)
-    return SpanPairDecoder(select, relate, options.gold_spans, span_bias)
+    return SpanPairDecoder(select, relate, options.gold_spans, span_bias, ends)
 
 
 def _decisions(options: PairOptions, vocabulary: Vocabulary) -> dict[str, str]:
     """Return the decisions with a bias; one relation per sentence is no such decision."""
     if options.single_relation:
         return {}
-    spans = {} if options.gold_spans else {"span": "span_f1"}
-    return spans | ({"relation": "relation_f1"} if vocabulary.relations else {})
+    relations = {"relation": "relation_f1"} if vocabulary.relations else {}
+    if options.gold_spans:
+        return relations
+    # ends of relations are spans, so their bias changes both F1
+    return {"span": "span_f1"} | relations | ({"relation_end": "mean_f1"} if relations else {})
 
 
 def _ends_only(options: PairOptions) -> bool:

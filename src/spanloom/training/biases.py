@@ -11,7 +11,7 @@ from pathlib import Path
 from spanloom.document import Document
 from spanloom.model import serialization
 from spanloom.model.model import Model
-from spanloom.tasks._base import MetricValues
+from spanloom.tasks._base import MetricValues, untuned_bias
 from spanloom.training.metrics_log import Log
 from spanloom.training.validation import TrainingPredictor
 
@@ -73,7 +73,7 @@ def tune_weights(
 def _tune_decision(
     model: Model, name: str, decision: str, metric: str, documents: Sequence[Document]
 ) -> Model:
-    """Return the model with the best bias of one decision."""
+    """Return the model with the best bias of one decision, as it is if that is the untuned one."""
     biases = model.recipe.biases
 
     def biased(bias: float) -> Model:
@@ -86,7 +86,7 @@ def _tune_decision(
         return candidate.tasks[name].score(TrainingPredictor(candidate), documents)[metric]
 
     best = climb(score)
-    return biased(best) if best else model
+    return biased(best) if score(best) > score(untuned_bias(decision)) else model
 
 
 def climb(score: Callable[[float], float]) -> float:
