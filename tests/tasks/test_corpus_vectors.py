@@ -53,9 +53,10 @@ def test_equal_texts_of_two_guidelines_are_told_apart(name):
     vectors = vectors_of(kind, laid)
     model = _Together(task, head_of(kind, task), ["first", "second"], vectors.word_vectors.shape[1])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    limit = 0.004 * task.count_items(laid.batch, laid.targets)
     for _ in range(300):
         losses = model.losses(laid, vectors)
-        if all(loss < 0.004 * task.count_items(laid.batch, laid.targets) for loss in losses.values()):
+        if all(loss < limit for loss in losses.values()):
             break
         optimizer.zero_grad()
         sum(losses.values()).backward()

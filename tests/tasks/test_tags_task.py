@@ -145,7 +145,6 @@ def test_one_batch_overfits_and_then_decodes_to_gold(scheme, crf):
     laid, made = lay(task, gold), head(task)
     losses = learn(task, made, vectors(laid), laid)
     assert tuple(losses) == task.loss_names
-    assert losses["tags"].count == 2
     assert losses["tags"] < 0.2
     assert all(each.grad is not None for each in made.parameters())
     assert said(answer(task, made, laid, vectors(laid))[0]) == said(gold[0])

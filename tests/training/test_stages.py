@@ -215,7 +215,7 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
     assert sorted(each.name for each in (run / OWN).iterdir()) == ["names", "steps"]
     for task, figure in (("steps", "mean_f1"), ("names", "span_f1")):
         best = max(each[f"{task}.{figure}"] for each in scored if f"{task}.{figure}" in each)
-        kept = serialization.load(run / OWN / task, device="cpu")
+        kept = serialization.load(run / OWN / task, device="cpu", precision="fp32")
         dev = bench.fresh()[1].data[task].dev
         again = kept.tasks[task].score(TrainingPredictor(kept), dev)
         assert again[figure] == best, said

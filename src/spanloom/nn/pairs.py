@@ -77,7 +77,6 @@ class BasePairScorer(nn.Module):
         """
         raise NotImplementedError
 
-
     def output_biases(self) -> list[nn.Parameter]:
         """Return the biases of the last layer."""
         raise NotImplementedError

@@ -18,7 +18,7 @@ from spanloom.tensors import Batch, HeadInputs
 from spanloom.training.batch_schedule import TrainBatch, Update
 from spanloom.training.prepare import PreparedData
 
-_BATCHES, _STEPS, _RATE = 3, 24, 0.5
+_BATCHES, _STEPS = 3, 12
 
 MeanLoss = Callable[[], Tensor]  # of a batch, with the biases as they are
 
@@ -67,14 +67,22 @@ def _mean_losses(
 
 
 def _minimize(losses: Sequence[MeanLoss], biases: Sequence[nn.Parameter]) -> None:
-    """Minimise the sum of some losses by Adam, with a rate that falls to 0."""
-    optimizer = torch.optim.Adam(biases, lr=_RATE)
-    for step in range(_STEPS):
-        optimizer.param_groups[0]["lr"] = _RATE * (1 - step / _STEPS)
+    """Minimise the sum of some losses, which is convex in the biases of a softmax.
+
+    Where that gives no numbers the biases stay as they were; training tells which loss is to blame.
+    """
+    before = [bias.detach().clone() for bias in biases]
+    optimizer = torch.optim.LBFGS(biases, max_iter=_STEPS, line_search_fn="strong_wolfe")
+
+    def evaluate() -> Tensor:
         total = torch.stack([loss() for loss in losses]).sum()
         grads = torch.autograd.grad(total, biases, allow_unused=True)
         for bias, grad in zip(biases, grads, strict=True):
             bias.grad = grad
-        optimizer.step()
-    for bias in biases:
+        return total
+
+    optimizer.step(evaluate)
+    for bias, start in zip(biases, before, strict=True):
         bias.grad = None
+        if not bias.isfinite().all():
+            bias.data.copy_(start)
