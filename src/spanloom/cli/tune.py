@@ -22,7 +22,7 @@ def tune(
 ) -> None:
     """Tune the biases of a model's decisions on the dev data of its recipe; weights stay.
 
-    Training does the same at its end, with tune_biases: true in the recipe.
+    Training does the same at its end, unless its recipe has tune_biases: false.
 
     Example: spanloom tune runs/mine -o runs/tuned --data corpora/
     """

@@ -237,7 +237,7 @@ class Recipe(Options):
     )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
     tune_biases: bool = Field(
-        default=False, description="choose the biases of decisions on dev when training ends"
+        default=True, description="choose the biases of decisions on dev when training ends"
     )
     biases: dict[Name, dict[Name, float]] = Field(
         default={},
