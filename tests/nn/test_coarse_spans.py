@@ -7,7 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from spanloom.nn.candidates import Candidates
-from spanloom.nn.span_relation import SpanParts, SpanRelation
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.span_relation_parts import SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 from spanloom.tensors import SpanTargets
 

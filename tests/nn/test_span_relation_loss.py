@@ -10,7 +10,8 @@ from spanloom.nn import span_relation as room
 from spanloom.nn.candidates import Candidates, Pruner, top_k_non_null
 from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
 from spanloom.nn.pairs import PairScorer, PairSizes
-from spanloom.nn.span_relation import PairParts, SpanParts, SpanRelation
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import SpanAttention, SpanScorer
 from spanloom.tensors import SpanTargets
 

@@ -12,7 +12,8 @@ from torch import nn
 from spanloom.decoding.span_selection import cky_decode
 from spanloom.nn.candidates import Candidates, ScoredSpans
 from spanloom.nn.losses import UNKNOWN
-from spanloom.nn.span_relation import SpanParts, SpanRelation
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.span_relation_parts import SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 from spanloom.nn.tree_losses import tree_crf_loss, tree_margin_loss
 from spanloom.tensors import SpanTargets

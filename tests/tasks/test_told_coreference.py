@@ -1,6 +1,7 @@
 """Coreference with what is told beside words: speakers, genre, gold mentions."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -94,3 +95,25 @@ def test_predicted_mentions_never_cross(seed):
     places = [(span.start, span.end) for span in layer.spans]
     crossing = [(a, b) for a in places for b in places if a[0] < b[0] < a[1] < b[1]]
     assert crossing == []
+
+
+@pytest.mark.parametrize("antecedents", ["nearest", "coarse"])
+def test_antecedents_out_of_reach_of_the_nearest_are_found_by_the_coarse_search(antecedents):
+    """Three names return after 57 other words, 24 of which are kept as mentions."""
+    names = ["".join(letters) for letters in product("bdfgkl", "aeiou", "nt")]
+    words = [*names, *names[:3]]
+    text = " ".join(words) + " ."
+    starts = [sum(len(word) + 1 for word in words[:row]) for row in (0, 1, 2, 60, 61, 62)]
+    spans = tuple(
+        Span(f"T{row}", "mention", ((start, start + 3),)) for row, start in enumerate(starts, 1)
+    )
+    links = tuple(Relation(f"R{row}", "coref", f"T{row + 3}", f"T{row}") for row in (1, 2, 3))
+    gold = Document(text, (Layer("main", spans, links),), "book")
+    options = {"hidden_size": 16, "dropout": 0.0, "max_span_width": 1, "max_antecedents": 5}
+    task = make(KIND, [gold], antecedents=antecedents, **options)
+    laid, head = lay(task, [gold]), head_of(KIND, task)
+    vectors = vectors_of(KIND, laid)
+    learn(task, head, vectors, laid)
+    (found,) = predict(task, head, laid, [gold], vectors)
+    linked = [{relation.head, relation.tail} for relation in found["main"].relations]
+    assert len(linked) == (3 if antecedents == "coarse" else 0)

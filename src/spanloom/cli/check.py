@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
     from spanloom.config.tokenization import TokenizationSpec
     from spanloom.corpora.folder import Corpus
+    from spanloom.corpora.reachability import ModelLimits
 
 
 def check(
@@ -53,7 +54,17 @@ def check(
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
     reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
     report = judge(corpora, reach)
-    write_stdout(json.dumps(to_json(report), indent=1) if as_json else to_text(report))
+    ceilings = _coreference_ceilings(model_recipe, corpora, reach) if model_recipe else {}
+    if as_json:
+        more = {"coreference_ceilings": ceilings} if ceilings else {}
+        write_stdout(json.dumps(to_json(report) | more, indent=1))
+        return
+    lines = [
+        f"{name}: the antecedents that the model looks at leave a CoNLL average of at most "
+        + ", ".join(f"{100 * value:.1f} ({split})" for split, value in by_split.items())
+        for name, by_split in ceilings.items()
+    ]
+    write_stdout("\n".join([to_text(report), *lines]))
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
@@ -66,6 +77,28 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
         files = verify_folder(model)
         return load_recipe(model / "recipe.yaml", files.get(FILE))
     return None if recipe is None else load(recipe)
+
+
+def _coreference_ceilings(
+    recipe: "Recipe", corpora: "Mapping[str, Corpus]", limits: "ModelLimits"
+) -> dict[str, dict[str, float]]:
+    """Return the CoNLL average of perfect scores, by coreference task and split."""
+    from spanloom.corpora.antecedent_reach import AntecedentReach
+
+    ceilings: dict[str, dict[str, float]] = {}
+    for name, task in recipe.tasks.items():
+        documents_by_split = {
+            split: [document for document in corpus.documents if document.has_layer(task.layer)]
+            for split, corpus in corpora.items()
+        }
+        if task.kind == "coreference":
+            reach = AntecedentReach.of_task(task.options | recipe.vocabulary.get(name, {}))
+            ceilings[name] = {
+                split: reach.ceiling(documents, task.layer, limits.split)
+                for split, documents in documents_by_split.items()
+                if documents
+            }
+    return ceilings
 
 
 def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":

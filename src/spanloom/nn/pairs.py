@@ -283,6 +283,26 @@ def match_pairs(
     return pair_index[relation_index], relation_index
 
 
+def without_lost_tails(
+    pairs: Int[Tensor, "pair 2"],
+    relations: Int[Tensor, "relation 3"],
+    gold_to_kept: Int[Tensor, " gold"],
+    num_spans: int,
+) -> Int[Tensor, "some 2"]:
+    """Return the pairs without those of tails whose gold heads form none of the pairs.
+
+    Such a tail would be taught to have no head. ``pairs`` ascend, as for ``match_pairs``.
+    """
+    if not len(pairs) or not len(relations):
+        return pairs
+    tails = gold_to_kept[relations[:, 1]]
+    is_lost = torch.zeros(num_spans, dtype=torch.bool, device=pairs.device)
+    is_lost[tails[tails >= 0]] = True
+    pair_index, _ = match_pairs(pairs, relations, gold_to_kept, num_spans)
+    is_lost[pairs[pair_index, 1]] = False
+    return pairs[~is_lost[pairs[:, 1]]]
+
+
 def _group_bounds(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
     """Return the first span of each span's group, and one past its last."""
     _, counts = torch.unique_consecutive(group, return_counts=True)

@@ -4,7 +4,7 @@ Its parts are handed in: candidates, span scorer, span loss, coarse scorer, prun
 pair generator, pair loss and predicate selector.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.candidates import (
-    Candidates,
     Pruner,
     ScoredSpans,
     group_of,
@@ -21,43 +20,19 @@ from spanloom.nn.candidates import (
     top_k_mask,
 )
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.head_selection import PredicateSelector
-from spanloom.nn.losses import UNKNOWN, PairLoss, SpanLoss, all_spans_loss, coarse_loss, label_loss
-from spanloom.nn.pairs import BasePairScorer, PairGenerator, ScorePairs, match_pairs
-from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanInputs, SpanScorer
+from spanloom.nn.losses import UNKNOWN, coarse_loss, label_loss
+from spanloom.nn.pairs import (
+    PairGenerator,
+    ScorePairs,
+    match_pairs,
+    without_lost_tails,
+)
+from spanloom.nn.span_relation_parts import PairParts, SpanParts
+from spanloom.nn.spans import CoarseSpanScorer, SpanInputs
 from spanloom.tensors import CorefFeatures, Losses, SpanTargets
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _PRUNED_SCORE = -1e4  # the labels' score of a span that the coarse scorer pruned: it has none
-
-
-@dataclass(frozen=True, slots=True)
-class SpanParts:
-    """The parts that score candidate spans and learn their labels.
-
-    With a ``coarse_scorer`` only the candidates that it keeps are scored in full. ``pruner`` tells
-    how many spans form pairs.
-    """
-
-    candidates: Candidates
-    attention: SpanAttention
-    scorer: SpanScorer
-    loss: SpanLoss = all_spans_loss
-    coarse_scorer: CoarseSpanScorer | None = None
-    pruner: Pruner = Pruner()
-
-
-@dataclass(frozen=True, slots=True)
-class PairParts:
-    """The parts that make pairs of the kept spans, score them and learn their labels.
-
-    With a ``predicate_selector`` only the spans that it selects are heads of pairs.
-    """
-
-    scorer: BasePairScorer
-    generator: PairGenerator = PairGenerator()
-    loss: PairLoss = label_loss
-    predicate_selector: PredicateSelector | None = None
 
 
 class SpanRelation(nn.Module):
@@ -72,6 +47,7 @@ class SpanRelation(nn.Module):
         self.pair_generator = PairGenerator() if pairs is None else pairs.generator
         self.pair_loss = label_loss if pairs is None else pairs.loss
         self.predicate_selector = None if pairs is None else pairs.predicate_selector
+        self.coarse_antecedents = None if pairs is None else pairs.coarse_antecedents
         self.dropout = Dropout(dropout)
         self.coarse_scorer = spans.coarse_scorer
 
@@ -155,13 +131,30 @@ class SpanRelation(nn.Module):
         ``types`` are the spans' label probabilities. Without gradients pairs are scored in chunks.
         """
         assert self.pairs is not None, "the head has no pair scorer"
-        score_chunk = self.pairs.prepare(inputs, bounds, types)
+        score_chunk, coarse = self.pairs.prepare(inputs, bounds, types), None
+        if self.coarse_antecedents is not None:
+            coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
             chunks = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-            return torch.cat([score_chunk(chunk) for chunk in chunks])
+            scores = torch.cat([score_chunk(chunk) for chunk in chunks])
+            return scores if coarse is None else scores + coarse(pairs)[:, None]
 
         return score
+
+    def iter_pairs_by_tail(
+        self,
+        inputs: SpanInputs,
+        bounds: Int[Tensor, "kept 2"],
+        types: Float[Tensor, "kept type"],
+        chunk_size: int,
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the pairs that are scored, in chunks; no tail's pairs are divided."""
+        group = group_of(bounds, inputs.pair_groups)
+        if self.coarse_antecedents is None:
+            return self.pair_generator.iter_by_tail(group, chunk_size)
+        coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
+        return self.coarse_antecedents.iter_pairs(coarse, group)
 
     def loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of spans and of pairs, over all sentences.
@@ -238,7 +231,13 @@ class SpanRelation(nn.Module):
         """
         assert self.pairs is not None, "the head has no pair scorer"
         group = group_of(bounds, inputs.pair_groups)
-        pairs = self.pair_generator.all_pairs(group, head_mask)
+        if self.coarse_antecedents is None:
+            pairs = self.pair_generator.all_pairs(group, head_mask)
+        else:
+            coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
+            pairs = self.coarse_antecedents.all_pairs(coarse, group)
+        if self.pair_generator.antecedents_only:
+            pairs = without_lost_tails(pairs, gold.pairs, gold_to_kept, len(bounds))
         total = attribute_total = inputs.words.sum() * 0
         if len(pairs):
             scores = self.pair_scorer(inputs, bounds, types)(pairs)

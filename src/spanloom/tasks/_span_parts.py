@@ -10,12 +10,14 @@ from spanloom.annotation.partial_labels import UNKNOWN_LABEL, annotated_labels
 from spanloom.data.instances import TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.metrics.report import Report, score
+from spanloom.nn.antecedents import AntecedentSearch
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates, Pruner
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import HardNegativesLoss, PairLoss, SpanLoss, all_spans_loss, label_loss
 from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairGenerator, PairScorer, PairSizes
-from spanloom.nn.span_relation import PairParts, SpanParts, SpanRelation
+from spanloom.nn.span_relation import SpanRelation
+from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 from spanloom.tasks._base import MetricValues, TrainDocuments
 from spanloom.tasks._spans import SpanGold, word_bounds
@@ -133,6 +135,7 @@ class HeadParts:
     pair_generator: PairGenerator = PairGenerator()
     pair_loss: PairLoss = label_loss
     predicate_selector: PredicateSelector | None = None
+    antecedent_search: AntecedentSearch | None = None
 
     def build(self, word_dim: int, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
         """Build the head; ``coarse`` says whether it has a coarse scorer."""
@@ -167,7 +170,12 @@ class HeadParts:
 
     def _pair_parts(self, sizes: PairSizes) -> PairParts:
         scorer = self.pair_scorer(sizes, self.pair_features)
-        return PairParts(scorer, self.pair_generator, self.pair_loss, self.predicate_selector)
+        search = self.antecedent_search
+        coarse = (
+            None if search is None else search.build(sizes.word_dim, sizes.num_width_embeddings)
+        )
+        parts = self.pair_generator, self.pair_loss, self.predicate_selector
+        return PairParts(scorer, *parts, coarse)
 
     def _coarse_scorer(self, word_dim: int, num_widths: int) -> CoarseSpanScorer:
         assert self.coarse_spans_per_word is not None, "a coarse scorer has a number of spans"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Int
@@ -18,11 +18,13 @@ from torch import Tensor
 
 from spanloom.annotation.attributes import genre, speakers
 from spanloom.annotation.connected_spans import connected_spans
+from spanloom.corpora.antecedent_reach import HORIZON, MAX_ANTECEDENTS, SPANS_PER_WORD
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing
 from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.metrics.clusters import score
+from spanloom.nn.antecedents import AntecedentSearch
 from spanloom.nn.candidates import Pruner, ScoredSpans
 from spanloom.nn.losses import HeadSelectionLoss
 from spanloom.nn.pairs import PairFeatures, PairGenerator
@@ -80,10 +82,17 @@ class MentionOptions(SpanOptions):
     spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 10, "spans_per_word": 0.4}
 
     spans_per_word: float = Field(
-        0.4, gt=0, description="mentions kept, times the document's words"
+        SPANS_PER_WORD, gt=0, description="mentions kept, times the document's words"
+    )
+    antecedents: Literal["nearest", "coarse"] = Field(
+        "nearest",
+        description="nearest | coarse (the likeliest of the horizon, by a learnt product)",
     )
     max_antecedents: int = Field(
-        50, ge=1, le=1000, description="antecedents looked at, before a mention"
+        MAX_ANTECEDENTS, ge=1, le=1000, description="antecedents looked at, before a mention"
+    )
+    antecedent_horizon: int = Field(
+        HORIZON, ge=1, description="mentions that coarse antecedents are chosen from"
     )
     add_mention_scores: bool = Field(
         True, description="a link's score counts how sure both mentions are"
@@ -296,6 +305,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         num_genres=0 if options.genre_field is None else 1 + len(genres),
         add_mention_scores=options.add_mention_scores,
     )
+    search = AntecedentSearch(options.max_antecedents, options.antecedent_horizon)
     antecedents = Antecedents(
         bool(setup.vocabulary["singletons"]) or options.gold_mentions, setup.bias("antecedent")
     )
@@ -312,6 +322,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
                 antecedents_only=True, max_antecedents=options.max_antecedents
             ),
             pair_loss=HeadSelectionLoss(dummy=True),
+            antecedent_search=search if options.antecedents == "coarse" else None,
         ),
         SpanPairDecoder(NonCrossingMentions(pruner), antecedents, options.gold_mentions),
         GoldClusters(),

@@ -1,0 +1,103 @@
+"""Coarse-to-fine antecedents (Lee et al. 2018, section 4): a bilinear score chooses candidates.
+
+Of all mentions before a mention, up to a horizon of thousands, a product of low rank keeps a few,
+which the pair scorer then scores in full. The coarse score is a part of the full one, so the same
+loss learns it. Time and memory grow linearly with the number of mentions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from spanloom.cancellation import checkpoint
+from spanloom.nn.gather import gather_rows
+from spanloom.nn.spans import SpanInputs, SpanProjection
+
+_BLOCK = 512  # mentions whose antecedents are chosen at a time
+_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseScores:
+    """Low-rank vectors of mentions as antecedents and as those that refer back.
+
+    ``mention`` are the log-odds that a span is a mention.
+    """
+
+    antecedents: Float[Tensor, "span rank"]
+    anaphors: Float[Tensor, "span rank"]
+    mention: Float[Tensor, " span"]
+
+    def __call__(self, pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, " pair"]:
+        """Return the bilinear score of pairs ``(antecedent, mention)``."""
+        left = gather_rows(self.antecedents, pairs[:, 0])
+        return (left * gather_rows(self.anaphors, pairs[:, 1])).sum(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class AntecedentSearch:
+    """Keep ``num_kept`` of the nearest ``horizon`` mentions by a score of rank ``rank``."""
+
+    num_kept: int
+    horizon: int
+    rank: int = 64
+
+    def build(self, dim: int, num_width_embeddings: int) -> "CoarseAntecedents":
+        """Build the scorer; ``dim`` is the size of word vectors."""
+        return CoarseAntecedents(dim, num_width_embeddings, self)
+
+
+class CoarseAntecedents(nn.Module):
+    """Choose the likeliest antecedents of each mention by a learnt bilinear score."""
+
+    def __init__(self, dim: int, num_width_embeddings: int, search: AntecedentSearch) -> None:
+        """``dim`` is the size of word vectors."""
+        super().__init__()
+        self.antecedent = SpanProjection(dim, search.rank, num_width_embeddings)
+        self.anaphor = SpanProjection(dim, search.rank, num_width_embeddings)
+        self.search = search
+
+    def prepare(
+        self,
+        inputs: SpanInputs,
+        bounds: Int[Tensor, "span 2"],
+        types: Float[Tensor, "span type"],
+    ) -> CoarseScores:
+        """Return the scores of spans; ``types`` are their label probabilities."""
+        antecedents = self.antecedent(inputs.words, inputs.weights, bounds)
+        anaphors = self.anaphor(inputs.words, inputs.weights, bounds) * self.search.rank**-0.5
+        return CoarseScores(antecedents, anaphors, torch.logit(1 - types[:, 0], eps=_PROB_EPS))
+
+    @torch.no_grad()
+    def iter_pairs(
+        self, scores: CoarseScores, group: Int[Tensor, " span"]
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the chosen pairs ``(antecedent, mention)`` of block after block of mentions.
+
+        Mentions are in text order and ``group`` is sorted; both are of one group.
+        """
+        num_spans = len(group)
+        index = torch.arange(num_spans, device=group.device)
+        for start in range(0, num_spans, _BLOCK):
+            checkpoint()
+            tails = index[start : start + _BLOCK]
+            first = max(0, start - self.search.horizon)
+            heads = index[first : start + len(tails)]
+            coarse = scores.anaphors[tails] @ scores.antecedents[heads].T + scores.mention[heads]
+            distance = tails[:, None] - heads[None]
+            is_before = (distance > 0) & (distance <= self.search.horizon)
+            is_allowed = is_before & (group[tails][:, None] == group[heads][None])
+            coarse = coarse.masked_fill(~is_allowed, -torch.inf)
+            values, columns = coarse.topk(min(self.search.num_kept, len(heads)), dim=1)
+            tail_rows, ranks = values.isfinite().nonzero(as_tuple=True)
+            pairs = torch.stack([heads[columns[tail_rows, ranks]], tails[tail_rows]], dim=1)
+            yield pairs[(pairs[:, 1] * num_spans + pairs[:, 0]).argsort()]
+
+    def all_pairs(self, scores: CoarseScores, group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
+        """Return all chosen pairs, ordered by antecedent, then by mention."""
+        chunks = list(self.iter_pairs(scores, group))
+        pairs = torch.cat(chunks) if chunks else group.new_zeros(0, 2)
+        return pairs[(pairs[:, 0] * len(group) + pairs[:, 1]).argsort()]

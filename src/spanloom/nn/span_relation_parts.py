@@ -1,0 +1,41 @@
+"""The parts that a span-relation head is made of."""
+
+from dataclasses import dataclass
+
+from spanloom.nn.antecedents import CoarseAntecedents
+from spanloom.nn.candidates import Candidates, Pruner
+from spanloom.nn.head_selection import PredicateSelector
+from spanloom.nn.losses import PairLoss, SpanLoss, all_spans_loss, label_loss
+from spanloom.nn.pairs import BasePairScorer, PairGenerator
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+
+
+@dataclass(frozen=True, slots=True)
+class SpanParts:
+    """The parts that score candidate spans and learn their labels.
+
+    With a ``coarse_scorer`` only the candidates that it keeps are scored in full. ``pruner`` tells
+    how many spans form pairs.
+    """
+
+    candidates: Candidates
+    attention: SpanAttention
+    scorer: SpanScorer
+    loss: SpanLoss = all_spans_loss
+    coarse_scorer: CoarseSpanScorer | None = None
+    pruner: Pruner = Pruner()
+
+
+@dataclass(frozen=True, slots=True)
+class PairParts:
+    """The parts that make pairs of the kept spans, score them and learn their labels.
+
+    With a ``predicate_selector`` only the spans that it selects are heads of pairs. With
+    ``coarse_antecedents`` these choose the pairs instead of the generator.
+    """
+
+    scorer: BasePairScorer
+    generator: PairGenerator = PairGenerator()
+    loss: PairLoss = label_loss
+    predicate_selector: PredicateSelector | None = None
+    coarse_antecedents: CoarseAntecedents | None = None
