@@ -10,7 +10,8 @@ Runs are tiny: random encoders of two layers, two updates. ``faults`` kills the 
 single workers at random moments until there were as many kills as asked for, starts the study again
 after each kill of the driver, and lets it end. A row counts as altered if its file is another one
 than when it was first seen. ``speed`` executes the same runs with one worker and with two, and says
-what a run costs in a warm worker beyond its training loop. ``ray`` compares the rows of a local Ray
+how many runs an hour they make from the first row to the last, and what a run costs in a warm
+worker beyond its training loop. ``ray`` compares the rows of a local Ray
 cluster with those of local workers.
 """
 
@@ -154,17 +155,21 @@ def faults(home: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def speed(home: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Execute the same runs with one worker and with two."""
-    study, seconds = write_study(home, options.runs), {}
+    study, seconds, between = write_study(home, options.runs), {}, {}
     for workers in (1, 2):
         begun = time.monotonic()
         start(study, f"speed{workers}", "--workers", str(workers)).wait()
         seconds[workers] = time.monotonic() - begun
+        times = [path.stat().st_mtime for path in home.glob(f"speed{workers}-rows/*.json")]
+        between[workers] = (max(times) - min(times)) / (len(times) - 1)
     rows = rows_of(study, "speed1")
     other = [60 * row["other_cpu_minutes"] for row in rows.values()]
     return {
         "runs": options.runs,
         "seconds": {str(workers): round(took, 1) for workers, took in seconds.items()},
         "speed_up": round(seconds[1] / seconds[2], 2),
+        "runs_per_hour": {str(workers): round(3600 / took) for workers, took in between.items()},
+        "speed_up_once_started": round(between[1] / between[2], 2),
         "cpu_seconds_beside_training": round(median(other), 2),
         "equal_scores": same_scores(rows, rows_of(study, "speed2")),
     }

@@ -1,12 +1,14 @@
 """Which runs a study needs, and what each measures."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
+from spanloom.studies import designs
 from spanloom.studies.designs import plan
-from spanloom.studies.job import Job
+from spanloom.studies.job import Job, job
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
 ALL_BUT_ONE = {"design": "all-but-one"}
@@ -82,6 +84,13 @@ def test_chains_share_their_beginnings(study):
     assert (long.partners, long.condition) == (("pos", "ner"), "after pos > ner")
 
 
+def test_a_key_that_reads_as_a_number_is_a_name(study, monkeypatch):
+    key = "5794347930e21291"
+    monkeypatch.setattr(designs, "job", lambda *parts: replace(job(*parts), key=key))
+    (cell,) = planned(study([{"design": "chains", "orders": [["pos", "ner"]]}])).cells
+    assert cell.job.recipe["init_from"] == key
+
+
 def test_a_link_of_a_chain_may_be_learnt_jointly(study):
     orders = [[["ner", "pos"], "ner"], ["pos", ["dep", "ner"]]]
     cells = planned(study([{"design": "chains", "orders": orders}, PAIRS])).cells
@@ -127,8 +136,8 @@ def test_other_data_give_another_key(study, tmp_path):
 
 def test_jobs_survive_the_way_to_a_worker(study):
     study_plan = planned(study([{"design": "chains", "orders": [["pos", "ner", "dep"]]}]))
-    for job in study_plan.jobs.values():
-        assert Job.from_json(job.to_json()) == job
+    for each_job in study_plan.jobs.values():
+        assert Job.from_json(each_job.to_json()) == each_job
 
 
 HELPED = {  # dev scores by what is learnt: ner gains from pos, dep from both, pos from none

@@ -101,7 +101,8 @@ class _Planner:
         content = (*names, settings, before.key if before else "")
         if content not in self.built:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
-            start = [] if before is None else [f"init_from={before.key}"]
+            # quoted, as a hash such as 57e21 would be read as a number
+            start = [] if before is None else [f"init_from='{before.key}'"]
             recipe = subset(self.base, names, (*settings, *start), f"{self.study.name}: {name}")
             if before is None:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
