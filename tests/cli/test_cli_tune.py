@@ -13,7 +13,7 @@ from spanloom.training import train
 def model(tmp_path):
     """Train a tiny model without biases; its data lie beside it."""
     tiny.corpus(tmp_path / "corpus", dev=8)
-    path = tiny.recipe(tmp_path, epochs=2)
+    path = tiny.recipe(tmp_path, epochs=2, tune_biases=False)
     train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print)
     return tmp_path / "model"
 

@@ -78,8 +78,8 @@ class BasePairScorer(nn.Module):
         raise NotImplementedError
 
     def output_biases(self) -> list[nn.Parameter]:
-        """Return the biases of the last layer."""
-        raise NotImplementedError
+        """Return the biases that start at the log-odds of labels in the data; none by default."""
+        return []
 
 
 class PairScorer(BasePairScorer):
