@@ -119,9 +119,10 @@ def doors(model, prepared):
     kept = bounds[
         text_order(bounds, head.pruner.keep(ScoredSpans(scores, bounds, view.pair_groups)))
     ]
-    chosen, types = task.decoder.predict_spans(head, view)
+    selected = task.decoder.predict_spans(head, view)
+    chosen = selected.spans
     pairs = head.pair_generator.all_pairs(group_of(chosen.bounds, view.pair_groups))
-    _, linked = task.decoder.relate(head, view, chosen, types)
+    _, linked = task.decoder.relate(head, view, selected)
     (found,) = task.predict(head, levels["context"], batch, units, None)
     (answer,) = model.annotate([document])
     return {
@@ -149,7 +150,7 @@ def doors(model, prepared):
         "kept": spoken(*kept.shape),
         "PredictedSpans.bounds": spoken(*chosen.bounds.shape),
         "pairs": spoken(*pairs.shape),
-        "pair scores": spoken(*head.pair_scorer(view, chosen.bounds, types)(pairs).shape),
+        "pair scores": spoken(*head.pair_scorer(view, chosen.bounds, selected.types)(pairs).shape),
         "PredictedRelations.pairs": spoken(*linked.pairs.shape),
         "InstancePrediction": spoken(len(found.spans), len(found.relations)),
         "Layer": said_of(answer["main"]),

@@ -55,7 +55,7 @@ def gain_matrix(results: Sequence[Result]) -> str | None:
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    figure.colorbar(image, ax=axes, label="points over the task alone")
+    figure.colorbar(image, ax=axes, label="points")
     return _svg(figure)
 
 

@@ -242,8 +242,12 @@ def format_score(result: Result) -> str:
     return f"{100 * scores.mean:.2f}{spread}"
 
 
+def _format_p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
 def format_gain(comparison: Comparison) -> str:
     """Return the gain in points, an arrow if significant, and its p-value."""
-    p = "" if comparison.p is None else f" (p {comparison.p:.3f})"
+    p = "" if comparison.p is None else f" (p {_format_p(comparison.p)})"
     direction = f", {comparison.direction}" if comparison.direction else ""
     return f"{100 * comparison.gain:+.2f}{comparison.arrow}{p}{direction}"

@@ -191,10 +191,7 @@ class Antecedents:
     bias: float = 0.0
 
     def __call__(
-        self,
-        head: SpanRelation,
-        inputs: SpanInputs,
-        kept: KeptSpans,
+        self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans
     ) -> tuple[PredictedSpans, PredictedRelations]:
         """Return mentions, and relations from mentions to antecedents."""
         _, links = SelectedHeads(bias=RelationBias(self.bias))(head, inputs, kept)
