@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanloom.nn import antecedents
-from spanloom.nn.antecedents import AntecedentSearch, CoarseScores
+from spanloom.nn.antecedents import AntecedentSearch, CoarseScores, sort_pairs
 from spanloom.nn.losses import HeadSelectionLoss
 from spanloom.nn.pairs import match_pairs, without_lost_tails
 
@@ -48,8 +48,8 @@ def test_the_best_of_the_horizon_are_chosen(sizes, num_kept, horizon, block, see
     part, scores = search.build(8, 3), coarse_scores(len(groups), seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(antecedents, "_BLOCK", block)
-        pairs = part.all_pairs(scores, torch.tensor(groups, dtype=torch.long))
         chunks = list(part.iter_pairs(scores, torch.tensor(groups, dtype=torch.long)))
+        pairs = sort_pairs(chunks, len(groups))
     assert pairs.tolist() == [list(pair) for pair in slow_pairs(scores, groups, search)]
     tails = [tail for chunk in chunks for tail in chunk[:, 1].tolist()]
     assert tails == sorted(tails)  # so no tail's pairs are divided

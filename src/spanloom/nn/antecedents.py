@@ -5,7 +5,7 @@ which the pair scorer then scores in full. The coarse score is a part of the ful
 loss learns it. Time and memory grow linearly with the number of mentions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -71,14 +71,26 @@ class CoarseAntecedents(nn.Module):
         anaphors = self.anaphor(inputs.words, inputs.weights, bounds) * self.search.rank**-0.5
         return CoarseScores(antecedents, anaphors, torch.logit(1 - types[:, 0], eps=_PROB_EPS))
 
+    def forward(
+        self,
+        inputs: SpanInputs,
+        bounds: Int[Tensor, "span 2"],
+        types: Float[Tensor, "span type"],
+        group: Int[Tensor, " span"],
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the chosen pairs ``(antecedent, mention)``; both are of one group.
+
+        Mentions are in text order and ``group`` is sorted. No mention's pairs are divided.
+        """
+        with torch.no_grad():
+            scores = self.prepare(inputs, bounds, types)
+        return self.iter_pairs(scores, group)
+
     @torch.no_grad()
     def iter_pairs(
         self, scores: CoarseScores, group: Int[Tensor, " span"]
     ) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield the chosen pairs ``(antecedent, mention)`` of block after block of mentions.
-
-        Mentions are in text order and ``group`` is sorted; both are of one group.
-        """
+        """Yield the pairs that scores choose, of block after block of mentions."""
         num_spans = len(group)
         index = torch.arange(num_spans, device=group.device)
         for start in range(0, num_spans, _BLOCK):
@@ -96,8 +108,8 @@ class CoarseAntecedents(nn.Module):
             pairs = torch.stack([heads[columns[tail_rows, ranks]], tails[tail_rows]], dim=1)
             yield pairs[(pairs[:, 1] * num_spans + pairs[:, 0]).argsort()]
 
-    def all_pairs(self, scores: CoarseScores, group: Int[Tensor, " span"]) -> Int[Tensor, "pair 2"]:
-        """Return all chosen pairs, ordered by antecedent, then by mention."""
-        chunks = list(self.iter_pairs(scores, group))
-        pairs = torch.cat(chunks) if chunks else group.new_zeros(0, 2)
-        return pairs[(pairs[:, 0] * len(group) + pairs[:, 1]).argsort()]
+
+def sort_pairs(chunks: Sequence[Int[Tensor, "_ 2"]], num_spans: int) -> Int[Tensor, "pair 2"]:
+    """Return all pairs, ordered by antecedent, then by mention."""
+    pairs = torch.cat([*chunks]) if chunks else torch.zeros(0, 2, dtype=torch.long)
+    return pairs[(pairs[:, 0] * num_spans + pairs[:, 1]).argsort()]

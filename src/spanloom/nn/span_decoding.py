@@ -265,8 +265,10 @@ class SelectedHeads:
         """Return the spans, and a relation from each selected head."""
         relations = [PredictedRelations()]
         groups = group_of(kept.spans.bounds, inputs.pair_groups)
-        spans = kept.spans.bounds, kept.types
-        chunks = head.iter_pairs_by_tail(inputs, *spans, MAX_PAIRS)
+        chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS)
+        if head.coarse_antecedents is not None:
+            bounds, types = kept.spans.bounds, kept.types
+            chunks = head.coarse_antecedents(inputs, bounds, types, groups)
         for pairs, scores, _ in _score_chunks(head, inputs, kept, chunks, self.allow):
             scores = self.bias.add(scores, pairs, kept.is_selected)
             best, probs = select_heads(scores, pairs[:, 1], len(groups), dummy=True)

@@ -4,13 +4,12 @@ Its parts are handed in: candidates, span scorer, span loss, coarse scorer, prun
 pair generator, pair loss and predicate selector.
 """
 
-from collections.abc import Iterator
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from spanloom.nn.antecedents import sort_pairs
 from spanloom.nn.candidates import (
     Pruner,
     ScoredSpans,
@@ -142,20 +141,6 @@ class SpanRelation(nn.Module):
 
         return score
 
-    def iter_pairs_by_tail(
-        self,
-        inputs: SpanInputs,
-        bounds: Int[Tensor, "kept 2"],
-        types: Float[Tensor, "kept type"],
-        chunk_size: int,
-    ) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield the pairs that are scored, in chunks; no tail's pairs are divided."""
-        group = group_of(bounds, inputs.pair_groups)
-        if self.coarse_antecedents is None:
-            return self.pair_generator.iter_by_tail(group, chunk_size)
-        coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
-        return self.coarse_antecedents.iter_pairs(coarse, group)
-
     def loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of spans and of pairs, over all sentences.
 
@@ -234,8 +219,7 @@ class SpanRelation(nn.Module):
         if self.coarse_antecedents is None:
             pairs = self.pair_generator.all_pairs(group, head_mask)
         else:
-            coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
-            pairs = self.coarse_antecedents.all_pairs(coarse, group)
+            pairs = sort_pairs([*self.coarse_antecedents(inputs, bounds, types, group)], len(group))
         if self.pair_generator.antecedents_only:
             pairs = without_lost_tails(pairs, gold.pairs, gold_to_kept, len(bounds))
         total = attribute_total = inputs.words.sum() * 0
