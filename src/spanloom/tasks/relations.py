@@ -26,7 +26,6 @@ from spanloom.nn.candidates import Pruner
 from spanloom.nn.losses import HeadSelectionLoss, PairLoss, label_loss
 from spanloom.nn.pairs import PairGenerator
 from spanloom.nn.span_decoding import (
-    BestSpans,
     EachPair,
     OneRelation,
     PairDecoder,
@@ -38,7 +37,7 @@ from spanloom.nn.span_decoding import (
     WithoutLabel,
 )
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_parts import SpanMetrics, head_parts
+from spanloom.tasks._span_parts import PAIR_SCORERS, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._vocabulary import (
     RelationOptions,
@@ -177,7 +176,7 @@ def _decoder(
 ) -> SpanPairDecoder:
     """Return the decoder that the options ask for (SpanRel, section 3 and appendix C)."""
     options, span_bias, bias = setup.options, setup.bias("span"), setup.bias("relation")
-    select: SpanSelector = BestSpans(vocabulary.nested)
+    select: SpanSelector = span_selector(options, nested=vocabulary.nested)
     if options.single_relation:
         select = TopSpans(pruner)
     if options.span_threshold > 0:
@@ -241,7 +240,11 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
     pruner = Pruner(options.spans_per_word, options.spans_per_sentence)
     generator = PairGenerator(single_relation=options.single_relation)
     parts = replace(
-        head_parts(options), pruner=pruner, pair_generator=generator, pair_loss=_pair_loss(options)
+        head_parts(options),
+        pruner=pruner,
+        pair_scorer=PAIR_SCORERS[options.pair_scorer],
+        pair_generator=generator,
+        pair_loss=_pair_loss(options),
     )
     return SpanRelationTask(
         setup.name,
