@@ -95,11 +95,13 @@ class HeadInputs:
 
     For a task that reads pieces, ``word_vectors`` are the encoder's last hidden states, one per
     position of ``input_ids.flatten()``, and ``piece_embeddings`` is the encoder's embedding matrix.
+    ``token_vectors`` are the trunk's vectors of the same words, whatever level the task reads.
     """
 
     word_vectors: Float[Tensor, "word dim"]
     cls_vectors: Float[Tensor, "instance dim"] | None = None
     piece_embeddings: Float[Tensor, "vocabulary width"] | None = None
+    token_vectors: Float[Tensor, "word token"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from spanloom.nn import spans as room
 from spanloom.nn.candidates import Candidates, neighbors
-from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 
@@ -30,7 +31,7 @@ def test_neighbours_are_those_of_a_loop(lengths):
 def test_each_span_is_scored_as_by_itself(lengths, sparse, learning):
     torch.manual_seed(len(lengths))
     scorer = SpanScorer(
-        5, num_labels=3, num_width_embeddings=4, hidden_size=8, dropout=0.5, boundary_context=True
+        SpanProjection(5, 8, 4, boundary_context=True), OutputFeedForward(8, 3, 0.5), num_labels=3
     ).eval()
     torch.nn.init.normal_(scorer.projection.edge_vectors)
     attention, sentences = SpanAttention(5), sentences_of(lengths)

@@ -7,9 +7,10 @@ import torch
 from torch.nn import functional as F
 
 from spanloom.nn.candidates import Candidates
+from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import SpanParts
-from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanProjection, SpanScorer
 from spanloom.tensors import SpanTargets
 
 DIM, WIDTH, LABELS = 6, 4, 3
@@ -23,7 +24,9 @@ GOLD = SpanTargets(
 
 def made(ratio):
     torch.manual_seed(3)
-    scorer = SpanScorer(DIM, num_labels=LABELS, num_width_embeddings=3, hidden_size=8, dropout=0.0)
+    scorer = SpanScorer(
+        SpanProjection(DIM, 8, 3), OutputFeedForward(8, LABELS, 0.0), num_labels=LABELS
+    )
     attention, coarse = SpanAttention(DIM), None
     if ratio:
         coarse = CoarseSpanScorer(DIM, num_width_embeddings=3, spans_per_word=ratio)

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from spanloom.nn import dependency_pairs
-from spanloom.nn.dependency_arcs import UNKNOWN
+from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler
 from spanloom.nn.dependency_pairs import ArcPairs
 
 RUNS = torch.tensor([[0, 3], [3, 4], [4, 9]])
@@ -16,7 +16,7 @@ LABELS = torch.tensor([2, 1, 3, 1, 2, 1, 0, 3, 2])
 @pytest.fixture
 def head():
     torch.manual_seed(1)
-    return ArcPairs(6, num_labels=3, hidden_size=8, dropout=0.0).eval()
+    return ArcPairs(ArcLabeler(6, num_labels=4, hidden_size=8, dropout=0.0)).eval()
 
 
 def _words():

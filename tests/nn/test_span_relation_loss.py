@@ -8,11 +8,12 @@ from torch.nn import functional as F
 
 from spanloom.nn import span_relation as room
 from spanloom.nn.candidates import Candidates, Pruner, top_k_non_null
+from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
 from spanloom.nn.pairs import PairScorer, PairSizes
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
-from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 from spanloom.tensors import SpanTargets
 
 DIM, LABELS, LINKS = 5, 3, 4
@@ -35,7 +36,9 @@ def head():
 def _head(prune, confusing=None):
     sizes = {"num_width_embeddings": 3, "hidden_size": 6, "dropout": 0.0}
     attention = SpanAttention(DIM)
-    scorer = SpanScorer(DIM, num_labels=LABELS, **sizes)
+    scorer = SpanScorer(
+        SpanProjection(DIM, 6, 3), OutputFeedForward(6, LABELS, 0.0), num_labels=LABELS
+    )
     loss = all_spans_loss if confusing is None else HardNegativesLoss(Pruner(confusing))
     spans = SpanParts(Candidates(3), attention, scorer, loss, pruner=prune)
     pairs = PairScorer(PairSizes(word_dim=DIM, num_types=LABELS, num_labels=LINKS, **sizes))

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from spanloom.nn import spans as room
 from spanloom.nn.candidates import Candidates
+from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer, prefix_sums, segment_means
 
@@ -150,7 +151,7 @@ def test_a_span_layer_has_the_gradients_of_the_concatenation():
 def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
     torch.manual_seed(0)
     sentences, words = _sentences(lengths), torch.randn(sum(lengths), 5)
-    scorer = SpanScorer(5, num_labels=3, num_width_embeddings=9, hidden_size=8, dropout=0.5).eval()
+    scorer = SpanScorer(SpanProjection(5, 8, 9), OutputFeedForward(8, 3, 0.5), num_labels=3).eval()
     weights = SpanAttention(5)(words)
     alone = scorer.output(scorer.projection(words, weights, Candidates(width).bounds(sentences)))
     learnt = scorer(words, weights, Candidates(width).starts(sentences))

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from spanloom.nn import spans as room
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates
-from spanloom.nn.spans import SpanAttention, SpanScorer
+from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 
 ALL_GATHERED, NONE_GATHERED = 0, 10**9
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
@@ -23,11 +24,9 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
     """Scores, how many blocks they were made in, and all gradients."""
     torch.manual_seed(seed)
     scorer = SpanScorer(
-        5,
+        SpanProjection(5, 8, 4),
+        OutputFeedForward(8, 5, 0.5),
         num_labels=3,
-        num_width_embeddings=4,
-        hidden_size=8,
-        dropout=0.5,
         attribute_sizes=AttributeSizes((2,)),
     ).eval()
     attention = SpanAttention(5)

@@ -37,6 +37,8 @@ def learnt(job):
         ([{"design": "curve", "examples": [3], "of": "joint"}], 1, 3),
         ([{"design": "curve", "examples": [3], "of": "joint", "limited": "measured"}], 3, 3),
         ([{"design": "grid", "options": {"seed": [1, 2], "window": [32, 64]}}], 12, 12),
+        ([{"design": "grid", "tasks": ["dep"], "options": {"window": [32, 64]}}], 2, 2),
+        ([{"design": "grid", "tasks": ["dep"], "of": "joint", "options": {"seed": [1]}}], 1, 1),
     ],
 )
 def test_runs_that_several_designs_need_are_planned_once(study, designs, num_jobs, num_cells):
@@ -56,6 +58,13 @@ def test_seeds_sharing_modes_and_trunks_multiply_the_runs(study):
         sharing, 6
     )
     assert {job.recipe["seed"] for job in study_plan.jobs.values()} == {1, 2, 3}
+
+
+def test_a_grid_sets_values_of_several_levels(study):
+    trunk = [{"casing": 4}, {"characters": "cnn", "ngram_sizes": [3, 5]}]
+    grid = {"design": "grid", "tasks": ["ner"], "options": {"trunk": [trunk]}}
+    (cell,) = planned(study([grid])).cells
+    assert cell.job.recipe["trunk"] == trunk
 
 
 def test_a_run_has_only_what_its_tasks_need(study):

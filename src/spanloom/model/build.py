@@ -45,7 +45,9 @@ def network(plan: Plan, tasks: Mapping[str, Task], trunk: Sequence[nn.Module]) -
         if level_name not in dims:
             raise recipe.at("tasks", name).error(f"reads {level_name}, which needs a transformer")
         if head not in heads:
-            specs[head] = HeadInputSpec(dims[level_name] + extra_dim, vocab_size, piece_dim)
+            specs[head] = HeadInputSpec(
+                dims[level_name] + extra_dim, vocab_size, piece_dim, dims[TRUNK]
+            )
             heads[head] = task.build_head(specs[head])
     return Network(
         trunk,

@@ -104,7 +104,9 @@ class Network(nn.Module):
                 spec = self.specs[name]
                 inputs = torch.cat([vectors[source] for source in spec.inputs], dim=-1)
                 vectors[name] = level(inputs, runs[spec.scope == "window"])
-        return {name: _text_vectors(words, batch) for name, words in vectors.items()}
+        by_level = {name: _text_vectors(words, batch) for name, words in vectors.items()}
+        tokens = by_level[TRUNK].word_vectors
+        return {name: replace(level, token_vectors=tokens) for name, level in by_level.items()}
 
     def embed(self, row: int, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return the word vectors of one embedder, with its own vectors for task tokens.

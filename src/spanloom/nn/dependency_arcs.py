@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.padding import pad, padded_groups
 from spanloom.tensors import Losses
@@ -57,32 +57,36 @@ class ArcScorer(nn.Module):
 class ArcLabeler(nn.Module):
     """Score an arc's labels by a perceptron over head, dependent and their product."""
 
-    def __init__(self, dim: int, *, num_labels: int, hidden_size: int, dropout: float) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        num_labels: int,
+        hidden_size: int,
+        dropout: float,
+        feedforward: BuildFeedForward = OutputFeedForward,
+    ) -> None:
         """``num_labels`` is the number of scores per arc."""
         super().__init__()
         self.head, self.dependent = nn.Linear(dim, hidden_size), nn.Linear(dim, hidden_size)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
-        self.output = OutputFeedForward(hidden_size, num_labels, dropout)
+        self.output = feedforward(hidden_size, num_labels, dropout)
 
     def forward(
         self, words: Float[Tensor, "word dim"], arcs: Int[Tensor, "arc 2"]
     ) -> Float[Tensor, "arc label"]:
         """Return the scores of all labels of ``arcs``, which are ``(head, dependent)`` of words."""
-        return self.pairs(*self.ends(words), arcs)
+        return self.pairs(self.ends(words), arcs)
 
-    def ends(
-        self, words: Float[Tensor, "word dim"]
-    ) -> tuple[Float[Tensor, "word hidden"], Float[Tensor, "word hidden"]]:
+    def ends(self, words: Float[Tensor, "word dim"]) -> tuple[Float[Tensor, "word _"], ...]:
         """Return each word's vector as a head and as a dependent."""
         return self.head(words), self.dependent(words)
 
     def pairs(
-        self,
-        heads: Float[Tensor, "word hidden"],
-        dependents: Float[Tensor, "word hidden"],
-        arcs: Int[Tensor, "arc 2"],
+        self, ends: tuple[Float[Tensor, "word _"], ...], arcs: Int[Tensor, "arc 2"]
     ) -> Float[Tensor, "arc label"]:
         """Return the scores of all labels of ``arcs`` from the vectors that ``ends`` returns."""
+        heads, dependents = ends
         head, dependent = gather_rows(heads, arcs[:, 0]), gather_rows(dependents, arcs[:, 1])
         scores: Tensor = self.output(head + dependent + self.product(head * dependent))
         return scores.float()
@@ -91,7 +95,7 @@ class ArcLabeler(nn.Module):
 class DependencyHead(nn.Module):
     """Dependency head: scores of all arcs, and of the labels of selected arcs."""
 
-    def __init__(self, arcs: ArcScorer, labels: ArcLabeler) -> None:
+    def __init__(self, arcs: ArcScorer, labels: nn.Module) -> None:
         """Both scorers read the same word vectors."""
         super().__init__()
         self.arcs, self.labels = arcs, labels

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler
 from spanloom.nn.padding import padded_groups
+from spanloom.nn.product_pairs import ProductArcLabeler
 from spanloom.tensors import Losses
 
 _CHUNK = 1 << 15  # pairs scored at a time
@@ -23,12 +24,10 @@ Group = tuple[Int[Tensor, "_ _"], Int[Tensor, " _"], Float[Tensor, "_ _ _ label"
 class ArcPairs(nn.Module):
     """Score arcs and labels at once: a perceptron over all pairs of words."""
 
-    def __init__(self, dim: int, *, num_labels: int, hidden_size: int, dropout: float) -> None:
-        """``num_labels`` counts no "none"."""
+    def __init__(self, scorer: ArcLabeler | ProductArcLabeler) -> None:
+        """``scorer`` scores "none", then all labels."""
         super().__init__()
-        self.scorer = ArcLabeler(
-            dim, num_labels=1 + num_labels, hidden_size=hidden_size, dropout=dropout
-        )
+        self.scorer = scorer
 
     def arcs(
         self, words: Float[Tensor, "word dim"], runs: Int[Tensor, "run 2"]
@@ -76,4 +75,4 @@ class ArcPairs(nn.Module):
         for indices, lengths in padded_groups(runs, _CHUNK // max(1, longest)):
             heads, dependents = torch.broadcast_tensors(indices[:, :, None], indices[:, None])
             arcs = torch.stack([heads.flatten(), dependents.flatten()], dim=1)
-            yield indices, lengths, self.scorer.pairs(*ends, arcs).view(*heads.shape, -1)
+            yield indices, lengths, self.scorer.pairs(ends, arcs).view(*heads.shape, -1)

@@ -1,4 +1,6 @@
-"""Two-layer perceptron whose first linear layer was already applied."""
+"""Two-layer perceptrons whose first linear layer was already applied."""
+
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -27,3 +29,30 @@ class OutputFeedForward(nn.Module):
         hidden = self.dropout(F.gelu(self.hidden(hidden)))
         scores: Tensor = self.labels(hidden)
         return scores
+
+
+class PlainFeedForward(nn.Module):
+    """ReLU, dropout, a hidden layer, ReLU, dropout, output (Lee et al. 2017, section 5).
+
+    SpanRel (section 3) writes no more than "MLP" and refers to them.
+    """
+
+    def __init__(self, hidden_size: int, num_labels: int, dropout: float) -> None:
+        """Both layers have ``hidden_size`` units; ``num_labels`` is the number of scores."""
+        super().__init__()
+        self.hidden = nn.Linear(hidden_size, hidden_size)
+        self.labels = nn.Linear(hidden_size, num_labels)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, first: Float[Tensor, "n hidden"]) -> Float[Tensor, "n label"]:
+        """Return unnormalised scores from the output of the first linear layer."""
+        hidden = self.dropout(F.relu(first))
+        hidden = self.dropout(F.relu(self.hidden(hidden)))
+        scores: Tensor = self.labels(hidden)
+        return scores
+
+
+FeedForward = OutputFeedForward | PlainFeedForward
+# from the sizes of the hidden layers and of the output, and the dropout
+BuildFeedForward = Callable[[int, int, float], FeedForward]
+FEEDFORWARDS: dict[str, BuildFeedForward] = {"normed": OutputFeedForward, "plain": PlainFeedForward}

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.spans import SpanInputs, SpanProjection, prefix_sums, segment_means
 from spanloom.tensors import CorefFeatures
@@ -39,9 +39,10 @@ class PairFeatures:
 class PairSizes:
     """Sizes that every pair scorer is built with.
 
-    ``word_dim`` is the size of word vectors. ``num_types`` counts span labels, ``num_labels`` pair
-    labels, both with "none". ``attribute_sizes`` are attributes of pairs, whose scores follow those
-    of labels.
+    ``word_dim`` is the size of word vectors, ``token_dim`` that of the token vectors that contents
+    are made of (None: they are made of words). ``num_types`` counts span labels, ``num_labels``
+    pair labels, both with "none". ``attribute_sizes`` are attributes of pairs, whose scores follow
+    those of labels. ``feedforward`` builds the perceptron above its first layer.
     """
 
     word_dim: int
@@ -51,6 +52,28 @@ class PairSizes:
     hidden_size: int
     dropout: float
     attribute_sizes: AttributeSizes = AttributeSizes()
+    token_dim: int | None = None
+    feedforward: BuildFeedForward = OutputFeedForward
+
+    @property
+    def num_columns(self) -> int:
+        """The number of scores of a pair: those of labels, then those of attributes."""
+        return self.num_labels + self.attribute_sizes.columns
+
+    def projection(self, *, boundary_context: bool = False) -> SpanProjection:
+        """Return a new first layer over span vectors."""
+        return SpanProjection(
+            self.word_dim,
+            self.hidden_size,
+            self.num_width_embeddings,
+            boundary_context=boundary_context,
+            token_dim=self.token_dim,
+        )
+
+
+def mention_scores(types: Float[Tensor, "span type"]) -> Float[Tensor, " span"]:
+    """Return the log-odds that each span has any label (Lee et al. 2017, equation 1)."""
+    return torch.logit(1 - types[:, 0], eps=_PROB_EPS)
 
 
 ScorePairs = Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]
@@ -94,8 +117,7 @@ class PairScorer(BasePairScorer):
         """``features`` are what pairs read beyond their spans."""
         super().__init__(sizes)
         dim, hidden_size = sizes.word_dim, sizes.hidden_size
-        self.head = SpanProjection(dim, hidden_size, sizes.num_width_embeddings)
-        self.tail = SpanProjection(dim, hidden_size, sizes.num_width_embeddings)
+        self.head, self.tail = sizes.projection(), sizes.projection()
         self.head_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.tail_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
@@ -108,8 +130,7 @@ class PairScorer(BasePairScorer):
         )
         self.distance_embedding = nn.Embedding(2 * len(_EDGES) + 3, hidden_size)
         nn.init.normal_(self.distance_embedding.weight, std=0.02)
-        num_columns = sizes.num_labels + sizes.attribute_sizes.columns
-        self.output = OutputFeedForward(hidden_size, num_columns, sizes.dropout)
+        self.output = sizes.feedforward(hidden_size, sizes.num_columns, sizes.dropout)
         self.add_mention_scores = features.add_mention_scores
 
     def output_biases(self) -> list[nn.Parameter]:
@@ -123,10 +144,11 @@ class PairScorer(BasePairScorer):
         types: Float[Tensor, "span type"],
     ) -> ScorePairs:
         """Return a function that scores pairs; spans are projected once, not once per pair."""
-        heads = self.head(inputs.words, inputs.weights, bounds) + self.head_type(types).float()
-        tails = self.tail(inputs.words, inputs.weights, bounds) + self.tail_type(types).float()
+        vectors = inputs.words, inputs.weights, bounds, None, inputs.tokens
+        heads = self.head(*vectors) + self.head_type(types).float()
+        tails = self.tail(*vectors) + self.tail_type(types).float()
         context_sums = self._context_sums(inputs.words)
-        mentions = torch.logit(1 - types[:, 0], eps=_PROB_EPS) if self.add_mention_scores else None
+        mentions = mention_scores(types) if self.add_mention_scores else None
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
             head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])

@@ -21,6 +21,10 @@ class Options(_Options):
     num_layers: int = Field(1, ge=1, le=16, description="how many, one on another")
     hidden_size: int = Field(256, ge=1, le=8192, description="units a direction")
     dropout: float = Field(0.3, ge=0, lt=1, description="before and between its layers")
+    input_dropout: float | None = Field(
+        None, ge=0, lt=1, description="before its layers; null: as dropout"
+    )
+    output_dropout: float = Field(0.0, ge=0, lt=1, description="after its last layer")
 
 
 class Recurrent(nn.Module):
@@ -34,8 +38,13 @@ class Recurrent(nn.Module):
         hidden_size: int,
         num_layers: int,
         dropout: float,
+        input_dropout: float | None = None,
+        output_dropout: float = 0.0,
     ) -> None:
-        """``hidden_size`` is per direction, so output vectors have ``2 * hidden_size``."""
+        """``hidden_size`` is per direction, so output vectors have ``2 * hidden_size``.
+
+        ``dropout`` is between layers and, unless ``input_dropout`` is given, before them.
+        """
         super().__init__()
         self.rnn = cell(
             dim,
@@ -45,7 +54,8 @@ class Recurrent(nn.Module):
             dropout=dropout if num_layers > 1 else 0.0,
             bidirectional=True,
         )
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(dropout if input_dropout is None else input_dropout)
+        self.output_dropout = Dropout(output_dropout)
         self.dim = 2 * hidden_size
 
     def forward(
@@ -56,7 +66,8 @@ class Recurrent(nn.Module):
         packed = pack(self.dropout(words), lengths)
         with torch.autocast(words.device.type, enabled=False):
             output, _ = self.rnn(packed._replace(data=packed.data.float()))
-        return unpack(output, lengths)
+        vectors: Tensor = self.output_dropout(unpack(output, lengths))
+        return vectors
 
 
 def build(options: Options, dim: int) -> Recurrent:
@@ -67,4 +78,6 @@ def build(options: Options, dim: int) -> Recurrent:
         hidden_size=options.hidden_size,
         num_layers=options.num_layers,
         dropout=options.dropout,
+        input_dropout=options.input_dropout,
+        output_dropout=options.output_dropout,
     )

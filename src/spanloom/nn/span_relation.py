@@ -49,6 +49,7 @@ class SpanRelation(nn.Module):
         self.coarse_antecedents = None if pairs is None else pairs.coarse_antecedents
         self.dropout = Dropout(dropout)
         self.coarse_scorer = spans.coarse_scorer
+        self.reads_tokens, self.attends_tokens = spans.reads_tokens, spans.attends_tokens
 
     def output_biases(self, *, given_spans: bool = False) -> list[nn.Parameter]:
         """Return the biases of the last layers, without those of spans that are given."""
@@ -64,12 +65,20 @@ class SpanRelation(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         pair_groups: Int[Tensor, "run 2"] | None = None,
         features: CorefFeatures | None = None,
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> SpanInputs:
-        """Compute what span and pair scores share; by default pairs stay inside sentences."""
+        """Compute what span and pair scores share; by default pairs stay inside sentences.
+
+        ``tokens`` are the trunk's vectors, for heads that read them; they get no more dropout.
+        """
+        assert tokens is not None or not (self.reads_tokens or self.attends_tokens), "no tokens"
         words = self.dropout(words)
         groups = sentences if pair_groups is None else pair_groups
-        weights = self.attention(words)
-        return SpanInputs(words, weights, sentences, groups, neighbors(sentences), features)
+        weights = self.attention(tokens if self.attends_tokens else words)
+        contents = tokens if self.reads_tokens else None
+        return SpanInputs(
+            words, weights, sentences, groups, neighbors(sentences), features, contents
+        )
 
     def score_spans(
         self,
@@ -87,14 +96,18 @@ class SpanRelation(nn.Module):
             coarse_scores = self.score_coarse(inputs) if coarse_scores is None else coarse_scores
             return self._score_survivors(self.coarse_scorer, inputs, coarse_scores, gold)
         starts = self.candidates.starts(inputs.sentences)
-        scores: Tensor = self.spans(inputs.words, inputs.weights, starts, inputs.neighbors)
+        scores: Tensor = self.spans(
+            inputs.words, inputs.weights, starts, inputs.neighbors, inputs.tokens
+        )
         return scores
 
     def score_coarse(self, inputs: SpanInputs) -> Float[Tensor, " span"]:
         """Return the coarse scorer's log-odds of all candidates."""
         assert self.coarse_scorer is not None, "the head has no coarse scorer"
         starts = self.candidates.starts(inputs.sentences)
-        coarse_scores: Tensor = self.coarse_scorer(inputs.words, inputs.weights, starts)
+        coarse_scores: Tensor = self.coarse_scorer(
+            inputs.words, inputs.weights, starts, inputs.tokens
+        )
         return coarse_scores
 
     def _score_survivors(
@@ -116,7 +129,7 @@ class SpanRelation(nn.Module):
             keep_mask[sentence_spans[sentence_spans >= 0]] = True
         kept = keep_mask.nonzero()[:, 0]
         kept_scores = self.spans.score_bounds(
-            inputs.words, inputs.weights, bounds[kept], inputs.neighbors
+            inputs.words, inputs.weights, bounds[kept], inputs.neighbors, inputs.tokens
         )
         pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
         pruned_scores[0] = 0.0

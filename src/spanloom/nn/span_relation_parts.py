@@ -15,7 +15,8 @@ class SpanParts:
     """The parts that score candidate spans and learn their labels.
 
     With a ``coarse_scorer`` only the candidates that it keeps are scored in full. ``pruner`` tells
-    how many spans form pairs.
+    how many spans form pairs. With ``reads_tokens`` contents of spans are made of the trunk's
+    vectors, and with ``attends_tokens`` the attention reads these, too.
     """
 
     candidates: Candidates
@@ -24,6 +25,8 @@ class SpanParts:
     loss: SpanLoss = all_spans_loss
     coarse_scorer: CoarseSpanScorer | None = None
     pruner: Pruner = Pruner()
+    reads_tokens: bool = False
+    attends_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.nn.feedforward import OutputFeedForward
+from spanloom.nn.feedforward import FeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.tensors import CorefFeatures
 
@@ -32,6 +32,7 @@ class SpanInputs:
     ``weights`` are attention weights of words. Spans lie inside ``sentences``; spans in the same
     run of ``pair_groups`` form pairs. ``neighbors`` are the words before and after each word in its
     sentence, -1 for none. ``features`` are the speakers and genres, if the task uses them.
+    ``tokens`` are the vectors that contents of spans are made of; None if these are ``words``.
     """
 
     words: Float[Tensor, "word dim"]
@@ -40,6 +41,7 @@ class SpanInputs:
     pair_groups: Int[Tensor, "run 2"]
     neighbors: Int[Tensor, "word 2"]
     features: CorefFeatures | None = None
+    tokens: Float[Tensor, "word token"] | None = None
 
 
 class SpanAttention(nn.Module):
@@ -79,16 +81,22 @@ class SpanProjection(nn.Module):
         num_width_embeddings: int,
         *,
         boundary_context: bool = False,
+        token_dim: int | None = None,
     ) -> None:
         """Spans of ``num_width_embeddings`` words and more share the last width embedding.
 
-        With ``boundary_context`` the words before and after a span are read; at the edge of a
-        sentence a learnt vector takes their place.
+        With 0 of them widths are not read. With ``boundary_context`` the words before and after a
+        span are read; at the edge of a sentence a learnt vector takes their place. ``token_dim`` is
+        the size of the token vectors that contents are made of; None if they are made of words.
         """
         super().__init__()
-        self.words = nn.Linear(dim, 3 * hidden_size)
-        self.width_embedding = nn.Embedding(num_width_embeddings, hidden_size)
-        nn.init.normal_(self.width_embedding.weight, std=0.02)
+        self.words = nn.Linear(dim, (3 if token_dim is None else 2) * hidden_size)
+        self.tokens = None if token_dim is None else nn.Linear(token_dim, hidden_size, bias=False)
+        self.width_embedding = (
+            nn.Embedding(num_width_embeddings, hidden_size) if num_width_embeddings else None
+        )
+        if self.width_embedding is not None:
+            nn.init.normal_(self.width_embedding.weight, std=0.02)
         self.boundary_context = (
             nn.Linear(dim, 2 * hidden_size, bias=False) if boundary_context else None
         )
@@ -100,22 +108,30 @@ class SpanProjection(nn.Module):
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
         neighbors: Int[Tensor, "word 2"] | None = None,
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, "span hidden"]:
         """Return the layer's output for each span.
 
         ``bounds`` are ``[start, end)`` in ``words``, never empty. ``neighbors``, which only
         ``boundary_context`` needs, are the words before and after each word, -1 for none.
+        ``tokens`` are needed where contents are made of them.
         """
-        return self.gatherer(self.features(words, weights, neighbors))(bounds)
+        return self.gatherer(self.features(words, weights, neighbors, tokens))(bounds)
 
     def features(
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         neighbors: Int[Tensor, "word 2"] | None = None,
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> SpanFeatures:
-        """Project each word to what it adds to spans; ``neighbors`` are as in ``forward``."""
-        first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        """Project each word to what it adds to spans; the inputs are those of ``forward``."""
+        if self.tokens is None:
+            first, last, contents = self.words(words).float().chunk(3, dim=-1)
+        else:
+            assert tokens is not None, "a layer that reads tokens was not given any"
+            first, last = self.words(words).float().chunk(2, dim=-1)
+            contents = self.tokens(tokens).float()
         if self.boundary_context is not None and self.edge_vectors is not None:
             assert neighbors is not None, "a layer that reads outside was not told what is there"
             before, after = self.boundary_context(words).float().chunk(2, dim=-1)
@@ -132,11 +148,11 @@ class SpanProjection(nn.Module):
 
         def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
             start, end = bounds.unbind(-1)
-            width = (end - start - 1).clamp(max=self.width_embedding.num_embeddings - 1)
             ends = gather_rows(features.first, start) + gather_rows(features.last, end - 1)
-            hidden: Tensor = (
-                ends + segment_means(content_sums, bounds) + self.width_embedding(width)
-            )
+            hidden: Tensor = ends + segment_means(content_sums, bounds)
+            if self.width_embedding is not None:
+                width = (end - start - 1).clamp(max=self.width_embedding.num_embeddings - 1)
+                hidden = hidden + self.width_embedding(width)
             return hidden
 
         return gather
@@ -158,10 +174,10 @@ class SpanProjection(nn.Module):
                 weight_sums = weight_sums[:-1] + features.weights[extra_words:]
             ends = first[: len(first) - extra_words] + last[extra_words:]
             hidden = ends + content_sums / weight_sums
-            width = self.width_embedding.weight[
-                min(extra_words, len(self.width_embedding.weight) - 1)
-            ]
-            yield gather_rows(hidden + width, start)
+            if self.width_embedding is not None:
+                widths = self.width_embedding.weight
+                hidden = hidden + widths[min(extra_words, len(widths) - 1)]
+            yield gather_rows(hidden, start)
 
     def blocks(
         self, features: SpanFeatures, starts: Sequence[Int[Tensor, " _"]]
@@ -209,33 +225,35 @@ def segment_means(
     return (segment_sums[:, :-1] / weight.masked_fill(weight == 0, 1.0)).float()
 
 
+def span_vectors(inputs: SpanInputs, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span vector"]:
+    """Return ``z = [content; u_start; u_end]`` of each span (SpanRel, equation 4)."""
+    tokens = inputs.words if inputs.tokens is None else inputs.tokens
+    contents = segment_means(prefix_sums(tokens.float(), inputs.weights), bounds)
+    start, end = (gather_rows(inputs.words.float(), i) for i in (bounds[:, 0], bounds[:, 1] - 1))
+    return torch.cat([contents, start, end], dim=-1)
+
+
 class SpanScorer(nn.Module):
     """Label scores of candidate spans; column 0 is "none", columns of attributes follow labels."""
 
     def __init__(
         self,
-        dim: int,
+        projection: SpanProjection,
+        output: FeedForward,
         *,
         num_labels: int,
-        num_width_embeddings: int,
-        hidden_size: int,
-        dropout: float,
         attribute_sizes: AttributeSizes = AttributeSizes(),
-        boundary_context: bool = False,
         predicts_none: bool = True,
     ) -> None:
-        """``num_labels`` includes "none"; scores of ``attribute_sizes`` follow those of labels.
+        """``output`` is what follows the first layer, ``projection``.
 
-        With ``boundary_context`` the words before and after a span are read. Without
-        ``predicts_none`` the score of "none" is -inf, so each candidate has a label.
+        ``num_labels`` includes "none"; scores of ``attribute_sizes`` follow those of labels.
+        Without ``predicts_none`` the score of "none" is -inf, so each candidate has a label.
         """
         super().__init__()
         self.predicts_none = predicts_none
         self.labels, self.attribute_sizes = num_labels, attribute_sizes
-        self.projection = SpanProjection(
-            dim, hidden_size, num_width_embeddings, boundary_context=boundary_context
-        )
-        self.output = OutputFeedForward(hidden_size, num_labels + attribute_sizes.columns, dropout)
+        self.projection, self.output = projection, output
 
     def forward(
         self,
@@ -243,6 +261,7 @@ class SpanScorer(nn.Module):
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
         neighbors: Int[Tensor, "word 2"] | None = None,
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Return unnormalised scores of the spans of width 1, then 2, … (``starts`` per width).
 
@@ -250,7 +269,7 @@ class SpanScorer(nn.Module):
         """
         scores, pending, num_pending = [], [], 0
         for block in self.projection.blocks(
-            self.projection.features(words, weights, neighbors), starts
+            self.projection.features(words, weights, neighbors, tokens), starts
         ):
             checkpoint()
             pending.append(block)
@@ -275,9 +294,11 @@ class SpanScorer(nn.Module):
         weights: Float[Tensor, "word 1"],
         bounds: Int[Tensor, "span 2"],
         neighbors: Int[Tensor, "word 2"] | None = None,
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, "span label"]:
         """Return scores of the spans ``bounds``; in chunks where no gradient is kept."""
-        gather = self.projection.gatherer(self.projection.features(words, weights, neighbors))
+        features = self.projection.features(words, weights, neighbors, tokens)
+        gather = self.projection.gatherer(features)
         scores = [self.output(gather(chunk)) for chunk in _chunks(bounds)]
         return self._mask_none(torch.cat(scores).float())
 
@@ -297,10 +318,11 @@ class CoarseSpanScorer(nn.Module):
         num_width_embeddings: int,
         spans_per_word: float,
         keep_sentences: bool = False,
+        token_dim: int | None = None,
     ) -> None:
-        """Spans of ``num_width_embeddings`` words and more share the last width bias."""
+        """The sizes are those of ``SpanProjection``."""
         super().__init__()
-        self.linear = SpanProjection(dim, 1, num_width_embeddings)
+        self.linear = SpanProjection(dim, 1, num_width_embeddings, token_dim=token_dim)
         self.spans_per_word, self.keep_sentences = spans_per_word, keep_sentences
 
     def forward(
@@ -308,7 +330,8 @@ class CoarseSpanScorer(nn.Module):
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
         starts: Sequence[Int[Tensor, " _"]],
+        tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, " span"]:
         """Return the log-odds of the spans of width 1, then 2, … (``starts`` per width)."""
-        blocks = self.linear.blocks(self.linear.features(words, weights), starts)
+        blocks = self.linear.blocks(self.linear.features(words, weights, tokens=tokens), starts)
         return torch.cat(list(blocks))[:, 0]

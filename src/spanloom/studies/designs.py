@@ -4,6 +4,7 @@ A run is planned as a ``Job``; runs that several designs need have the same key 
 once. A ``Cell`` is one measurement: a task under a condition, with one seed.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
@@ -247,18 +248,23 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     assert isinstance(spec, GridSpec)
     study = planner.study
-    for names, values in product(_groups(study, spec.of), product(*spec.options.values())):
+    measured = spec.tasks or study.tasks
+    groups = [names for names in _groups(study, spec.of) if not set(names).isdisjoint(measured)]
+    for names, values in product(groups, product(*spec.options.values())):
         changes = tuple(
             f"{key}={_flow(value)}" for key, value in zip(spec.options, values, strict=True)
         )
         own = spec.settings_of(names[0] if len(names) == 1 else None)
         job = planner.run(names, (*_settings(study, spec.of), *own, *changes))
         for task in names:
-            yield planner.cell("grid", "; ".join(changes), task, job)
+            if task in measured:
+                yield planner.cell("grid", "; ".join(changes), task, job)
 
 
 def _flow(value: object) -> str:
-    """Return a value as YAML on one line."""
+    """Return a value as YAML on one line; what has several levels is JSON, which is YAML too."""
+    if isinstance(value, dict | list) and any(isinstance(item, dict | list) for item in value):
+        return json.dumps(value, ensure_ascii=False)
     return " ".join(yaml.dump({"value": value}).partition(":")[2].split())
 
 

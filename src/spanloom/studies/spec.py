@@ -78,6 +78,7 @@ class GridSpec(DesignSpec):
         min_length=1, description="values by key, as stages.0.lr.task: [1e-3, 2e-3]"
     )
     of: Literal["single", "joint"] = Field(default="single", description="single | joint")
+    tasks: tuple[Name, ...] = Field(default=(), description="those that are measured; empty: all")
 
 
 DESIGNS: dict[str, type[DesignSpec]] = {
@@ -195,6 +196,8 @@ def _check_names(study: Study, location: SourceLocation) -> None:
     for row, design in enumerate(study.designs):
         at = location.location_of("designs", row)
         _check_tasks(design.spec.task_settings, study.tasks, at.location_of("task_settings"))
+        if isinstance(design.spec, GridSpec):
+            _check_tasks(design.spec.tasks, study.tasks, at.location_of("tasks"))
         if isinstance(design.spec, SubsetsSpec):
             for names in design.spec.sets:
                 _check_tasks(names, study.joint_tasks, at.location_of("sets"))

@@ -29,12 +29,14 @@ OptionsT = TypeVar("OptionsT", bound=BaseModel)
 class HeadInputSpec:
     """Input sizes for building a head: word vectors, and the encoder's subword embeddings.
 
-    Without an encoder ``vocab_size`` and ``piece_dim`` are 0.
+    Without an encoder ``vocab_size`` and ``piece_dim`` are 0. ``token_dim`` is the size of the
+    trunk's vectors.
     """
 
     word_dim: int
     vocab_size: int = 0
     piece_dim: int = 0
+    token_dim: int = 0
 
 
 class Report(Protocol):

@@ -21,7 +21,13 @@ from spanloom.nn.candidates import Pruner
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.predicate_decoding import PredicateDecoder
 from spanloom.tasks._base import MetricValues, TaskSetup, TrainDocuments, labels_of
-from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, prepare_layers
+from spanloom.tasks._span_parts import (
+    PAIR_SCORERS,
+    GoldSpans,
+    SpanMetrics,
+    head_parts,
+    prepare_layers,
+)
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import Labels, word_bounds
 from spanloom.tasks._vocabulary import (
@@ -228,6 +234,7 @@ def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRela
         replace(
             head_parts(options),
             pruner=Pruner(options.argument_spans_per_word),
+            pair_scorer=PAIR_SCORERS[options.pair_scorer],
             predicate_selector=selector,
         ),
         decoder,

@@ -1,7 +1,10 @@
 """Parts of span-relation tasks: reading gold from a layer, building heads, metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from jaxtyping import Int
+from torch import Tensor
 
 from spanloom.annotation import attributes
 from spanloom.annotation.attributes import Values
@@ -12,16 +15,24 @@ from spanloom.document import Document, Layer
 from spanloom.metrics.report import Report, score
 from spanloom.nn.antecedents import AntecedentSearch
 from spanloom.nn.attributes import AttributeSizes
-from spanloom.nn.candidates import Candidates, Pruner
+from spanloom.nn.candidates import Candidates, Pruner, ScoredSpans, text_order
+from spanloom.nn.feedforward import FEEDFORWARDS
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import HardNegativesLoss, PairLoss, SpanLoss, all_spans_loss, label_loss
 from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairGenerator, PairScorer, PairSizes
+from spanloom.nn.product_pairs import ProductPairScorer
+from spanloom.nn.span_decoding import BestSpans, SpanSelector
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
-from spanloom.tasks._base import MetricValues, TrainDocuments
+from spanloom.tasks._base import HeadInputSpec, MetricValues, TrainDocuments
 from spanloom.tasks._spans import SpanGold, word_bounds
-from spanloom.tasks._vocabulary import SpanOptions, Vocabulary
+from spanloom.tasks._vocabulary import (
+    SelectedSpanOptions,
+    SpanHeadOptions,
+    SpanOptions,
+    Vocabulary,
+)
 from spanloom.tokenization import Bounds
 
 _MAX_WIDTH_EMBEDDINGS = 64
@@ -115,15 +126,14 @@ class SpanMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadParts:
-    """The parts of a span-relation head, and the sizes that do not follow from the vocabulary.
+    """The parts of a span-relation head, and the options that do not follow from the vocabulary.
 
     ``pair_scorer`` builds the pair scorer from its sizes and ``pair_features``. Without
     ``predicts_none`` each candidate has a label. With ``coarse_spans_per_word`` a coarse scorer
     keeps that many spans per word, and with ``keep_sentences`` those of whole sentences.
     """
 
-    hidden_size: int
-    dropout: float
+    options: SpanHeadOptions
     boundary_context: bool = False
     coarse_spans_per_word: float | None = None
     keep_sentences: bool = False
@@ -137,36 +147,52 @@ class HeadParts:
     predicate_selector: PredicateSelector | None = None
     antecedent_search: AntecedentSearch | None = None
 
-    def build(self, word_dim: int, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
+    def build(self, spec: HeadInputSpec, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
         """Build the head; ``coarse`` says whether it has a coarse scorer."""
-        num_types = 1 + len(vocabulary.spans)
-        num_widths = min(vocabulary.max_span_width, _MAX_WIDTH_EMBEDDINGS)
+        options = self.options
+        attends_tokens = options.span_attention == "trunk"
+        pair_sizes = self._pair_sizes(spec, vocabulary)
         # random weights follow from the order: attention, spans, pairs, coarse scorer
-        attention = SpanAttention(word_dim)
-        scorer = SpanScorer(
-            word_dim,
-            num_labels=num_types,
-            num_width_embeddings=num_widths,
-            hidden_size=self.hidden_size,
-            dropout=self.dropout,
-            attribute_sizes=_attribute_sizes(vocabulary.attributes.spans),
-            boundary_context=self.boundary_context,
+        spans = SpanParts(
+            Candidates(vocabulary.max_span_width),
+            SpanAttention(spec.token_dim if attends_tokens else spec.word_dim),
+            self._span_scorer(pair_sizes, vocabulary),
+            self.span_loss,
+            pruner=self.pruner,
+            reads_tokens=options.span_content == "trunk",
+            attends_tokens=attends_tokens,
+        )
+        pairs = self._pair_parts(pair_sizes) if vocabulary.relations else None
+        if coarse:
+            spans = replace(spans, coarse_scorer=self._coarse_scorer(pair_sizes))
+        dropout = options.dropout if options.input_dropout is None else options.input_dropout
+        return SpanRelation(spans, pairs, dropout=dropout)
+
+    def _pair_sizes(self, spec: HeadInputSpec, vocabulary: Vocabulary) -> PairSizes:
+        options = self.options
+        num_widths = min(vocabulary.max_span_width, _MAX_WIDTH_EMBEDDINGS)
+        return PairSizes(
+            word_dim=spec.word_dim,
+            num_types=1 + len(vocabulary.spans),
+            num_labels=1 + len(vocabulary.relations),
+            num_width_embeddings=num_widths if options.width_embedding else 0,
+            hidden_size=options.hidden_size,
+            dropout=options.dropout,
+            attribute_sizes=_attribute_sizes(vocabulary.attributes.relations),
+            token_dim=spec.token_dim if options.span_content == "trunk" else None,
+            feedforward=FEEDFORWARDS[options.perceptron],
+        )
+
+    def _span_scorer(self, sizes: PairSizes, vocabulary: Vocabulary) -> SpanScorer:
+        attribute_sizes = _attribute_sizes(vocabulary.attributes.spans)
+        num_columns = sizes.num_types + attribute_sizes.columns
+        return SpanScorer(
+            sizes.projection(boundary_context=self.boundary_context),
+            sizes.feedforward(sizes.hidden_size, num_columns, sizes.dropout),
+            num_labels=sizes.num_types,
+            attribute_sizes=attribute_sizes,
             predicts_none=self.predicts_none,
         )
-        sizes = PairSizes(
-            word_dim=word_dim,
-            num_types=num_types,
-            num_labels=1 + len(vocabulary.relations),
-            num_width_embeddings=num_widths,
-            hidden_size=self.hidden_size,
-            dropout=self.dropout,
-            attribute_sizes=_attribute_sizes(vocabulary.attributes.relations),
-        )
-        pairs = self._pair_parts(sizes) if vocabulary.relations else None
-        coarse_scorer = self._coarse_scorer(word_dim, num_widths) if coarse else None
-        candidates = Candidates(vocabulary.max_span_width)
-        spans = SpanParts(candidates, attention, scorer, self.span_loss, coarse_scorer, self.pruner)
-        return SpanRelation(spans, pairs, dropout=self.dropout)
 
     def _pair_parts(self, sizes: PairSizes) -> PairParts:
         scorer = self.pair_scorer(sizes, self.pair_features)
@@ -177,13 +203,14 @@ class HeadParts:
         parts = self.pair_generator, self.pair_loss, self.predicate_selector
         return PairParts(scorer, *parts, coarse)
 
-    def _coarse_scorer(self, word_dim: int, num_widths: int) -> CoarseSpanScorer:
+    def _coarse_scorer(self, sizes: PairSizes) -> CoarseSpanScorer:
         assert self.coarse_spans_per_word is not None, "a coarse scorer has a number of spans"
         return CoarseSpanScorer(
-            word_dim,
-            num_width_embeddings=num_widths,
+            sizes.word_dim,
+            num_width_embeddings=sizes.num_width_embeddings,
             spans_per_word=self.coarse_spans_per_word,
             keep_sentences=self.keep_sentences,
+            token_dim=sizes.token_dim,
         )
 
 
@@ -191,12 +218,27 @@ def head_parts(options: SpanOptions) -> HeadParts:
     """Return the parts that follow from a span task's options."""
     ratio = options.hard_negatives_per_word
     return HeadParts(
-        hidden_size=options.hidden_size,
-        dropout=options.dropout,
+        options=options,
         boundary_context=options.boundary_context,
         coarse_spans_per_word=options.coarse_spans_per_word,
         span_loss=all_spans_loss if ratio == "all" else HardNegativesLoss(Pruner(ratio)),
     )
+
+
+PAIR_SCORERS: dict[str, Callable[[PairSizes, PairFeatures], BasePairScorer]] = {
+    "projected": PairScorer,
+    "spanrel": ProductPairScorer,
+}
+
+
+def span_selector(options: SelectedSpanOptions, *, nested: bool) -> SpanSelector:
+    """Return the part that selects spans by their scores."""
+    return labeled_spans if options.span_decoding == "greedy" else BestSpans(nested)
+
+
+def labeled_spans(spans: ScoredSpans) -> Int[Tensor, " kept"]:
+    """Return the indices of all spans whose best label is not "none", overlapping or not."""
+    return text_order(spans.bounds, spans.margin > 0)
 
 
 def prepare_layers(

@@ -93,7 +93,7 @@ class SpanRelationTask(LayerTask):
 
     def build_head(self, spec: HeadInputSpec) -> SpanRelation:
         """Build the span-relation head."""
-        return self.parts.build(spec.word_dim, self.vocabulary, coarse=self.has_coarse_scorer)
+        return self.parts.build(spec, self.vocabulary, coarse=self.has_coarse_scorer)
 
     def without_gold(self, document: Document) -> Document:
         """Return the unannotated document, with the input part of its layer."""
@@ -149,7 +149,9 @@ class SpanRelationTask(LayerTask):
         """Return the inputs of the head; ``targets`` are gold or given annotations."""
         groups = batch.instances if self.across_sentences else batch.sentences
         features = None if targets is None else targets.features
-        return head.span_inputs(vectors.word_vectors, batch.sentences, groups, features)
+        return head.span_inputs(
+            vectors.word_vectors, batch.sentences, groups, features, vectors.token_vectors
+        )
 
     def predict(
         self,

@@ -21,7 +21,31 @@ _WIDEST = 30
 LIMIT = 1000  # words that a recipe may ask a span to be wide
 
 
-class SpanOptions(Options):
+class SpanHeadOptions(Options):
+    """Options of what the head of a span task is made of.
+
+    SpanRel as written: contents and their attention read the trunk, no widths are read, perceptrons
+    are plain (section 3, equations 1 to 4).
+    """
+
+    hidden_size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
+    input_dropout: float | None = Field(
+        None, ge=0, lt=1, description="dropout of the vectors that the head reads; null: as dropout"
+    )
+    span_content: Literal["level", "trunk"] = Field(
+        "level", description="level | trunk: whose vectors the content of a span averages"
+    )
+    span_attention: Literal["level", "trunk"] = Field(
+        "level", description="level | trunk: whose vectors weight the words in that average"
+    )
+    width_embedding: bool = Field(True, description="whether the width of a span is read")
+    perceptron: Literal["normed", "plain"] = Field(
+        "normed", description="normed (layer norm, GELU) | plain (ReLU)"
+    )
+
+
+class SpanOptions(SpanHeadOptions):
     """Options of every span task; those that are null are inferred from train.
 
     With ``limits: spanrel`` the defaults are those of SpanRel's table 8 for the kind.
@@ -34,8 +58,6 @@ class SpanOptions(Options):
     )
     max_span_width: int | None = Field(None, ge=1, le=LIMIT, description="widest span, in words")
     nested: bool | None = Field(None, description="whether spans may nest")
-    hidden_size: int = Field(256, ge=8, le=4096, description="units of the perceptrons")
-    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
     attributes: bool = Field(True, description="whether attributes of spans are learnt")
     boundary_context: bool = Field(
         False, description="the words before and after a span are read with it"
@@ -58,7 +80,25 @@ class SpanOptions(Options):
         return {**limits, **options}
 
 
-class RelationOptions(SpanOptions):
+class SelectedSpanOptions(SpanOptions):
+    """Options of tasks that write the spans whose label is likelier than "none"."""
+
+    span_decoding: Literal["best-set", "greedy"] = Field(
+        "best-set", description="best-set (no overlap, or no crossing) | greedy (each by itself)"
+    )
+
+
+class PairScorerOptions(Options):
+    """The option of tasks that score pairs of spans."""
+
+    pair_scorer: Literal["projected", "spanrel"] = Field(
+        "projected",
+        description="projected (spans, labels, context, distance) | "
+        "spanrel ([zj; zk; zj * zk] alone)",
+    )
+
+
+class RelationOptions(SelectedSpanOptions, PairScorerOptions):
     """Options of tasks with relations."""
 
     spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 5, "spans_per_sentence": 5}
@@ -74,7 +114,7 @@ class RelationOptions(SpanOptions):
     )
 
 
-class PredicateOptions(SpanOptions):
+class PredicateOptions(SpanOptions, PairScorerOptions):
     """Options of predicates and their arguments."""
 
     spanrel_limits: ClassVar[Mapping[str, float]] = {

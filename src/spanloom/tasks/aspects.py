@@ -15,14 +15,14 @@ from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer
 from spanloom.metrics.report import Report
 from spanloom.nn.losses import labeled_spans_loss
-from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
+from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts
+from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
-from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import SelectedSpanOptions, infer_span_vocabulary, read_vocabulary
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
 
 _SAMPLE = Document(
@@ -37,7 +37,7 @@ _SAMPLE = Document(
 )
 
 
-class AspectOptions(SpanOptions):
+class AspectOptions(SelectedSpanOptions):
     """Options of aspects."""
 
     gold_spans: bool = Field(False, description="gold terms are given, polarities are predicted")
@@ -71,7 +71,9 @@ def label_given_spans(
 ) -> tuple[PredictedSpans, PredictedRelations]:
     """Return the given spans, however wide, with their best labels."""
     assert given is not None, "terms are given"
-    scores = head.spans.score_bounds(inputs.words, inputs.weights, given.bounds, inputs.neighbors)
+    scores = head.spans.score_bounds(
+        inputs.words, inputs.weights, given.bounds, inputs.neighbors, inputs.tokens
+    )
     probs, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
     return PredictedSpans(given.bounds, labels + 1, probs), PredictedRelations()
 
@@ -86,7 +88,9 @@ def _build(setup: TaskSetup[AspectOptions]) -> SpanRelationTask:
     vocabulary, parts = read_vocabulary(setup.vocabulary), head_parts(options)
     reader = InstanceReader(SentenceReader())
     if not options.gold_spans:
-        decoder = SpanPairDecoder(BestSpans(vocabulary.nested), bias=setup.bias("span"))
+        decoder = SpanPairDecoder(
+            span_selector(options, nested=vocabulary.nested), bias=setup.bias("span")
+        )
         return SpanRelationTask(
             setup.name,
             setup.layer,

@@ -39,12 +39,12 @@ from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics, prepar
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import InstancePrediction, number_spans
 from spanloom.tasks._vocabulary import (
+    SpanHeadOptions,
     SpanOptions,
     Vocabulary,
     infer_span_vocabulary,
     read_vocabulary,
 )
-from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
 from spanloom.tokenization import Bounds
 
@@ -72,7 +72,7 @@ _SAMPLE = Document(
 )
 
 
-class BracketOptions(WordOptions):
+class BracketOptions(SpanHeadOptions):
     """Options of constituency trees."""
 
     decoder: Literal["cky", "greedy"] = Field(
@@ -203,7 +203,11 @@ def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
         first, end = int(sentences[0, 0]), int(sentences[-1, 1])
         runs = sentences - first
         words, weights = inputs.words[first:end], inputs.weights[first:end]
-        yield first, SpanInputs(words, weights, runs, runs, neighbors(runs))
+        tokens = None if inputs.tokens is None else inputs.tokens[first:end]
+        yield (
+            first,
+            SpanInputs(words, weights, runs, runs, neighbors(runs), inputs.features, tokens),
+        )
 
 
 def _part_parents(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
@@ -254,8 +258,7 @@ def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
     vocabulary = read_vocabulary(setup.vocabulary)
     labels = tuple(map(unary_chains.drop_empty_labels, vocabulary.spans))
     parts = HeadParts(
-        hidden_size=options.hidden_size,
-        dropout=options.dropout,
+        options=options,
         boundary_context=options.boundary_context,
         coarse_spans_per_word=options.coarse_spans_per_word,
         keep_sentences=True,

@@ -38,10 +38,17 @@ from spanloom.nn.span_decoding import (
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_parts import GoldPairs, GoldSpans, SpanMetrics, head_parts
+from spanloom.tasks._span_parts import (
+    PAIR_SCORERS,
+    GoldPairs,
+    GoldSpans,
+    SpanMetrics,
+    head_parts,
+)
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import SpanGold, collate_gold
 from spanloom.tasks._vocabulary import (
+    PairScorerOptions,
     SpanOptions,
     Vocabulary,
     infer_span_vocabulary,
@@ -76,7 +83,7 @@ _SAMPLE = Document(
 )
 
 
-class MentionOptions(SpanOptions):
+class MentionOptions(SpanOptions, PairScorerOptions):
     """Options of coreference."""
 
     spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 10, "spans_per_word": 0.4}
@@ -314,6 +321,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         replace(
             head_parts(options),
             pruner=pruner,
+            pair_scorer=PAIR_SCORERS[options.pair_scorer],
             pair_features=features,
             pair_generator=PairGenerator(
                 antecedents_only=True, max_antecedents=options.max_antecedents

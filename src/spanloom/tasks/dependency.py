@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
+from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding import mst
@@ -23,6 +24,8 @@ from spanloom.document import MAIN, Document, Fragment, Layer, Relation, Span
 from spanloom.metrics.dependencies import score
 from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler, ArcScorer, DependencyHead
 from spanloom.nn.dependency_pairs import ArcPairs
+from spanloom.nn.feedforward import FEEDFORWARDS
+from spanloom.nn.product_pairs import ProductArcLabeler
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
@@ -43,7 +46,6 @@ from spanloom.tasks._spans import (
     split_by_instance,
     word_bounds,
 )
-from spanloom.tasks.pos import WordOptions
 from spanloom.tensors import Batch, HeadInputs, Losses, PredictedRelations, PredictedSpans
 from spanloom.tokenization import Bounds
 
@@ -81,15 +83,32 @@ _SAMPLE = Document(
 )
 
 
-class TreeOptions(WordOptions):
-    """Options of dependency trees."""
+class TreeOptions(Options):
+    """Options of dependency trees.
 
+    SpanRel as written (section 3): the pairwise loss, greedy heads, the pair scorer ``spanrel``
+    over contents of the trunk, plain perceptrons.
+    """
+
+    hidden_size: int = Field(256, ge=8, le=4096, description="units of the perceptron")
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
     decoder: Literal["mst", "projective", "greedy"] = Field(
         "mst", description="mst (best tree with one root) | projective | greedy (best head a word)"
     )
     loss: Literal["head-selection", "pairwise"] = Field(
         "head-selection",
         description="head-selection (each word chooses one) | pairwise (all pairs, as in SpanRel)",
+    )
+    pair_scorer: Literal["projected", "spanrel"] = Field(
+        "projected",
+        description="of labels: projected (product of projected words) | "
+        "spanrel (product of the words' vectors)",
+    )
+    span_content: Literal["level", "trunk"] = Field(
+        "level", description="level | trunk: trunk joins its vectors to those of the level"
+    )
+    perceptron: Literal["normed", "plain"] = Field(
+        "normed", description="normed (layer norm, GELU) | plain (ReLU)"
     )
 
 
@@ -130,15 +149,19 @@ class DependencyTask(LayerTask):
 
     def build_head(self, spec: HeadInputSpec) -> Scorer:
         """Build the scorers of arcs and labels."""
-        size, dropout = self.options.hidden_size, self.options.dropout
-        if self.options.loss == "pairwise":
-            return ArcPairs(
-                spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
-            )
-        labels = ArcLabeler(
-            spec.word_dim, num_labels=len(self.labels), hidden_size=size, dropout=dropout
+        options, is_pairwise = self.options, self.options.loss == "pairwise"
+        dim = spec.word_dim + (spec.token_dim if options.span_content == "trunk" else 0)
+        labels = _LABELERS[options.pair_scorer](
+            dim,
+            num_labels=len(self.labels) + is_pairwise,
+            hidden_size=options.hidden_size,
+            dropout=options.dropout,
+            feedforward=FEEDFORWARDS[options.perceptron],
         )
-        return DependencyHead(ArcScorer(spec.word_dim, hidden_size=size, dropout=dropout), labels)
+        if is_pairwise:
+            return ArcPairs(labels)
+        arcs = ArcScorer(dim, hidden_size=options.hidden_size, dropout=options.dropout)
+        return DependencyHead(arcs, labels)
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> SpanGold:
         """Express a layer over words; a relation of spans that are no words is missed."""
@@ -182,7 +205,15 @@ class DependencyTask(LayerTask):
 
     def loss(self, head: Scorer, vectors: HeadInputs, batch: Batch, targets: TreeTargets) -> Losses:
         """Return the losses of heads and labels."""
-        return head.loss(vectors.word_vectors, batch.sentences, targets.heads, targets.labels)
+        words = self._word_vectors(vectors)
+        return head.loss(words, batch.sentences, targets.heads, targets.labels)
+
+    def _word_vectors(self, vectors: HeadInputs) -> Float[Tensor, "word dim"]:
+        """Return the vectors that the head reads: each word's content and its level's vector."""
+        if self.options.span_content == "level":
+            return vectors.word_vectors
+        assert vectors.token_vectors is not None, "the trunk's vectors come with those of levels"
+        return torch.cat([vectors.token_vectors, vectors.word_vectors], dim=-1)
 
     def predict(
         self,
@@ -193,7 +224,7 @@ class DependencyTask(LayerTask):
         given: None,
     ) -> Iterator[InstancePrediction]:
         """Choose the best tree of each sentence, then the label of each arc."""
-        words = vectors.word_vectors
+        words = self._word_vectors(vectors)
         heads, probs = self._heads(head, words, batch.sentences)
         index = torch.arange(len(words), device=words.device)
         arcs = torch.stack([heads.to(words.device), index], dim=1)
@@ -276,6 +307,10 @@ def _heads_of_parts(
     return {roots[part]: head for part, head in heads.items() if head is not None}
 
 
+_LABELERS: dict[str, type[ArcLabeler] | type[ProductArcLabeler]] = {
+    "projected": ArcLabeler,
+    "spanrel": ProductArcLabeler,
+}
 _DECODERS: dict[str, mst.Decoder] = {
     "mst": mst.chu_liu_edmonds,
     "projective": mst.eisner,

@@ -4,11 +4,11 @@ from typing import Any
 
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.nn.span_decoding import BestSpans, SpanPairDecoder
+from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
-from spanloom.tasks._span_parts import head_parts
+from spanloom.tasks._span_parts import head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import SelectedSpanOptions, infer_span_vocabulary, read_vocabulary
 
 _SAMPLE = Document(
     "Ada Lovelace met Bob in London .\nShe wrote .",
@@ -26,11 +26,13 @@ _SAMPLE = Document(
 )
 
 
-def _infer_vocabulary(options: SpanOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+def _infer_vocabulary(
+    options: SelectedSpanOptions, layer: str, train: TrainDocuments
+) -> dict[str, Any]:
     return infer_span_vocabulary(options, layer, train, relations=False).to_dict()
 
 
-def _build(setup: TaskSetup[SpanOptions]) -> SpanRelationTask:
+def _build(setup: TaskSetup[SelectedSpanOptions]) -> SpanRelationTask:
     vocabulary = read_vocabulary(setup.vocabulary)
     return SpanRelationTask(
         setup.name,
@@ -38,9 +40,13 @@ def _build(setup: TaskSetup[SpanOptions]) -> SpanRelationTask:
         InstanceReader(SentenceReader()),
         vocabulary,
         head_parts(setup.options),
-        SpanPairDecoder(BestSpans(vocabulary.nested), bias=setup.bias("span")),
+        SpanPairDecoder(
+            span_selector(setup.options, nested=vocabulary.nested), bias=setup.bias("span")
+        ),
         decisions={"span": "span_f1"},
     )
 
 
-KIND = TaskType(SpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True)
+KIND = TaskType(
+    SelectedSpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True
+)

@@ -4,10 +4,8 @@ from typing import Any
 
 import torch
 from jaxtyping import Int
-from pydantic import Field
 from torch import Tensor
 
-from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.candidates import ScoredSpans, text_order
@@ -17,7 +15,12 @@ from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import HeadParts
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
-from spanloom.tasks._vocabulary import SpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import (
+    SpanHeadOptions,
+    SpanOptions,
+    infer_span_vocabulary,
+    read_vocabulary,
+)
 
 _SAMPLE = Document(
     "She wrote long letters .\nBob slept .",
@@ -40,28 +43,21 @@ _SAMPLE = Document(
 )
 
 
-class WordOptions(Options):
-    """Options of tasks that label every word."""
-
-    hidden_size: int = Field(256, ge=8, le=4096, description="units of the perceptron")
-    dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
-
-
 def all_spans(spans: ScoredSpans) -> Int[Tensor, " span"]:
     """Return the indices of all spans, in text order."""
     return text_order(spans.bounds, torch.ones_like(spans.bounds[:, 0], dtype=torch.bool))
 
 
-def _infer_vocabulary(options: WordOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+def _infer_vocabulary(
+    options: SpanHeadOptions, layer: str, train: TrainDocuments
+) -> dict[str, Any]:
     single_words = SpanOptions.model_validate({"max_span_width": 1, "nested": False})
     return infer_span_vocabulary(single_words, layer, train, relations=False).to_dict()
 
 
-def _build(setup: TaskSetup[WordOptions]) -> SpanRelationTask:
-    options = setup.options
+def _build(setup: TaskSetup[SpanHeadOptions]) -> SpanRelationTask:
     parts = HeadParts(
-        hidden_size=options.hidden_size,
-        dropout=options.dropout,
+        options=setup.options,
         predicts_none=False,
         span_loss=labeled_spans_loss,
     )
@@ -71,4 +67,4 @@ def _build(setup: TaskSetup[WordOptions]) -> SpanRelationTask:
     )
 
 
-KIND = TaskType(WordOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(SpanHeadOptions, _infer_vocabulary, _build, _SAMPLE)

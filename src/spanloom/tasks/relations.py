@@ -27,7 +27,6 @@ from spanloom.nn.candidates import Pruner
 from spanloom.nn.losses import HeadSelectionLoss, PairLoss, label_loss
 from spanloom.nn.pairs import PairGenerator
 from spanloom.nn.span_decoding import (
-    BestSpans,
     EachPair,
     OneRelation,
     PairDecoder,
@@ -41,7 +40,7 @@ from spanloom.nn.span_decoding import (
     WithoutLabel,
 )
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._span_parts import SpanMetrics, head_parts
+from spanloom.tasks._span_parts import PAIR_SCORERS, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._vocabulary import (
     RelationOptions,
@@ -181,7 +180,7 @@ def _decoder(
     """Return the decoder that the options ask for (SpanRel, section 3 and appendix C)."""
     options, span_bias = setup.options, setup.bias("span")
     bias = RelationBias(setup.bias("relation"), setup.bias("relation_end"))
-    select: SpanSelector = BestSpans(vocabulary.nested)
+    select: SpanSelector = span_selector(options, nested=vocabulary.nested)
     keep: SpanSelector = TopSpans(pruner)
     if options.span_threshold > 0:
         select, keep = (SpansAbove(part, options.span_threshold) for part in (select, keep))
@@ -250,7 +249,11 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
     pruner = Pruner(options.spans_per_word, options.spans_per_sentence)
     generator = PairGenerator(single_relation=options.single_relation)
     parts = replace(
-        head_parts(options), pruner=pruner, pair_generator=generator, pair_loss=_pair_loss(options)
+        head_parts(options),
+        pruner=pruner,
+        pair_scorer=PAIR_SCORERS[options.pair_scorer],
+        pair_generator=generator,
+        pair_loss=_pair_loss(options),
     )
     return SpanRelationTask(
         setup.name,
