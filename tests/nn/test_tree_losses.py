@@ -11,10 +11,11 @@ from torch import nn
 
 from spanloom.decoding.span_selection import cky_decode
 from spanloom.nn.candidates import Candidates, ScoredSpans
+from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.losses import UNKNOWN
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import SpanParts
-from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
+from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanProjection, SpanScorer
 from spanloom.nn.tree_losses import tree_crf_loss, tree_margin_loss
 from spanloom.tensors import SpanTargets
 
@@ -182,10 +183,11 @@ class _Coarse(CoarseSpanScorer):
 @BOTH
 def test_spans_that_the_coarse_scorer_prunes_are_none(loss):
     torch.manual_seed(7)
-    sizes = {"num_width_embeddings": 4, "hidden_size": 8}
     coarse = _Coarse(6, num_width_embeddings=4, spans_per_word=0.5, keep_sentences=True)
     coarse.kept = ((1, 4), (1, 2), (6, 8), (7, 8), (9, 10))
-    scorer = SpanScorer(6, num_labels=1 + LABELS, dropout=0.0, **sizes)
+    scorer = SpanScorer(
+        SpanProjection(6, 8, 4), OutputFeedForward(8, 1 + LABELS, 0.0), num_labels=1 + LABELS
+    )
     parts = SpanParts(Candidates(256), SpanAttention(6), scorer, loss, coarse)
     head = SpanRelation(parts, None, dropout=0.0)
     inputs = head.span_inputs(nn.init.normal_(torch.empty(10, 6)), SENTENCES)
