@@ -175,7 +175,7 @@ class _Coarse(CoarseSpanScorer):
 
     kept: tuple = ()
 
-    def forward(self, words, weights, starts):
+    def forward(self, words, weights, starts, tokens=None):
         bounds = Candidates(256).bounds(SENTENCES).tolist()
         return torch.tensor([float(tuple(pair) in self.kept) for pair in bounds])
 

@@ -75,10 +75,14 @@ def _minimize(losses: Sequence[MeanLoss], biases: Sequence[nn.Parameter]) -> Non
     optimizer = torch.optim.LBFGS(biases, max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def evaluate() -> Tensor:
-        total = torch.stack([loss() for loss in losses]).sum()
-        grads = torch.autograd.grad(total, biases, allow_unused=True)
-        for bias, grad in zip(biases, grads, strict=True):
-            bias.grad = grad
+        optimizer.zero_grad(set_to_none=False)
+        total = torch.zeros(())
+        for mean_loss in losses:  # one at a time: the pairs of a batch take much memory
+            loss = mean_loss()
+            grads = torch.autograd.grad(loss, biases, allow_unused=True)
+            for bias, grad in zip(biases, grads, strict=True):
+                bias.grad = _sum_of(bias.grad, grad)
+            total = total + loss.detach().cpu()
         return total
 
     optimizer.step(evaluate)
@@ -86,3 +90,9 @@ def _minimize(losses: Sequence[MeanLoss], biases: Sequence[nn.Parameter]) -> Non
         bias.grad = None
         if not bias.isfinite().all():
             bias.data.copy_(start)
+
+
+def _sum_of(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
