@@ -94,7 +94,7 @@ def test_words_are_split_as_the_corpus_splits_them(text, given, expected):
 
 def test_less_data_more_epochs():
     told = [epochs(words) for words in (0, 1_000, 25_000, 250_000, 10_000_000)]
-    assert told == [40, 40, 25, 8, 4]
+    assert told == [40, 32, 14, 8, 4]
 
 
 def test_nothing_to_learn(tmp_path):
