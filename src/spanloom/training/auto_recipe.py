@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def sentences(documents: Iterable[Document]) -> str:
 def epochs(words: int) -> int:
     """Return a number of epochs for a corpus of so many words."""
     times, usual = _EPOCHS
-    return min(max(round(times * (usual / max(words, 1)) ** 0.25), _FEWEST), _MOST)
+    return min(max(round(times * sqrt(sqrt(usual / max(words, 1)))), _FEWEST), _MOST)
 
 
 def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
