@@ -1,8 +1,4 @@
-"""The span-relation head (SpanRel, section 3): label spans, prune them, label pairs of the rest.
-
-Its parts are handed in: candidates, span scorer, span loss, coarse scorer, pruner, pair scorer,
-pair generator, pair loss and predicate selector.
-"""
+"""The span-relation head (SpanRel, section 3): label spans, prune them, label pairs of the rest."""
 
 import torch
 from jaxtyping import Bool, Float, Int
