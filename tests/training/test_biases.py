@@ -21,6 +21,10 @@ def test_without_a_better_score_the_bias_stays_zero():
     assert climb(lambda bias: 0.5) == 0.0
 
 
+def test_the_search_looks_beyond_a_first_step_that_changes_nothing():
+    assert climb(lambda bias: float(bias <= -1.0)) == -1.0
+
+
 def test_the_search_stays_within_its_limit():
     assert climb(lambda bias: bias) == LIMIT
     assert climb(lambda bias: -bias) == -LIMIT
@@ -75,6 +79,21 @@ def test_tuning_finds_the_bias_that_dev_was_made_with(model):
     assert metrics["ner"]["span_f1"] == 1.0
     assert tuned.recipe.biases["ner"]["span"] > 0
     assert model.recipe.biases == {}
+
+
+def test_a_bias_of_before_goes_where_none_is_better(model):
+    texts = [Document(TEXT, name=str(number)) for number in range(60)]
+    dev = list(model.predict(texts, "ner"))
+    biases = {"ner": {"span": 2.0}, "mentions": {"span": 0.5}}
+    tuned, _ = tune(model.with_biases(biases), {"ner": dev}, ["ner"])
+    assert tuned.recipe.biases == {"mentions": {"span": 0.5}}
+
+
+def test_training_keeps_biases_that_dev_is_too_small_for(tmp_path):
+    tiny.corpus(tmp_path / "corpus", dev=2)
+    path = tiny.recipe(tmp_path, epochs=1, tune_biases=True, biases={"steps": {"span": 0.25}})
+    train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print)
+    assert serialization.load(tmp_path / "model").recipe.biases == {"steps": {"span": 0.25}}
 
 
 @pytest.fixture

@@ -36,10 +36,7 @@ def tune(
         if name not in loaded.tasks:
             raise NameNotFound("task", name, loaded.tasks)
     names = tasks or [name for name, task in loaded.tasks.items() if task.decisions]
-    kept = {name: values for name, values in loaded.recipe.biases.items() if name not in names}
-    tuned, metrics = biases.tune(
-        loaded.with_biases(kept), read_dev(replace(loaded.plan, recipe_dir=data)), names
-    )
+    tuned, metrics = biases.tune(loaded, read_dev(replace(loaded.plan, recipe_dir=data)), names)
     serialization.rewrite(model, {serialization.RECIPE: recipes.dumps(tuned.recipe)}, out)
     for name in names:
         if name not in metrics:

@@ -27,8 +27,8 @@ def tune(
     """Return the model with the biases that are best on dev for the named tasks, and their metrics.
 
     ``dev`` are gold documents by task. Each decision is tuned by its own metric, one after the
-    other. Tasks without decisions, or with too little gold, keep their biases and have no metrics.
-    The biases of other tasks stay.
+    other, from no biases at all. Tasks without decisions, or with too little gold, keep their
+    biases and have no metrics. The biases of other tasks stay.
     """
     metrics = {}
     for name in names:
@@ -38,6 +38,9 @@ def tune(
         if not model.tasks[name].decisions or num_spans < MIN_SPANS:
             continue
         part = _head(documents, MAX_WORDS)
+        model = model.with_biases(
+            {task: biases for task, biases in model.recipe.biases.items() if task != name}
+        )
         for decision, metric in model.tasks[name].decisions.items():
             model = _tune_decision(model, name, decision, metric, part)
         metrics[name] = model.tasks[name].score(TrainingPredictor(model), documents)
@@ -54,20 +57,20 @@ def tune_weights(
     """Tune the biases of the model in ``folder``; return it, and the new metrics on dev.
 
     ``model`` has its shape and gets its weights. Metrics are named ``TASK.METRIC``; there are none
-    where no bias is better than 0. Raises ``StorageError``.
+    where biases stay as they were. Raises ``StorageError``.
     """
     serialization.load_weights(folder, model.network)
-    model, metrics = tune(model, dev, names)
-    for task, biases in model.recipe.biases.items():
-        chosen = ", ".join(f"{decision} {bias:+g}" for decision, bias in biases.items())
-        scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in metrics[task].items())
-        log(f"biases of {task}: {chosen}; on dev now {scores}")
-    named = {
-        f"{task}.{name}": value
-        for task in model.recipe.biases
-        for name, value in metrics[task].items()
-    }
-    return model, named
+    tuned, metrics = tune(model, dev, names)
+    before, after = model.recipe.biases, tuned.recipe.biases
+    named = {}
+    for task, values in metrics.items():
+        if after.get(task) == before.get(task):
+            continue
+        chosen = ", ".join(f"{decision} {bias:+g}" for decision, bias in after.get(task, {}).items())
+        scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in values.items())
+        log(f"biases of {task}: {chosen or 'none'}; on dev now {scores}")
+        named |= {f"{task}.{name}": value for name, value in values.items()}
+    return tuned, named
 
 
 def _tune_decision(
@@ -92,6 +95,7 @@ def _tune_decision(
 def climb(score: Callable[[float], float]) -> float:
     """Return the bias with the highest score, going uphill from 0 in ever smaller steps.
 
+    A step that changes nothing is doubled once: a small one may move no candidate over the line.
     Of equal scores the first one found stays, so it is 0 where no bias is better.
     """
     best = 0.0
@@ -99,7 +103,7 @@ def climb(score: Callable[[float], float]) -> float:
         moved = True
         while moved:
             moved = False
-            for candidate in (best + step, best - step):
+            for candidate in (best + step, best - step, best + 2 * step, best - 2 * step):
                 if abs(candidate) <= LIMIT and score(candidate) > score(best):
                     best, moved = candidate, True
                     break
