@@ -148,9 +148,9 @@ def score(
 
 def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:
     """Count the brackets of one text by label."""
-    words = _counted_words(gold)
-    gold_brackets = Counter(countable_brackets(_brackets(gold, layer, words)))
-    predicted_brackets = Counter(countable_brackets(_brackets(predicted, layer, words)))
+    words = counted_words(gold)
+    gold_brackets = Counter(countable_brackets(word_brackets(gold, layer, words)))
+    predicted_brackets = Counter(countable_brackets(word_brackets(predicted, layer, words)))
     hits = _label_counts(gold_brackets & predicted_brackets)
     return counts_by_label(hits, _label_counts(predicted_brackets), _label_counts(gold_brackets))
 
@@ -163,7 +163,7 @@ def _label_counts(brackets: Counter[Bracket]) -> Counter[str]:
     return counts
 
 
-def _counted_words(gold: Document) -> list[tuple[int, int]]:
+def counted_words(gold: Document) -> list[tuple[int, int]]:
     """Return the bounds of all words that count, in the order of the text."""
     if gold.has_layer(_TAG_LAYER):
         spans = (span for span in gold[_TAG_LAYER].spans if span.label not in COLLINS.deleted)
@@ -172,7 +172,9 @@ def _counted_words(gold: Document) -> list[tuple[int, int]]:
     return list(given.words if given else blank_words(gold.text))
 
 
-def _brackets(document: Document, layer: str, words: Sequence[tuple[int, int]]) -> list[Bracket]:
+def word_brackets(
+    document: Document, layer: str, words: Sequence[tuple[int, int]]
+) -> list[Bracket]:
     """Return the spans of a layer as brackets over the words that count, roots excluded."""
     starts, ends = [start for start, _ in words], [end for _, end in words]
     spans = document[layer].spans if document.has_layer(layer) else ()

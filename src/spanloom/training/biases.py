@@ -66,7 +66,9 @@ def tune_weights(
     for task, values in metrics.items():
         if after.get(task) == before.get(task):
             continue
-        chosen = ", ".join(f"{decision} {bias:+g}" for decision, bias in after.get(task, {}).items())
+        chosen = ", ".join(
+            f"{decision} {bias:+g}" for decision, bias in after.get(task, {}).items()
+        )
         scores = ", ".join(f"{name} {100 * value:.2f}" for name, value in values.items())
         log(f"biases of {task}: {chosen or 'none'}; on dev now {scores}")
         named |= {f"{task}.{name}": value for name, value in values.items()}
