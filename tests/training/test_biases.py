@@ -9,7 +9,7 @@ from spanloom.errors import DataError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.training import train
-from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
+from spanloom.training.biases import LIMIT, MIN_SPANS, climb, sample_evenly, tune
 
 
 @pytest.mark.parametrize("best", [-2.125, -0.5, 0.0, 0.375, 1.75])
@@ -87,6 +87,19 @@ def test_a_bias_of_before_goes_where_none_is_better(model):
     biases = {"ner": {"span": 2.0}, "mentions": {"span": 0.5}}
     tuned, _ = tune(model.with_biases(biases), {"ner": dev}, ["ner"])
     assert tuned.recipe.biases == {"mentions": {"span": 0.5}}
+
+
+@pytest.mark.parametrize("num_words", [1, 400, 10**6])
+def test_biases_are_tried_on_documents_from_all_parts_of_dev(num_words):
+    sizes = [3, 50, 1, 10] * 50
+    documents = [Document("word " * size, name=str(row)) for row, size in enumerate(sizes)]
+    sample = [int(document.name) for document in sample_evenly(documents, num_words)]
+    assert sample == sorted(set(sample))
+    wanted = min(num_words, sum(sizes))
+    assert wanted <= sum(sizes[row] for row in sample) < wanted + max(sizes)
+    if num_words == 400:
+        assert sample[0] < 10
+        assert sample[-1] > 180
 
 
 def test_training_keeps_biases_that_dev_is_too_small_for(tmp_path):

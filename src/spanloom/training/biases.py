@@ -37,7 +37,7 @@ def tune(
         num_spans = sum(len(document[layer].spans) for document in documents)
         if not model.tasks[name].decisions or num_spans < MIN_SPANS:
             continue
-        part = _head(documents, MAX_WORDS)
+        part = sample_evenly(documents, MAX_WORDS)
         model = model.with_biases(
             {task: biases for task, biases in model.recipe.biases.items() if task != name}
         )
@@ -112,12 +112,14 @@ def climb(score: Callable[[float], float]) -> float:
     return best
 
 
-def _head(documents: Sequence[Document], num_words: int) -> list[Document]:
-    """Return the first documents, with about so many words."""
-    part, words = [], 0
-    for document in documents:
-        if words >= num_words:
-            break
-        part.append(document)
-        words += len(document.text.split())
-    return part
+def sample_evenly(documents: Sequence[Document], num_words: int) -> list[Document]:
+    """Return documents from all parts of dev, evenly spaced, with about so many words in total."""
+    sizes = [len(document.text.split()) for document in documents]
+    share = num_words / max(1, sum(sizes))
+    sample, due = [], 0.0
+    for document, size in zip(documents, sizes, strict=True):
+        due += share * size
+        if due > 0:
+            sample.append(document)
+            due -= size
+    return sample
