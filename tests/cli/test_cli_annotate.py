@@ -34,11 +34,22 @@ def expected(home):
 def test_a_text(annotate, home):
     result = annotate(TEXT)
     assert result.exit_code == 0
-    assert result.stdout.startswith("# text\nid  label")
+    assert result.stdout.startswith("# text\nmain  ╭Action╮")
     told = result.stderr.splitlines()
     assert len(told) == 1
     assert told[0].startswith(f"model {home / 'model'} on cpu")
     assert told[0].endswith("fp32; tasks: steps; encoder passes: 1")
+    table = annotate(TEXT, "--to", "table")
+    assert table.stdout.startswith("# text\nid  label")
+    assert annotate(TEXT, "--to", "table", "--layers", "main").stdout == table.stdout
+    assert annotate(TEXT, "--layers", "all").stdout == result.stdout
+
+
+def test_layers_are_chosen_for_readers_alone(annotate):
+    result = annotate(TEXT, "--to", "json", "--layers", "main")
+    assert result.exit_code == 2
+    assert "--layers goes with --to text|table|html" in result.stderr
+    assert "no layer 'spam'" in annotate(TEXT, "--layers", "spam").stderr
 
 
 @pytest.mark.parametrize("source", [[], ["-"]])
@@ -64,7 +75,7 @@ def test_forms_of_one_text(annotate, tmp_path):
 
 def test_a_page_has_sentences_and_files_of_words_have_both(annotate):
     asked = {form: needs_cuts(form) for form in ("html", "conllu", "json", "brat", "text")}
-    assert [form for form, needs in asked.items() if needs] == ["html", "conllu"]
+    assert [form for form, needs in asked.items() if needs] == ["html", "conllu", "text"]
     assert "layers not drawn" not in annotate(TEXT, "--to", "html").stdout
 
 

@@ -11,7 +11,7 @@ from spanloom.cli import in_place as adding
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import Precision, line_of, options_of
-from spanloom.cli.outputs import BRAT, form, needs_cuts, write
+from spanloom.cli.outputs import BRAT, SHOWN, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
 
@@ -37,7 +37,11 @@ class AnnotateOptions:
     tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,srl")] = None
     to: Annotated[
         str | None,
-        typer.Option(metavar="FORM", help="text | json | html | brat | conllu | trees …"),
+        typer.Option(metavar="FORM", help="text | table | json | html | brat | conllu | trees …"),
+    ] = None
+    layers: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="what text, table and html show: all, or ner,srl"),
     ] = None
     out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None
     in_place: Annotated[
@@ -54,14 +58,16 @@ class AnnotateOptions:
 def annotate(options: AnnotateOptions) -> None:
     """Annotate a text, a file, a brat folder or what is piped in.
 
-    FORM is by OUT's name, else text; it may be any format that convert writes. Finished documents
-    are kept in OUT.part until all are, so that --resume goes on after a crash.
+    FORM is by OUT's name, else text; it may be any format that convert writes. Text shows at most
+    three layers of each document; --layers all shows the others, --to table every number. Finished
+    documents are kept in OUT.part until all are, so that --resume goes on after a crash.
 
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
     """
     source = parse_source(options.source)
+    layers = None if options.layers is None else _names(options.layers)
     is_folder = isinstance(source, Path) and source.is_dir()
     out = options.out
     output_form = _output_form(options, folder=is_folder)
@@ -70,7 +76,7 @@ def annotate(options: AnnotateOptions) -> None:
             raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     if out is not None:
         check(out, output_form)
-    names = None if options.tasks is None else [task.strip() for task in options.tasks.split(",")]
+    names = None if options.tasks is None else _names(options.tasks)
     if options.in_place and isinstance(source, Path):
         collection = adding.list_documents(source)
         adding.add(
@@ -82,12 +88,19 @@ def annotate(options: AnnotateOptions) -> None:
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
-        write(predicted, output_form, None, title=title, writer_options=writer_options)
+        write(
+            predicted, output_form, None, title=title, writer_options=writer_options, layers=layers
+        )
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)
-    job = OutputJob(output_form, out, title, writer_options, work, options.resume, again)
+    job = OutputJob(output_form, out, title, writer_options, layers, work, options.resume, again)
     annotate_into(model, stream, names, job)
+
+
+def _names(option: str) -> list[str]:
+    """Return the names of an option that takes several, with commas."""
+    return [name.strip() for name in option.split(",")]
 
 
 def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:
@@ -109,7 +122,10 @@ def _output_form(options: AnnotateOptions, *, folder: bool) -> str:
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
     if not options.in_place:
-        return form(options.to, options.out, folder=folder)
+        output_form = form(options.to, options.out, folder=folder)
+        if options.layers is not None and output_form not in SHOWN:
+            raise WrongUse(f"--layers goes with --to {'|'.join(SHOWN)}, not with {output_form}")
+        return output_form
     if not folder:
         raise WrongUse("--in-place needs a DIR of brat files")
     if options.out is not None or options.to not in (None, BRAT):

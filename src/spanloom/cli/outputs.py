@@ -1,8 +1,9 @@
-"""Output of annotated documents: tables, JSON lines, brat files, an HTML page, or any format."""
+"""Output of annotated documents: text, tables, JSON lines, brat, an HTML page, or any format."""
 
+import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from spanloom.config.options import Options
     from spanloom.formats._base import Format
 
-BRAT, JSON, TEXT, HTML = "brat", "json", "text", "html"
-_OWN = (BRAT, JSON, TEXT, HTML)
+BRAT, JSON, TEXT, TABLE, HTML = "brat", "json", "text", "table", "html"
+_OWN = (BRAT, JSON, TEXT, TABLE, HTML)
+SHOWN = (TEXT, TABLE, HTML)  # forms for eyes, whose layers can be chosen
+ALL_LAYERS = "all"
 TXT = ".txt"
 _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT}
 
@@ -51,8 +54,8 @@ def is_format(form: str) -> bool:
 
 
 def needs_cuts(form: str) -> bool:
-    """Return whether a form needs words or sentences; a page begins a line with each sentence."""
-    return is_format(form) or form == HTML
+    """Return whether a form needs words or sentences; a text or page has a line a sentence."""
+    return is_format(form) or form in (TEXT, HTML)
 
 
 def of_name(path: Path) -> list[str]:
@@ -83,10 +86,11 @@ def write(
     *,
     title: str,
     writer_options: Mapping[str, str],
+    layers: Sequence[str] | None = None,
 ) -> None:
     """Write documents as they come; an HTML page and files of formats need all of them at once.
 
-    ``writer_options`` are those of a format.
+    ``writer_options`` are those of a format; ``layers`` are shown by the forms for eyes.
     """
     if to == BRAT and out is not None:
         save_collection(documents, out)
@@ -94,7 +98,10 @@ def write(
     if is_format(to) and out is not None:
         save_file(documents, out, to, writer_options)
         return
-    pieces = _page(documents, title) if to == HTML else _pieces(documents, to, out, writer_options)
+    if to in SHOWN:
+        pieces = _shown(documents, to, title, layers, to_terminal=out is None and is_terminal())
+    else:
+        pieces = _pieces(documents, to, writer_options)
     if out is None:
         for piece in pieces:
             write_stdout(piece, end="")
@@ -206,10 +213,33 @@ def _counting(
         yield document
 
 
-def _page(documents: Iterable[Document], title: str) -> Iterator[str]:
+def _shown(
+    documents: Iterable[Document],
+    to: str,
+    title: str,
+    layers: Sequence[str] | None,
+    *,
+    to_terminal: bool,
+) -> Iterator[str]:
+    """Yield what a reader sees: a page, or each document as text or table."""
     from spanloom.viewer import html
+    from spanloom.viewer.marks import drawn_layers
+    from spanloom.viewer.table import table
+    from spanloom.viewer.terminal import draw
 
-    yield html.render(map(_without_words, documents), title=title)
+    chosen = None if layers == [ALL_LAYERS] else layers
+    if to == HTML:
+        yield html.render(map(_without_words, documents), title=title, layers=chosen)
+        return
+    width = shutil.get_terminal_size().columns if to_terminal else None
+    for number, document in enumerate(documents):
+        if to == TABLE:
+            shown = table(document, width=width, layers=chosen)
+        else:
+            names = [layer.name for layer in drawn_layers(document, chosen)] if layers else None
+            colored = to_terminal and "NO_COLOR" not in os.environ
+            shown = draw(document, width=width, colored=colored, layers=names)
+        yield "\n" * (number > 0) + f"# {document.name}\n" + (shown or "nothing found\n")
 
 
 def _without_words(document: Document) -> Document:
@@ -218,26 +248,16 @@ def _without_words(document: Document) -> Document:
     return replace(document, layers=kept)
 
 
-def _pieces(
-    documents: Iterable[Document], to: str, out: Path | None, options: Mapping[str, str]
-) -> Iterator[str]:
+def _pieces(documents: Iterable[Document], to: str, options: Mapping[str, str]) -> Iterator[str]:
     """Yield the output of each document."""
     from spanloom.formats import jsonl
     from spanloom.formats.brat import write as brat
-    from spanloom.viewer.table import table
 
     if is_format(to):
         yield from _format_text(documents, to, options)
         return
-    width = shutil.get_terminal_size().columns if out is None and is_terminal() else None
-    for number, document in enumerate(documents):
-        if to == JSON:
-            yield jsonl.dumps([document])
-        elif to == BRAT:
-            yield brat.dumps(document)
-        else:
-            head = "\n" * (number > 0) + f"# {document.name}\n"
-            yield head + (table(document, width=width) or "nothing found\n")
+    for document in documents:
+        yield jsonl.dumps([document]) if to == JSON else brat.dumps(document)
 
 
 def _format_text(

@@ -7,7 +7,7 @@ whole or not at all. Brat files are also written as they come.
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice, tee
@@ -28,7 +28,7 @@ _HIDDEN = ".spanloom.part"  # what stands in a brat folder is hidden from brat
 
 @dataclass(frozen=True, slots=True)
 class OutputJob:
-    """The output of a run: form, path, title, writer options, and the command that resumes it.
+    """The output of a run: form, path, title, options, and the command that resumes it.
 
     ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
     """
@@ -37,6 +37,7 @@ class OutputJob:
     out: Path
     title: str
     writer_options: Mapping[str, str]
+    layers: Sequence[str] | None
     work: Mapping[str, str]
     resume: bool
     again: str
@@ -121,6 +122,7 @@ def _end(under_way: Work, output: OutputJob) -> None:
             output.out,
             title=output.title,
             writer_options=output.writer_options,
+            layers=output.layers,
         )
     under_way.finish()
 

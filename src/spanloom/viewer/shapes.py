@@ -13,7 +13,7 @@ Both are decided by the annotations, so no layer has to be known by its name.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from spanloom.document import Document, Fragment, Layer, Span
@@ -139,30 +139,25 @@ def nesting(spans: Sequence[Span]) -> list[int | None] | None:
 
     The first of spans with equal bounds contains the others; a span with gaps crosses.
     """
-    if any(len(span.fragments) > 1 for span in spans):
+    return nesting_of([span.fragments for span in spans])
+
+
+def nesting_of(spans: Sequence[tuple[Fragment, ...]]) -> list[int | None] | None:
+    """Return what ``nesting`` does, of the fragments of spans."""
+    if any(len(fragments) > 1 for fragments in spans):
         return None
-    parents: list[int | None] = [None] * len(spans)
+    bounds = [fragments[0] for fragments in spans]
+    parents: list[int | None] = [None] * len(bounds)
     ancestors: list[int] = []
-    for index in _outermost_first(spans):
-        span = spans[index]
-        while (
-            ancestors
-            and spans[ancestors[-1]].end <= span.start
-            and spans[ancestors[-1]].end < span.end
-        ):
+    for index in sorted(range(len(bounds)), key=lambda row: (bounds[row][0], -bounds[row][1], row)):
+        start, end = bounds[index]
+        while ancestors and bounds[ancestors[-1]][1] <= start and bounds[ancestors[-1]][1] < end:
             ancestors.pop()
-        if ancestors and spans[ancestors[-1]].end < span.end:
+        if ancestors and bounds[ancestors[-1]][1] < end:
             return None
         parents[index] = ancestors[-1] if ancestors else None
         ancestors.append(index)
     return parents
-
-
-def _outermost_first(spans: Sequence[Span]) -> Iterator[int]:
-    """Yield the indices of spans by start, the longer first."""
-    yield from sorted(
-        range(len(spans)), key=lambda index: (spans[index].start, -spans[index].end, index)
-    )
 
 
 _SHAPES: dict[str, Callable[[Layer], bool]] = {
