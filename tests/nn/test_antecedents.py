@@ -15,10 +15,16 @@ from spanloom.nn.pairs import match_pairs, without_lost_tails
 SEARCH = AntecedentSearch(2, 3, rank=4)
 
 
-def coarse_scores(num_spans, seed=0, rank=4):
+def coarse_scores(num_spans, seed=0, rank=4, horizon=12):
     torch.manual_seed(seed)
     vectors = torch.randn(2, num_spans, rank)
-    return CoarseScores(*vectors, torch.randn(num_spans))
+    return CoarseScores(*vectors, torch.randn(num_spans), torch.randn(horizon))
+
+
+def slow_score(scores, head, tail):
+    return float(
+        scores.antecedents[head] @ scores.anaphors[tail] + scores.distance[tail - head - 1]
+    )
 
 
 def slow_pairs(scores, groups, search):
@@ -26,10 +32,7 @@ def slow_pairs(scores, groups, search):
     pairs = []
     for tail, group in enumerate(groups):
         heads = [h for h in range(max(0, tail - search.horizon), tail) if groups[h] == group]
-        score = {
-            h: float(scores.antecedents[h] @ scores.anaphors[tail] + scores.mention[h])
-            for h in heads
-        }
+        score = {h: slow_score(scores, h, tail) + float(scores.mention[h]) for h in heads}
         pairs += [(h, tail) for h in sorted(heads, key=lambda h: -score[h])[: search.num_kept]]
     return sorted(pairs)
 
@@ -55,11 +58,27 @@ def test_the_best_of_the_horizon_are_chosen(sizes, num_kept, horizon, block, see
     assert tails == sorted(tails)  # so no tail's pairs are divided
 
 
-def test_a_pairs_score_is_the_product_of_its_vectors():
+def test_a_pairs_score_is_the_product_of_its_vectors_and_its_distance():
     scores = coarse_scores(5)
     pairs = torch.tensor([(0, 1), (0, 4), (3, 4)])
-    expected = [float(scores.antecedents[a] @ scores.anaphors[b]) for a, b in pairs.tolist()]
+    expected = [slow_score(scores, *pair) for pair in pairs.tolist()]
     torch.testing.assert_close(scores(pairs), torch.tensor(expected))
+
+
+def test_near_mentions_come_first_until_something_is_learnt():
+    part = AntecedentSearch(2, 100, rank=4).build(8, 3)
+    vectors = torch.zeros(2, 40, 4)
+    words = part.distance(torch.arange(7))[:, 0].detach()
+    distance = words[torch.arange(1, 101).float().log2().long()]
+    pairs = torch.cat(
+        [
+            *part.iter_pairs(
+                CoarseScores(*vectors, torch.zeros(40), distance), torch.zeros(40).long()
+            )
+        ]
+    )
+    near = {(head, tail) for tail in range(40) for head in range(max(0, tail - 3), tail)}
+    assert {tuple(pair) for pair in pairs.tolist()} <= near
 
 
 def test_a_mention_whose_antecedents_are_out_of_reach_is_not_taught_to_be_new():
@@ -88,7 +107,10 @@ def test_time_is_linear_in_the_number_of_mentions():
     part = AntecedentSearch(20, 500, rank=16).build(8, 3)
 
     def seconds(num_spans):
-        scores, group = coarse_scores(num_spans, rank=16), torch.zeros(num_spans).long()
+        scores, group = (
+            coarse_scores(num_spans, rank=16, horizon=500),
+            torch.zeros(num_spans).long(),
+        )
         begun = time.process_time()
         num_pairs = sum(len(pairs) for pairs in part.iter_pairs(scores, group))
         assert num_pairs > 19 * num_spans

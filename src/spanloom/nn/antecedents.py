@@ -1,8 +1,8 @@
 """Coarse-to-fine antecedents (Lee et al. 2018, section 4): a bilinear score chooses candidates.
 
-Of all mentions before a mention, up to a horizon of thousands, a product of low rank keeps a few,
-which the pair scorer then scores in full. The coarse score is a part of the full one, so the same
-loss learns it. Time and memory grow linearly with the number of mentions.
+Of all mentions before a mention, up to a horizon of thousands, a product of low rank and a term for
+the distance keep a few, which the pair scorer then scores in full. The coarse score is a part of
+the full one, so the same loss learns it. Time and memory grow linearly with the number of mentions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,23 +18,27 @@ from spanloom.nn.spans import SpanInputs, SpanProjection
 
 _BLOCK = 512  # mentions whose antecedents are chosen at a time
 _PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
+_SLOPE = 0.25  # what a mention twice as far loses before anything is learnt
 
 
 @dataclass(frozen=True, slots=True)
 class CoarseScores:
     """Low-rank vectors of mentions as antecedents and as those that refer back.
 
-    ``mention`` are the log-odds that a span is a mention.
+    ``mention`` are the log-odds that a span is a mention, ``distance`` is the term of the mention
+    1, 2, … before.
     """
 
     antecedents: Float[Tensor, "span rank"]
     anaphors: Float[Tensor, "span rank"]
     mention: Float[Tensor, " span"]
+    distance: Float[Tensor, " horizon"]
 
     def __call__(self, pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, " pair"]:
-        """Return the bilinear score of pairs ``(antecedent, mention)``."""
+        """Return the score of pairs ``(antecedent, mention)``: product and distance."""
         left = gather_rows(self.antecedents, pairs[:, 0])
-        return (left * gather_rows(self.anaphors, pairs[:, 1])).sum(-1)
+        product = (left * gather_rows(self.anaphors, pairs[:, 1])).sum(-1)
+        return product + self.distance[pairs[:, 1] - pairs[:, 0] - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ class CoarseAntecedents(nn.Module):
         super().__init__()
         self.antecedent = SpanProjection(dim, search.rank, num_width_embeddings)
         self.anaphor = SpanProjection(dim, search.rank, num_width_embeddings)
+        num_buckets = search.horizon.bit_length()  # one for each power of two (Joshi et al. 2019)
+        self.distance = nn.Embedding(num_buckets, 1)
+        with torch.no_grad():  # near mentions come first until something is learnt
+            self.distance.weight[:, 0] = -_SLOPE * torch.arange(num_buckets)
         self.search = search
 
     def prepare(
@@ -69,7 +77,10 @@ class CoarseAntecedents(nn.Module):
         """Return the scores of spans; ``types`` are their label probabilities."""
         antecedents = self.antecedent(inputs.words, inputs.weights, bounds)
         anaphors = self.anaphor(inputs.words, inputs.weights, bounds) * self.search.rank**-0.5
-        return CoarseScores(antecedents, anaphors, torch.logit(1 - types[:, 0], eps=_PROB_EPS))
+        distances = torch.arange(1, self.search.horizon + 1, device=bounds.device)
+        buckets = torch.frexp(distances.float()).exponent.long() - 1  # floor of the logarithm
+        mention = torch.logit(1 - types[:, 0], eps=_PROB_EPS)
+        return CoarseScores(antecedents, anaphors, mention, self.distance(buckets)[:, 0])
 
     def forward(
         self,
@@ -101,6 +112,7 @@ class CoarseAntecedents(nn.Module):
             coarse = scores.anaphors[tails] @ scores.antecedents[heads].T + scores.mention[heads]
             distance = tails[:, None] - heads[None]
             is_before = (distance > 0) & (distance <= self.search.horizon)
+            coarse = coarse + scores.distance[(distance - 1).clamp(0, self.search.horizon - 1)]
             is_allowed = is_before & (group[tails][:, None] == group[heads][None])
             coarse = coarse.masked_fill(~is_allowed, -torch.inf)
             values, columns = coarse.topk(min(self.search.num_kept, len(heads)), dim=1)
