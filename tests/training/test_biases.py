@@ -3,6 +3,7 @@
 import pytest
 import tiny
 
+from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -10,6 +11,7 @@ from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.training import train
 from spanloom.training.biases import LIMIT, MIN_SPANS, climb, sample_evenly, tune
+from spanloom.training.validation import TrainingPredictor
 
 
 @pytest.mark.parametrize("best", [-2.125, -0.5, 0.0, 0.375, 1.75])
@@ -79,6 +81,22 @@ def test_tuning_finds_the_bias_that_dev_was_made_with(model):
     assert metrics["ner"]["span_f1"] == 1.0
     assert tuned.recipe.biases["ner"]["span"] > 0
     assert model.recipe.biases == {}
+
+
+def test_corpora_of_a_joined_one_count_alike(model):
+    """Many documents for a high bias and few against it: pooled, the many would win by far."""
+    texts = [Document(TEXT, name=str(number)) for number in range(62)]
+    high = model.with_biases({"ner": {"span": 1.5}})
+    low = model.with_biases({"ner": {"span": -8.0}})
+    many = [set_source_corpus(doc, "many") for doc in high.predict(texts[:60], "ner")]
+    few = [set_source_corpus(doc, "few") for doc in low.predict(texts[60:], "ner")]
+    tuned, _ = tune(model, {"ner": [*many, *few]}, ["ner"])
+
+    def mean_f1(candidate):
+        task, predictor = candidate.tasks["ner"], TrainingPredictor(candidate)
+        return sum(task.score(predictor, part)["span_f1"] for part in (many, few)) / 2
+
+    assert mean_f1(tuned) >= max(map(mean_f1, (model, high, low)))
 
 
 def test_a_bias_of_before_goes_where_none_is_better(model):

@@ -4,10 +4,13 @@ Nearly all candidates are "none", so trained scores favour it. A bias moves the 
 and all other labels of one decision; the order of candidates stays.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
+from spanloom.annotation.source_corpus import source_corpus
 from spanloom.document import Document
 from spanloom.model import serialization
 from spanloom.model.model import Model
@@ -62,7 +65,7 @@ def tune_weights(
     serialization.load_weights(folder, model.network)
     tuned, metrics = tune(model, dev, names)
     before, after = model.recipe.biases, tuned.recipe.biases
-    named = {}
+    named: dict[str, float] = {}
     for task, values in metrics.items():
         if after.get(task) == before.get(task):
             continue
@@ -78,17 +81,25 @@ def tune_weights(
 def _tune_decision(
     model: Model, name: str, decision: str, metric: str, documents: Sequence[Document]
 ) -> Model:
-    """Return the model with the best bias of one decision, as it is if that is the untuned one."""
+    """Return the model with the best bias of one decision, as it is if that is the untuned one.
+
+    Of a joined corpus each part counts alike: pooled, the largest would choose for all.
+    """
     biases = model.recipe.biases
 
     def biased(bias: float) -> Model:
         task_biases = {**biases.get(name, {}), decision: bias}
         return model.with_biases({**biases, name: task_biases})
 
+    by_corpus: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_corpus[source_corpus(document)].append(document)
+
     @cache
     def score(bias: float) -> float:
         candidate = biased(bias)
-        return candidate.tasks[name].score(TrainingPredictor(candidate), documents)[metric]
+        task, predictor = candidate.tasks[name], TrainingPredictor(candidate)
+        return fmean(task.score(predictor, part)[metric] for part in by_corpus.values())
 
     best = climb(score)
     return biased(best) if score(best) > score(untuned_bias(decision)) else model
