@@ -4,11 +4,13 @@
 >>> model = spanloom.load("runs/wlp")  # doctest: +SKIP
 >>> model("Add 5 ml of buffer.")  # doctest: +SKIP
 
-The names below are imported when they are first used.
+The names below are imported when they are first used. In a notebook documents are drawn.
 """
 
+import html
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spanloom.document import (
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
         Span,
     )
     from spanloom.errors import SpanloomError
+    from spanloom.interchange.authoring import from_markup, from_words
     from spanloom.model.serialization import load, push_to_hub
     from spanloom.model.serialization import load as from_pretrained
+    from spanloom.training.from_data import train
 
 __all__ = [
     "Argument",
@@ -41,16 +45,22 @@ __all__ = [
     "Relation",
     "Span",
     "SpanloomError",
+    "from_markup",
     "from_pretrained",
+    "from_words",
     "load",
     "push_to_hub",
+    "train",
 ]
 
 _LOCATIONS = {
     "SpanloomError": ("spanloom.errors", "SpanloomError"),
+    "from_markup": ("spanloom.interchange.authoring", "from_markup"),
     "from_pretrained": ("spanloom.model.serialization", "load"),  # the name that hub users look for
+    "from_words": ("spanloom.interchange.authoring", "from_words"),
     "load": ("spanloom.model.serialization", "load"),
     "push_to_hub": ("spanloom.model.serialization", "push_to_hub"),
+    "train": ("spanloom.training.from_data", "train"),
 }
 
 
@@ -65,3 +75,21 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """List the public names."""
     return __all__
+
+
+def _draw_in_notebooks() -> None:
+    """Let a notebook draw documents, if this is one."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        formatter = shell.display_formatter.formatters["text/html"]
+        formatter.for_type_by_name("spanloom.document", "Document", _as_frame)
+
+
+def _as_frame(document: "Document") -> str:
+    """Return the page of a document as a frame of a notebook."""
+    page = import_module("spanloom.viewer.html").render([document], title=document.name)
+    style = "width:100%;height:24em;border:0;resize:vertical;overflow:auto"
+    return f'<iframe srcdoc="{html.escape(page)}" style="{style}" title="annotated text"></iframe>'
+
+
+_draw_in_notebooks()

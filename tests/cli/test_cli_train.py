@@ -95,7 +95,7 @@ def test_mistakes(fails, home, tmp_path):
     )
     assert "cannot be read: No such file" in fails("train", tmp_path / "no.yaml", *out, code=1)
     assert "no such recipe" in fails("train", tmp_path / "no", *out, code=1)
-    assert "expected a recipe" in fails("train", tmp_path / "notes.pdf", *out, code=2)
+    assert "expected a recipe" in fails("train", tmp_path / "notes.pdf", *out, code=1)
     assert "empty: no documents" in fails("train", tmp_path / "empty", *out, code=1)
     setting = ("--set", "stages.0.epoch=3")
     assert "did you mean 'epochs'?" in fails("train", recipe, *out, *setting, code=1)

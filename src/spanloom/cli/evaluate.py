@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +10,8 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.options import Precision
-from spanloom.errors import DataError
 
 if TYPE_CHECKING:
-    from spanloom.document import Document
-    from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
 MetricsByTask = dict[str, dict[str, float]]
@@ -38,67 +35,29 @@ def evaluate(
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
     from spanloom.corpora import folder
+    from spanloom.model.evaluation import (
+        evaluate_tasks,
+        is_test_set,
+        log_test_evaluation,
+        usual_split,
+    )
     from spanloom.model.serialization import load
 
-    split = split or _usual(folder.splits(data))
+    split = split or usual_split(data)
     documents = folder.read(data, split).documents
-    is_test = _is_test(data, split)
+    is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
     model = load(model_path, device=device, precision=precision)
     size = f"{len(documents)} documents"
     log(f"model {model_path} on {model.compute}; {data}, split {split}: {size}")
-    reports = _evaluate_tasks(model, data, documents)
-    if not reports:
-        raise DataError(
-            f"{data}: no document of split {split!r} has a layer that the model predicts"
-        )
+    reports = evaluate_tasks(model, documents, data, log)
     metrics = {task: model.tasks[task].metrics(report) for task, report in reports.items()}
     if is_test:
-        from spanloom.model.evaluation import log_test_evaluation
-
         command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
         dataset = data.resolve().name
         log_test_evaluation(test_log, command, model_path, dataset, split, documents, seed, metrics)
     _show(reports, metrics, model_path, data, split, as_json=as_json)
-
-
-def _evaluate_tasks(
-    model: "Model", data: Path, documents: Sequence["Document"]
-) -> dict[str, "Report"]:
-    """Return the report of each task that predicts a layer which some document has."""
-    from spanloom.model.evaluation import evaluate_task, map_to_task_labels, source
-
-    reports = {}
-    for name, task in model.tasks.items():
-        if not task.predicts:
-            continue
-        plan = model.plan.tasks[name]
-        part = source(plan, data)
-        mapped = map_to_task_labels(plan, part, documents)
-        if part is not None:
-            log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
-        report = evaluate_task(model, name, mapped, log)
-        if report is not None:
-            reports[name] = report
-    return reports
-
-
-def _usual(splits: Iterable[str]) -> str:
-    """Return the default split: dev, or all documents if there are no splits."""
-    return "all" if list(splits) == ["all"] else "dev"
-
-
-def _is_test(data: Path, split: str) -> bool:
-    """Return whether this is a test set, also by the name of a file or folder given directly."""
-    from spanloom.corpora.folder import ALL
-    from spanloom.corpora.splits import SPLITS, splits_of_name
-
-    path = data.resolve()
-    by_name = path.stem.lower() in SPLITS["test"] or (
-        path.is_file() and "test" in splits_of_name(path.name)
-    )
-    return split == "test" or (split == ALL and by_name)
 
 
 def _show(

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.console import log, write_stdout
 from spanloom.cli.options import plugin_options
-from spanloom.errors import DataError, StorageError, TrainingError
+from spanloom.errors import StorageError, TrainingError
 
 if TYPE_CHECKING:
-    from spanloom.config.recipe import Recipe
     from spanloom.model.plan import Plan
     from spanloom.training.checkpoint import Progress
-
-RECIPES = (".yaml", ".yml", ".json")
 
 
 def train(
@@ -41,12 +38,14 @@ def train(
 
     Example: spanloom train recipe.yaml -o runs/mine --set stages.0.epochs=3 --dry-run
     """
-    recipe, recipe_dir = _recipe(source, settings or [])
-    _refuse_foreign(out)
     from transformers.utils import logging
 
     from spanloom.model.plan import resolve
     from spanloom.training import train
+    from spanloom.training.from_data import read_recipe
+
+    recipe, recipe_dir = read_recipe(source, settings or [], log)
+    _refuse_foreign(out)
 
     logging.disable_progress_bar()
     plan = resolve(recipe, recipe_dir)
@@ -81,26 +80,6 @@ def _resume_command(source: Path, out: Path, settings: list[str], device: str | 
         return f"{shlex.join(['spanloom', *arguments])}, under torchrun on each machine as before"
     torchrun = ["torchrun", "--nproc-per-node", str(local), "-m", "spanloom"]
     return shlex.join([*torchrun, *arguments])
-
-
-def _recipe(source: Path, settings: list[str]) -> tuple["Recipe", Path]:
-    """Return the recipe and the folder at which its relative paths start."""
-    from spanloom.config import recipe as recipes
-    from spanloom.corpora.files import is_file
-
-    if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
-        return recipes.load(source, settings), source.parent
-    if not source.exists():
-        raise DataError(f"{source}: no such recipe, folder or file")
-    if not source.is_dir() and not is_file(source):
-        raise WrongUse(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
-    from spanloom.training.auto_recipe import propose_recipe
-
-    proposal = propose_recipe(source, str(source.absolute()))
-    for keys, note in proposal.notes.items():
-        if len(keys) == 2:
-            log(f"task {keys[1]}: {note}")
-    return recipes.loads(recipes.dumps(proposal.recipe), str(source), settings), Path()
 
 
 def _refuse_foreign(out: Path) -> None:

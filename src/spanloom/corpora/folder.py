@@ -194,6 +194,12 @@ def hold_out(
     return _sort_by_name(kept), _sort_by_name(held_out)
 
 
+def with_names(documents: Iterable[Document]) -> Iterator[Document]:
+    """Yield the documents; those without a name get their number as one."""
+    for number, document in enumerate(documents, 1):
+        yield document if document.name else replace(document, name=f"document-{number:06}")
+
+
 def fingerprint(documents: Iterable[Document]) -> str:
     """Return the SHA-256 (hex) of names, texts, meta, queries and annotations.
 

@@ -1,28 +1,85 @@
 """Evaluate a model on annotated documents by task, and log each evaluation on a test set."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 from spanloom.annotation.partial_labels import map_labels
 from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.atomic_io import MANIFEST
 from spanloom.config.recipe import CorpusPartSpec
-from spanloom.corpora import files
-from spanloom.corpora.folder import fingerprint
-from spanloom.corpora.splits import splits_of_name
+from spanloom.corpora import files, folder
+from spanloom.corpora.splits import SPLITS, splits_of_name
 from spanloom.document import Document
-from spanloom.model.model import Model
-from spanloom.model.plan import TaskPlan
-from spanloom.tasks._base import MetricValues, Report
+from spanloom.errors import DataError
+from spanloom.model.plan import Plan, TaskPlan
+from spanloom.tasks._base import MetricValues, Report, Task
 
 LOG = Path(files.LOG)  # where evaluations on test sets are logged by default
 
 
+class Evaluable(Protocol):
+    """What is needed of a model to score its tasks."""
+
+    @property
+    def plan(self) -> Plan:
+        """What it was made from."""
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Its tasks by name."""
+
+    def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
+        """Yield documents with the predictions of one task."""
+
+
+Log = Callable[[str], None]
+
+
+def evaluate_tasks(
+    model: Evaluable, documents: Sequence[Document], data: Path | None, log: Log
+) -> dict[str, Report]:
+    """Return the report of each task that predicts a layer which some document has.
+
+    ``data`` is where documents come from: what a task learnt from it through a map of labels is
+    mapped alike. Raises ``DataError`` where no task can be scored.
+    """
+    reports = {}
+    for name, task in model.tasks.items():
+        if not task.predicts:
+            continue
+        plan = model.plan.tasks[name]
+        part = None if data is None else source(plan, data)
+        if part is not None:
+            log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
+        report = evaluate_task(model, name, map_to_task_labels(plan, part, documents), log)
+        if report is not None:
+            reports[name] = report
+    if not reports:
+        where = "" if data is None else f"{data}: "
+        raise DataError(f"{where}no document has a layer that the model predicts")
+    return reports
+
+
+def usual_split(data: Path) -> str:
+    """Return the split that is scored unless another is named: dev, or all if there are none."""
+    return folder.ALL if list(folder.splits(data)) == [folder.ALL] else "dev"
+
+
+def is_test_set(data: Path, split: str) -> bool:
+    """Return whether this is a test set, also by the name of a file or folder given directly."""
+    path = data.resolve()
+    by_name = path.stem.lower() in SPLITS["test"] or (
+        path.is_file() and "test" in splits_of_name(path.name)
+    )
+    return split == "test" or (split == folder.ALL and by_name)
+
+
 def evaluate_task(
-    model: Model, name: str, documents: Sequence[Document], log: Callable[[str], None]
+    model: Evaluable, name: str, documents: Sequence[Document], log: Log
 ) -> Report | None:
     """Score one task; None, and a logged line, where no document has its layer.
 
@@ -45,8 +102,8 @@ def evaluate_task(
 
 def source(task: TaskPlan, data: Path) -> CorpusPartSpec | None:
     """Return which part of a task's joined corpus a folder is, by its name; None for no part."""
-    folder = data.resolve()
-    names = {folder.name, folder.parent.name if splits_of_name(folder.name) else folder.name}
+    path = data.resolve()
+    names = {path.name, path.parent.name if splits_of_name(path.name) else path.name}
     return next((part for part in task.parts if Path(part.data).name in names), None)
 
 
@@ -82,7 +139,7 @@ def log_test_evaluation(
         "command": command,
         "model": sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else model_path,
         "data": data,
-        "fingerprint": fingerprint(documents),
+        "fingerprint": folder.fingerprint(documents),
         "split": split,
         "seed": seed,
         "metrics": metrics,

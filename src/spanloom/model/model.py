@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from spanloom.annotation_columns import SpanColumns, settle
 from spanloom.annotation_ids import IdGenerator
 from spanloom.cancellation import checkpoint
 from spanloom.config.recipe import Recipe
+from spanloom.corpora import folder as corpora
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import (
@@ -30,10 +32,17 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.long_sentences import LONGEST
+from spanloom.model.evaluation import (
+    LOG,
+    evaluate_tasks,
+    is_test_set,
+    log_test_evaluation,
+    usual_split,
+)
 from spanloom.model.network import Network
 from spanloom.model.plan import Plan
 from spanloom.model.precision import ComputeConfig
-from spanloom.tasks._base import Task
+from spanloom.tasks._base import Report, Task
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import WordBounds, WordTokenizer
 
@@ -167,6 +176,30 @@ class Model:
             documents, tasks, layers, BATCH_WORDS, with_tokens=False, done=0
         ):
             yield from stretch
+
+    def evaluate(
+        self, data: str | Path | Sequence[Document], split: str | None = None
+    ) -> dict[str, Report]:
+        """Score each task whose layer the documents have; return the reports by task.
+
+        ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
+        (default: dev, or all where there are none). A look at a test set is noted in
+        ``test-evaluations.jsonl``. Predictions never see gold. Raises ``DataError`` where no task
+        can be scored, and what reading raises.
+        """
+        if not isinstance(data, str | Path):
+            return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)
+        path = Path(data)
+        split = split or usual_split(path)
+        documents = corpora.read(path, split).documents
+        reports = evaluate_tasks(self, documents, path, _LOG.info)
+        if is_test_set(path, split):
+            metrics = {name: self.tasks[name].metrics(report) for name, report in reports.items()}
+            seed, command = self.recipe.seed, "Model.evaluate"
+            log_test_evaluation(
+                LOG, command, "a model in memory", path.name, split, documents, seed, metrics
+            )
+        return reports
 
     def _stretches(
         self,

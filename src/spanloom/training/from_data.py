@@ -1,0 +1,69 @@
+"""Train from whatever there is: a recipe, a folder or file of documents, or documents in memory."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe import Recipe
+from spanloom.corpora.files import is_file
+from spanloom.corpora.folder import with_names
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.formats import jsonl
+from spanloom.model import serialization
+from spanloom.model.model import Model
+from spanloom.model.plan import resolve
+from spanloom.training import train as training
+from spanloom.training.auto_recipe import propose_recipe
+from spanloom.training.metrics_log import Log
+
+RECIPES = (".yaml", ".yml", ".json")
+_DOCUMENTS = "documents.jsonl"
+
+
+def train(
+    source: str | Path | Iterable[Document],
+    out: str | Path | None = None,
+    *,
+    settings: Sequence[str] = (),
+    device: str | None = None,
+    log: Log = print,
+) -> Model:
+    """Train a model as ``spanloom train`` does, and return the best one.
+
+    ``source`` is a recipe, a folder or file of documents, or the documents themselves; without a
+    recipe one is proposed, and without a dev split a tenth of the documents is held out. The model
+    is written to ``out``; without ``out`` it is kept in memory alone. ``settings`` change the
+    recipe, as ``["stages.0.epochs=3"]``. Raises what ``training.train.train`` does.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="spanloom-")))
+        if not isinstance(source, str | Path):
+            jsonl.write(folder / _DOCUMENTS, with_names(source))
+            proposal = propose_recipe(folder / _DOCUMENTS, _DOCUMENTS).recipe
+            recipe, recipe_dir = recipes.loads(recipes.dumps(proposal), "recipe", settings), folder
+        else:
+            recipe, recipe_dir = read_recipe(Path(source), settings, log)
+        model_dir = folder / "model" if out is None else Path(out)
+        training.train(resolve(recipe, recipe_dir), model_dir, log, device=device)
+        return serialization.load(model_dir, device=device)
+
+
+def read_recipe(source: Path, settings: Sequence[str], log: Log) -> tuple[Recipe, Path]:
+    """Return a file's recipe, or one for data, and the folder where its relative paths begin.
+
+    Raises ``DataError`` for what is neither a recipe nor data, ``RecipeError`` for a wrong recipe.
+    """
+    if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
+        return recipes.load(source, settings), source.parent
+    if not source.exists():
+        raise DataError(f"{source}: no such recipe, folder or file")
+    if not source.is_dir() and not is_file(source):
+        raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
+    proposal = propose_recipe(source, str(source.absolute()))
+    for keys, note in proposal.notes.items():
+        if len(keys) == 2:
+            log(f"task {keys[1]}: {note}")
+    return recipes.loads(recipes.dumps(proposal.recipe), str(source), settings), Path()
