@@ -131,7 +131,7 @@ def run(recipe_path: Path, out: Path) -> None:
     """Train in this process, a checkpoint after each update, going on where one is."""
     from spanloom.config import recipe as recipes
     from spanloom.model.plan import resolve
-    from spanloom.training.loop import LogIntervals
+    from spanloom.training.progress_line import LogIntervals
     from spanloom.training.train import train
 
     read = recipes.load(recipe_path)

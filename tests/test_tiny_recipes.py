@@ -21,8 +21,9 @@ from spanloom.model.plan import resolve
 from spanloom.tasks import load
 from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.loop import METRICS, LogIntervals, Run
+from spanloom.training.loop import METRICS, Run
 from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import home, new_model, train
 
 HERE = Path(__file__).parents[1] / "recipes" / "tiny"

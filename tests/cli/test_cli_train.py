@@ -121,7 +121,7 @@ def test_the_command_to_go_on_says_all_that_was_asked_for(
 ):
     """As a shell reads it, odd names and all; what it says is read by the same command line."""
 
-    def stopped(plan, out, log, *, resume, device):
+    def stopped(plan, out, log, **options):
         raise Stopped("the model as it stands: there")
 
     monkeypatch.setattr("spanloom.training.train.train", stopped)

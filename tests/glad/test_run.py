@@ -16,7 +16,7 @@ from spanloom.metrics.bootstrap import loads
 from spanloom.model.plan import resolve
 from spanloom.model.serialization import load
 from spanloom.training import train
-from spanloom.training.loop import LogIntervals
+from spanloom.training.progress_line import LogIntervals
 
 TASKS = {
     "steps": {"data": "corpus", "kind": "relations", "hidden_size": 16},

@@ -7,7 +7,7 @@ import torch
 
 from spanloom.config import recipe as recipes
 from spanloom.model.plan import resolve
-from spanloom.training.loop import LogIntervals
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import train
 
 if __name__ == "__main__":

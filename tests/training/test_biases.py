@@ -10,8 +10,8 @@ from spanloom.errors import DataError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.training import train
-from spanloom.training.biases import LIMIT, MIN_SPANS, climb, sample_evenly, tune
-from spanloom.training.validation import TrainingPredictor
+from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
+from spanloom.training.validation import TrainingPredictor, sample_evenly
 
 
 @pytest.mark.parametrize("best", [-2.125, -0.5, 0.0, 0.375, 1.75])

@@ -7,7 +7,8 @@ import torch
 
 from spanloom.config.recipe import StageSpec
 from spanloom.training.clipping import clipping_warning, iter_weight_warnings
-from spanloom.training.loop import LogIntervals, StageTrainer
+from spanloom.training.loop import StageTrainer
+from spanloom.training.progress_line import LogIntervals
 
 LEVELS = [
     {"name": "low", "rnn": "lstm", "hidden_size": 4},

@@ -12,7 +12,8 @@ from spanloom.cli.main import app
 from spanloom.document import Document, comparable
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
-from spanloom.training.loop import BEST, LogIntervals
+from spanloom.training.loop import BEST
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.warm_start import inherit, remove_tasks, reset_head
 
 TASK = {"data": "both", "kind": "entities", "layer": "names", "hidden_size": 16}

@@ -4,7 +4,8 @@ import pytest
 import torch
 from workbench import LEVELS, TASKS
 
-from spanloom.training.loop import LogIntervals, Run, StageTrainer
+from spanloom.training.loop import Run, StageTrainer
+from spanloom.training.progress_line import LogIntervals
 
 STAGE = {"tasks": ["names"], "epochs": 1, "precision": "fp32", "batch_words": 10_000}
 

@@ -7,7 +7,8 @@ from safetensors.torch import load_file
 from spanloom.errors import RecipeError, TrainingError
 from spanloom.training import loop, validation
 from spanloom.training.batch_schedule import draw_epoch
-from spanloom.training.loop import BEST, LogIntervals, StageTrainer
+from spanloom.training.loop import BEST, StageTrainer
+from spanloom.training.progress_line import LogIntervals
 
 CONTEXTS = [
     {"name": "low", "rnn": "lstm", "hidden_size": 4},

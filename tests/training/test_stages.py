@@ -10,7 +10,8 @@ from workbench import events
 
 from spanloom.model import serialization
 from spanloom.training import checkpoint, loop, warm_start
-from spanloom.training.loop import BEST, OWN, LogIntervals, StageTrainer
+from spanloom.training.loop import BEST, OWN, StageTrainer
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.validation import TrainingPredictor
 from spanloom.training.warm_start import remove_tasks, reset_head
 

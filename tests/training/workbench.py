@@ -8,8 +8,9 @@ import tiny
 from spanloom.config import recipe as recipes
 from spanloom.model.plan import resolve
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.loop import METRICS, LogIntervals, Run
+from spanloom.training.loop import METRICS, Run
 from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import new_model, train
 
 TASKS = {

@@ -1,11 +1,13 @@
 """Console output: results on stdout, everything else on stderr, wrong use as an error."""
 
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import typer
 
+_CLEAR = "\x1b[K"  # to the end of the line
 MAX_LOGGED = 10  # problems of one input that are logged; the rest is counted
 
 
@@ -34,6 +36,24 @@ def warn(problems: Sequence[object], root: Path) -> None:
 def join_names(names: Iterable[str]) -> str:
     """Return names with commas, ``none`` for none."""
     return ", ".join(names) or "none"
+
+
+class StatusLine:
+    """A last line on the terminal that the next one replaces; other lines stay above it."""
+
+    def __init__(self) -> None:
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        """Show a line in place of the one before, cut to fit."""
+        width = shutil.get_terminal_size().columns - 1
+        typer.echo(f"\r{text[:width]}{_CLEAR}", err=True, nl=False)
+        self._is_shown = True
+
+    def log(self, text: str) -> None:
+        """Write a line that stays."""
+        log(f"\r{_CLEAR}{text}" if self._is_shown else text)
+        self._is_shown = False
 
 
 def is_terminal() -> bool:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import log, write_stdout
+from spanloom.cli.console import StatusLine, log, write_stdout
 from spanloom.cli.options import plugin_options
 from spanloom.errors import StorageError, TrainingError
 
 if TYPE_CHECKING:
     from spanloom.model.plan import Plan
     from spanloom.training.checkpoint import Progress
+
+_STATUS_SECONDS = 0.5  # that a line on the terminal stands
 
 
 def train(
@@ -43,6 +45,7 @@ def train(
     from spanloom.model.plan import resolve
     from spanloom.training import train
     from spanloom.training.from_data import read_recipe
+    from spanloom.training.progress_line import LogIntervals, Status
 
     recipe, recipe_dir = read_recipe(source, settings or [], log)
     _refuse_foreign(out)
@@ -56,7 +59,10 @@ def train(
     began = time.monotonic()
     train.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
     try:
-        progress = train.train(plan, out, log, resume=resume, device=device)
+        line = StatusLine()
+        status = Status(line.show, _STATUS_SECONDS) if sys.stderr.isatty() else None
+        pace = LogIntervals(status=status)
+        progress = train.train(plan, out, line.log, resume=resume, pace=pace, device=device)
     except KeyboardInterrupt as interrupt:
         if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
             raise typer.Exit(1) from None

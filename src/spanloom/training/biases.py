@@ -16,7 +16,7 @@ from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.tasks._base import MetricValues, untuned_bias
 from spanloom.training.metrics_log import Log
-from spanloom.training.validation import TrainingPredictor
+from spanloom.training.validation import TrainingPredictor, sample_evenly
 
 MIN_SPANS = 100  # of gold; with fewer, a bias would fit chance
 MAX_WORDS = 40_000  # of dev that are annotated for each bias tried, about
@@ -121,16 +121,3 @@ def climb(score: Callable[[float], float]) -> float:
                     best, moved = candidate, True
                     break
     return best
-
-
-def sample_evenly(documents: Sequence[Document], num_words: int) -> list[Document]:
-    """Return documents from all parts of dev, evenly spaced, with about so many words in total."""
-    sizes = [len(document.text.split()) for document in documents]
-    share = num_words / max(1, sum(sizes))
-    sample, due = [], 0.0
-    for document, size in zip(documents, sizes, strict=True):
-        due += share * size
-        if due > 0:
-            sample.append(document)
-            due -= size
-    return sample

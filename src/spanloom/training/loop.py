@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -36,19 +35,13 @@ from spanloom.training.optimizer import (
     set_rates,
     trainable_parameters,
 )
-from spanloom.training.prepare import PreparedData
+from spanloom.training.prepare import PreparedData, TaskData
+from spanloom.training.progress_line import LogIntervals, ProgressLine
 from spanloom.training.resume import apply_changes
 from spanloom.training.stage_length import StageLength
+from spanloom.training.validation import sample_dev
 
 STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class LogIntervals:
-    """Intervals between checkpoints (seconds; 0: every update) and log lines (updates)."""
-
-    checkpoint: float = 120.0
-    log: int = 20
 
 
 class Run:
@@ -167,10 +160,13 @@ class StageTrainer:
         self.average = EMA(network, spec.ema_decay) if spec.ema_decay else None
         self.gradients = GradientSum(run.model, run.prepared, run.processes, spec)
         self.written = time.monotonic()
+        self.losses: Mapping[str, Tensor] = {}
 
     def run(self, pace: LogIntervals) -> None:
         """Train until the last epoch or early stopping."""
         length, progress = self.length, self.progress
+        log = self.run_.metrics_log.log
+        self.line = ProgressLine(log, pace, progress, lambda: length.share_done(progress))
         for line in iter_weight_warnings(progress.stage, self.spec):
             self.run_.metrics_log.log(line)
         while not length.is_over(progress) and not self._out_of_patience():
@@ -190,6 +186,8 @@ class StageTrainer:
                     self._stop()
                 if progress.is_evaluation_due:
                     self._evaluate()
+                if self.processes.first:
+                    self._tell()
                 if time.monotonic() - self.written >= pace.checkpoint:
                     self.save_checkpoint()
             progress.epoch += 1
@@ -238,7 +236,7 @@ class StageTrainer:
         network, progress = self.model.network, self.progress
         network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        losses = self.backward(update)
+        self.losses = losses = self.backward(update)
         stop = self.processes.sum_gradients(network, stop=self.run_.interrupt.asked)
         norm = clip_gradient(network, self.spec, progress.global_step + 1)
         progress.num_clipped += is_clipped(norm, self.spec)
@@ -304,12 +302,22 @@ class StageTrainer:
     def _evaluate(self) -> None:
         """Evaluate on dev; save the model if it improved. An interrupt ends the evaluation."""
         with self._swap_in_average():
-            metrics = self.processes.agree(self._metrics() if self.processes.first else None)
+            data = self.run_.prepared.data
+            metrics = self.processes.agree(self._metrics(data) if self.processes.first else None)
             better = isinstance(metrics, dict) and self._save_if_best(metrics)
         if not isinstance(metrics, dict):
             self._stop()
         self.progress.is_evaluation_due = False
         self._report(metrics, better=better)
+
+    def _tell(self) -> None:
+        """Show how it goes; nothing else depends on the first look at dev."""
+        self.line.update(self.losses)
+        if self.line.is_look_due:
+            with self._swap_in_average():
+                metrics = self._metrics(sample_dev(self.run_.prepared.data))
+            if metrics is not None:
+                self.line.show_look(metrics)
 
     @contextmanager
     def _swap_in_average(self) -> Iterator[None]:
@@ -348,11 +356,11 @@ class StageTrainer:
                     folder.mkdir(exist_ok=True)
                     serialization.save(self.model, folder / task, figures=metrics)
 
-    def _metrics(self) -> dict[str, float] | None:
+    def _metrics(self, data: Mapping[str, TaskData]) -> dict[str, float] | None:
         """Return the metrics on dev, None where the evaluation was interrupted."""
         try:
             with self.run_.interrupt.at_once():
-                return validation.evaluate(self.model, self.spec, self.run_.prepared.data)
+                return validation.evaluate(self.model, self.spec, data)
         except KeyboardInterrupt:
             if not self.run_.interrupt.asked:
                 raise
@@ -360,16 +368,14 @@ class StageTrainer:
 
     def _report(self, metrics: Mapping[str, float], *, better: bool) -> None:
         progress = self.progress
-        now = progress.epochs_done
         self.run_.metrics_log.write(
-            {"step": progress.global_step, "epoch": round(now, 3), "dev": dict(metrics)}
+            {
+                "step": progress.global_step,
+                "epoch": round(progress.epochs_done, 3),
+                "dev": dict(metrics),
+            }
         )
-        percent = "  ".join(f"{name} {100 * value:.2f}" for name, value in metrics.items())
-        speed = progress.words / max(progress.seconds, 1e-9)
-        self.run_.metrics_log.log(
-            f"epoch {now:.2f}/{self.length}  {percent}  "
-            f"({progress.seconds:.0f} s, {speed:.0f} words/s){'  best' if better else ''}"
-        )
+        self.line.show_scores(metrics, str(self.length), better=better)
         if warning := clipping_warning(self._clipped_share(), self.spec):
             self.run_.metrics_log.log(warning)
 

@@ -26,9 +26,10 @@ from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
 from spanloom.training.lock import hold_lock
-from spanloom.training.loop import BEST, METRICS, OWN, LogIntervals, Run
+from spanloom.training.loop import BEST, METRICS, OWN, Run
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_data
 
 _LEFT = "left"  # identifies the model that a stopped run left at ``out``

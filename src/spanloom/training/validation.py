@@ -1,7 +1,7 @@
 """Evaluate a model in training: the metrics of each task on its dev documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -12,6 +12,8 @@ from spanloom.document import Document
 from spanloom.model.model import BATCH_WORDS, Model
 from spanloom.tasks._base import MetricValues
 from spanloom.training.prepare import TaskData
+
+_LOOKED = 4000  # words of dev, about, where a quick look is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +76,27 @@ def selection_score(metrics: Mapping[str, float], stage: StageSpec) -> float:
 def primary_metrics(metrics: Mapping[str, float]) -> MetricValues:
     """Return the first metric of each task."""
     return {name.split(".")[0]: value for name, value in reversed(list(metrics.items()))}
+
+
+def sample_evenly(documents: Sequence[Document], num_words: int) -> list[Document]:
+    """Return documents from all parts of dev, evenly spaced, with about so many words in total."""
+    sizes = [len(document.text.split()) for document in documents]
+    share = num_words / max(1, sum(sizes))
+    sample, due = [], 0.0
+    for document, size in zip(documents, sizes, strict=True):
+        due += share * size
+        if due > 0:
+            sample.append(document)
+            due -= size
+    return sample
+
+
+def sample_dev(data: Mapping[str, TaskData]) -> dict[str, TaskData]:
+    """Return the data with a part of dev that takes seconds to annotate."""
+    share = _LOOKED // len(data)
+
+    def sampled(part: TaskData) -> TaskData:
+        gold = [document for document in part.dev if part.task.has_gold(document)]
+        return replace(part, dev=tuple(sample_evenly(gold, share)))
+
+    return {name: sampled(part) for name, part in data.items()}
