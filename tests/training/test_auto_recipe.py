@@ -97,6 +97,14 @@ def test_less_data_more_epochs():
     assert told == [40, 32, 14, 8, 4]
 
 
+@pytest.mark.parametrize(("num_words", "batch_words"), [(2_000, 384), (60_000, 768)])
+def test_less_data_smaller_batches(tmp_path, num_words, batch_words):
+    spans = Layer("main", (Span("T1", "word", ((0, 4),)),))
+    path = tmp_path / "a.jsonl"
+    jsonl.write(path, [Document("word " * num_words, (spans,), "a")])
+    assert propose_recipe(path, "a").recipe.stages[0].batch_words == batch_words
+
+
 def test_nothing_to_learn(tmp_path):
     path = write(tmp_path / "a.jsonl", Layer("main"), layer("words"))
     with pytest.raises(DataError, match=r"1 documents, none with spans .*main, words"):

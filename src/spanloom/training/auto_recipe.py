@@ -23,6 +23,8 @@ LONG = 100  # words: a longer line is rather a paragraph than a sentence
 SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
 _EPOCHS = 8, 250_000  # this many did well on so many words; fewer words need more
 _FEWEST, _MOST = 4, 40
+_FEW_WORDS = 50_000  # below that, more and smaller updates learn sooner
+_SMALL_BATCH, _BATCH = 384, 768  # words
 _LOOKED = 200  # documents from which on some tell as well as all how words are split
 _NAME = re.compile(r"[^\w-]+")
 
@@ -50,6 +52,7 @@ def propose_recipe(path: Path, data: str) -> Proposal:
             f"(layers there: {', '.join(layer_names) or 'none'})"
         )
     tasks, notes = _tasks(layers, path, data)
+    num_words = sum(len(document.text.split()) for document in documents)
     raw: dict[str, Any] = {
         "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
         "tasks": tasks,
@@ -57,7 +60,8 @@ def propose_recipe(path: Path, data: str) -> Proposal:
         "stages": [
             {
                 "tasks": list(tasks),
-                "epochs": epochs(sum(len(document.text.split()) for document in documents)),
+                "epochs": epochs(num_words),
+                "batch_words": _SMALL_BATCH if num_words < _FEW_WORDS else _BATCH,
                 "lr": {"encoder": 5e-4, "task": 2e-3},
                 "ema_decay": 0.998,
             }
