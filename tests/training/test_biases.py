@@ -40,7 +40,8 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def model():
-    return serialization.load(device="cpu", precision="fp32")
+    """The default model without its own biases."""
+    return serialization.load(device="cpu", precision="fp32").with_biases({})
 
 
 def num_predicted(model, task, decision, bias):
