@@ -12,12 +12,6 @@ import urllib.request
 import pytest
 
 
-def test_what_it_needs_is_told(fails, monkeypatch):
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    told = fails("serve", code=1)
-    assert told.endswith("needs uvicorn, which is not installed: pip install 'spanloom[serve]'")
-
-
 @pytest.mark.slow
 def test_a_model_that_is_none_is_told_as_annotate_tells_it(fails, tmp_path):
     said = ["-m", tmp_path / "none"]

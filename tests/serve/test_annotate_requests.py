@@ -3,15 +3,29 @@
 import json
 from dataclasses import replace
 
+import jsonschema
 import pytest
 from fake_model import ABOUT, ALIKE, MOOD, NAMES, WHO, annotated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.document import Document, comparable
+from spanloom.document import (
+    Argument,
+    Attribute,
+    Document,
+    Equivalence,
+    Event,
+    Layer,
+    Normalization,
+    Note,
+    Query,
+    Relation,
+    Span,
+    comparable,
+)
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat
-from spanloom.serve import openapi, replies
+from spanloom.serve import openapi, replies, reply_schemas
 
 TEXTS = [
     "Ada met Bob.",
@@ -165,6 +179,48 @@ def test_the_examples_of_openapi_run(asked, path, address):
     reply = asked(path, asking["example"])
     assert reply.status_code == 200
     assert reply.json().keys() == answer["example"].keys()
+    for value in (answer["example"], reply.json()):
+        jsonschema.validate(value, answer["schema"])
+
+
+@pytest.mark.parametrize("form", replies.FORMATS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_annotations_follow_their_schema(asked, text, form):
+    reply = asked("/v1/annotate", {"text": text, "format": form}).json()
+    jsonschema.validate(reply, reply_schemas.ANNOTATE)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**reply, "documents": [{"extra": 1}]}, reply_schemas.ANNOTATE)
+
+
+def test_all_kinds_of_annotation_follow_the_schema():
+    text = "Ada met Bob."
+    layer = Layer(
+        "main",
+        (Span("T1", "A", ((0, 3),)), Span("T2", "B", ((4, 7), (8, 11)), score=0.5)),
+        (Relation("R1", "r", "T1", "T2", ("Agent", "Theme")),),
+        (Event("E1", "B", "T2", (Argument("Agent", "T1"),)),),
+        (Attribute("A1", "Negated", "E1"), Attribute("A2", "Level", "T1", "high")),
+        (Normalization("N1", "Reference", "T1", "Wikidata", "Q7259", "Ada"),),
+        (Note("#1", "AnnotatorNotes", "T1", "a note"),),
+        (Equivalence("*1", "Equiv", ("T1", "T2")),),
+    )
+    document = Document(text, (layer,), "a", (("k", "v"),), (Query("Q1", "Who?"),))
+    reply = {"format": "json", "documents": [json.loads(jsonl.dumps([document]))]}
+    jsonschema.validate(reply, reply_schemas.ANNOTATE)
+
+
+@pytest.mark.parametrize(
+    ("path", "endpoint"),
+    [
+        ("/v1/model", openapi.MODEL),
+        ("/health/live", openapi.LIVE),
+        ("/health/ready", openapi.READY),
+    ],
+)
+def test_descriptions_of_the_server_follow_their_schemas(asked, path, endpoint):
+    content = endpoint["responses"][200]["content"]["application/json"]
+    for value in (content["example"], asked(path).json()):
+        jsonschema.validate(value, content["schema"])
 
 
 def test_openapi_knows_every_address(asked):

@@ -82,7 +82,7 @@ def test_what_is_no_json_by_its_head_is_refused(asked):
 
 def test_other_addresses_and_methods_are_told_which_there_are(asked):
     assert asked("/nowhere").status_code == 404
-    assert asked("/docs").status_code == 404
+    assert asked("/redoc").status_code == 404
     reply = asked(ANNOTATE)
     assert (reply.status_code, reply.headers["allow"]) == (405, "POST")
     assert "/v1/classify" in reply.json()["detail"]

@@ -8,7 +8,6 @@ import typer
 from spanloom import plugins
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.options import Precision
-from spanloom.errors import PackageMissing
 
 
 def serve(
@@ -33,7 +32,6 @@ def serve(
 
     Example: spanloom serve -m runs/wlp --port 8080
     """
-    PackageMissing.check("serve", "serve", "fastapi", "uvicorn")
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise WrongUse("--token: expected printable ASCII without blanks")
     from spanloom.serve.engine import Process

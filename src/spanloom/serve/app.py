@@ -18,7 +18,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from spanloom.serve import openapi, requests
+from spanloom.serve import api_page, openapi, requests
 from spanloom.serve.batcher import AnnotationFailed, Lanes, QueueFull, WorkerStopped
 from spanloom.serve.limits import Limits
 from spanloom.serve.metrics import MEDIA, RequestMetrics, format_metrics
@@ -40,7 +40,11 @@ PAGE_SCRIPT = "serve/site/site"
 _JSON = "application/json"
 _RETRY_SOON = {"Retry-After": "1"}  # seconds
 _START_PAGE = "\nstart(document);\n"
-_PAGE_POLICY = ("connect-src 'self'", "img-src blob:", "frame-ancestors 'none'")  # blob: for PNGs
+_PAGE_POLICY = (  # blob: for PNGs
+    "connect-src 'self'",
+    "img-src 'self' blob:",
+    "frame-ancestors 'none'",
+)
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -160,15 +164,16 @@ def application(
     api.include_router(_model_routes(service))
     inner: ASGIApp = BodyReader(LoadShedding(api, lanes, openapi.MODEL_PATHS), limits)
     if token is not None:
-        inner = Access(inner, token)
+        inner = Access(inner, token, openapi.OPEN_PATHS)
     outer = RequestMetrics(SecurityHeaders(Problems(inner)), openapi.PATHS)
     api.include_router(_state_routes(service, outer))
+    api.include_router(_page_routes(api))
     return outer
 
 
 def _model_routes(service: Service) -> APIRouter:
     """Return the endpoints that use the model."""
-    router = APIRouter()
+    router = APIRouter(default_response_class=Response)  # the media types are those of openapi
     router.post("/v1/annotate", name="annotate", **openapi.ANNOTATE)(
         service.endpoint(requests.annotate)
     )
@@ -181,7 +186,7 @@ def _model_routes(service: Service) -> APIRouter:
 
 def _state_routes(service: Service, request_metrics: RequestMetrics) -> APIRouter:
     """Return the endpoints about the server itself."""
-    router = APIRouter()
+    router = APIRouter(default_response_class=Response)  # the media types are those of openapi
     model_json = json.dumps({**service.model.plain(), "limits": asdict(service.limits)})
 
     @router.get("/v1/model", **openapi.MODEL)
@@ -200,10 +205,6 @@ def _state_routes(service: Service, request_metrics: RequestMetrics) -> APIRoute
             raise _no_model("the model is not warm, is stuck, or has ended")
         return Response('{"status": "ready"}', media_type=_JSON)
 
-    @router.get("/", **openapi.PAGE)
-    async def index() -> Response:
-        return _page()
-
     @router.get("/metrics", **openapi.METRICS)
     async def metrics() -> Response:
         return Response(format_metrics(request_metrics, service.lanes), media_type=MEDIA)
@@ -211,13 +212,39 @@ def _state_routes(service: Service, request_metrics: RequestMetrics) -> APIRoute
     return router
 
 
+def _page_routes(api: FastAPI) -> APIRouter:
+    """Return the pages for browsers and their icon, which hold no data."""
+    router = APIRouter(default_response_class=Response)  # the media types are those of openapi
+
+    @router.get("/", **openapi.PAGE)
+    async def index() -> Response:
+        return _page()
+
+    @router.get("/docs", **openapi.API_PAGE)
+    async def docs() -> Response:
+        page, policy = api_page.render(api.openapi())
+        headers = {"content-security-policy": f"{policy}; img-src 'self'"}
+        return Response(page, headers=headers, media_type="text/html")
+
+    @router.get("/favicon.svg", **openapi.ICON)
+    async def icon() -> Response:
+        return Response(_site("favicon.svg"), media_type="image/svg+xml")
+
+    return router
+
+
+@cache
+def _site(name: str) -> str:
+    """Return a file of the page."""
+    return files("spanloom.serve").joinpath("site", name).read_text(encoding="utf-8")
+
+
 @cache
 def _page() -> Response:
     """Return the page for browsers, one file with its own content security policy."""
-    site = files("spanloom.serve").joinpath("site")
-    css = style() + site.joinpath("site.css").read_text(encoding="utf-8")
+    css = style() + _site("site.css")
     code = script(PAGE_SCRIPT) + _START_PAGE
-    template = Template(site.joinpath("site.html").read_text(encoding="utf-8"))
+    template = Template(_site("site.html"))
     headers = {"content-security-policy": policy(code, css, *_PAGE_POLICY)}
     page = template.substitute(style=css, script=code)
     return Response(page, headers=headers, media_type="text/html")

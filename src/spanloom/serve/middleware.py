@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import cycle
 
@@ -26,7 +26,6 @@ SECURITY = {
     "cache-control": "no-store",
 }
 _HEALTH = "/health/"  # monitoring needs no token
-_PAGE = "/"  # a browser cannot send a token with an address; the page holds no data and asks for it
 _LINGER = 1.0  # seconds for which the rest of a refused request is read
 # Seconds until a client shall try again, in turn: clients refused together do not return together.
 _RETRY_AFTER = cycle("123")
@@ -107,18 +106,19 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
 
 
 class Access(HttpMiddleware):
-    """Accepts requests with ``Authorization: Bearer TOKEN``, and those for health and the page.
+    """Accepts requests with ``Authorization: Bearer TOKEN``, and those for health or open paths.
 
     Raises ``Problem`` 401 for all others.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str]) -> None:
         super().__init__(app)
         self.expected = f"Bearer {token}".encode()
+        self.open_paths = open_paths
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Process one HTTP request."""
-        is_open = scope["path"] == _PAGE or scope["path"].startswith(_HEALTH)
+        is_open = scope["path"] in self.open_paths or scope["path"].startswith(_HEALTH)
         credentials = Headers(scope=scope).get("authorization", "").encode("latin-1")
         if not (is_open or hmac.compare_digest(credentials, self.expected)):  # in constant time
             expected = "expected Bearer and the token of this server"

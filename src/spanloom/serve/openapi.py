@@ -2,9 +2,12 @@
 
 from typing import Any, TypedDict
 
+from spanloom.serve import reply_schemas
+from spanloom.serve.reply_schemas import STRING, Schema
+
 SUMMARY = (
     "Texts in, annotation out. Offsets are code points of the text that was sent, ends exclusive. "
-    "Errors are application/problem+json; `where` names the place in the request."
+    "Errors are application/problem+json; their key where names the place in the request."
 )
 
 
@@ -40,7 +43,7 @@ _ERRORS = {
     413: "a body or a text is too long, or all texts are",
     415: "the body does not say that it is JSON",
     422: "JSON, but no request that is known here",
-    500: "the model failed on a text, which `where` names",
+    500: "the model failed on a text, which where names",
     503: "too much waits already, or there is no model; Retry-After says when to try again",
     504: "not done in time",
 }
@@ -51,12 +54,19 @@ def _problem(what: str) -> dict[str, Any]:
 
 
 def _post(
-    summary: str, keys: dict[str, Any], example: dict[str, Any], reply: dict[str, Any]
+    summary: str,
+    keys: dict[str, Any],
+    example: dict[str, Any],
+    reply: dict[str, Any],
+    reply_schema: Schema,
 ) -> RouteOptions:
     """Describe an endpoint that uses the model."""
     schema = {"type": "object", "properties": keys, "additionalProperties": False}
     content = {"schema": schema, "example": example}
-    answer = {"description": "done", "content": {"application/json": {"example": reply}}}
+    answer = {
+        "description": "done",
+        "content": {"application/json": {"schema": reply_schema, "example": reply}},
+    }
     responses: dict[int | str, dict[str, Any]] = {200: answer}
     responses |= {status: _problem(what) for status, what in _ERRORS.items()}
     return {
@@ -68,9 +78,16 @@ def _post(
     }
 
 
-def _get(summary: str, media: str, example: Any, unavailable: str | None = None) -> RouteOptions:
+def _get(
+    summary: str,
+    media: str,
+    example: Any,
+    schema: Schema = STRING,
+    *,
+    unavailable: str | None = None,
+) -> RouteOptions:
     """Describe an endpoint about the server."""
-    answer = {"description": "done", "content": {media: {"example": example}}}
+    answer = {"description": "done", "content": {media: {"schema": schema, "example": example}}}
     responses: dict[int | str, dict[str, Any]] = {200: answer}
     if unavailable is not None:
         responses[503] = _problem(unavailable)
@@ -105,6 +122,7 @@ ANNOTATE = _post(
             }
         ],
     },
+    reply_schemas.ANNOTATE,
 )
 ASK = _post(
     "Answer a question, or up to 256 of them, with a piece of the text, or with null.",
@@ -118,35 +136,52 @@ ASK = _post(
             }
         ]
     },
+    reply_schemas.ASK,
 )
 CLASSIFY = _post(
-    "Say of what class a text is, or what holds of two texts (`text` and `second`).",
+    "Say of what class a text is, or what holds of two texts (text and text_pair).",
     {"text": _TEXT, "texts": _TEXTS, "text_pair": _TEXT, "tasks": _TASKS},
     {"text": "Ada met Bob."},
     {"classifications": [{"mood": {"label": "calm", "value": None, "score": 0.9}}]},
+    reply_schemas.CLASSIFY,
 )
 MODEL = _get(
     "The model: tasks, layers, labels, measured scores, licences; the limits of this server.",
     "application/json",
-    {"name": "spanloom-en", "license": "cc-by-sa-4.0", "tasks": [], "scores": [], "licenses": {}},
+    {
+        "name": "spanloom-en",
+        "compute": "cpu, bf16",
+        "license": "cc-by-sa-4.0",
+        "tasks": [],
+        "scores": [],
+        "licenses": {},
+        "limits": {"texts": 256},
+    },
+    reply_schemas.MODEL,
 )
 LIVE = _get(
     "Whether the server answers, and has a model.",
     "application/json",
     {"status": "live"},
-    "the model has ended and is not replaced yet",
+    reply_schemas.STATUS,
+    unavailable="the model has ended and is not replaced yet",
 )
 READY = _get(
     "Whether the model takes requests.",
     "application/json",
     {"status": "ready"},
-    "the model is not warm yet, is stuck, or has ended",
+    reply_schemas.STATUS,
+    unavailable="the model is not warm yet, is stuck, or has ended",
 )
 PAGE = _get("The page: texts annotated and drawn in a browser.", "text/html", "<!DOCTYPE html>")
+API_PAGE = _get("This description as a page, without scripts.", "text/html", "<!DOCTYPE html>")
+ICON = _get("The icon of the pages.", "image/svg+xml", "<svg></svg>")
 METRICS = _get("Counters and times for Prometheus.", "text/plain", "spanloom_ready 1\n")
 
 MODEL_PATHS = ("/v1/annotate", "/v1/ask", "/v1/classify")  # endpoints that use the model
+# A browser cannot send a token with an address: these hold no data, and are shown without one.
+OPEN_PATHS = ("/", "/docs", "/favicon.svg")
 PATHS = (
     *(*MODEL_PATHS, "/v1/model"),
-    *("/health/live", "/health/ready", "/metrics", "/openapi.json", "/"),
+    *("/health/live", "/health/ready", "/metrics", "/openapi.json", *OPEN_PATHS),
 )
