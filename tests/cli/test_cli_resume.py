@@ -16,6 +16,7 @@ from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder as brat
 from spanloom.model import model as models
+from spanloom.quantity import quantity
 
 FORMS = ("out.jsonl", "out.txt", "out.html", "out.conllu", "out")
 
@@ -80,12 +81,12 @@ def test_stopped_and_taken_up_again(annotate, source, tmp_path, monkeypatch, nam
         assert last == "spanloom: interrupted"
         assert int(hint.split(": ")[1].split()[0]) > kept
         kept = int(hint.split(": ")[1].split()[0])
-        assert " documents are kept; to go on: spanloom annotate " in hint
+        assert " kept; to go on: spanloom annotate " in hint
         assert " --resume " in hint
         assert name == "out" or not out.exists()
     told = annotate(source, "-o", out, "--resume")
     assert told.exit_code == 0, told.stderr
-    assert f"{kept} documents are done" in told.stderr
+    assert f"{quantity(kept, 'document')} done" in told.stderr
     assert tree(out) == tree(tmp_path / "whole" / name)
     assert [each.name for each in (tmp_path / "parts").iterdir()] == [name]
 
@@ -131,7 +132,7 @@ def test_a_full_disk_keeps_what_is_finished(annotate, source, tmp_path, monkeypa
         patched.setattr(os, "write", filling)
         told = annotate(source, "-o", tmp_path / "out.jsonl")
     assert told.exit_code == 1
-    assert "documents are kept" in told.stderr
+    assert "kept; to go on" in told.stderr
     assert told.stderr.endswith("could not be written: No space left on device\n")
     assert annotate(source, "-o", tmp_path / "out.jsonl", "--resume").exit_code == 0
     annotate(source, "-o", tmp_path / "whole.jsonl")
@@ -144,7 +145,7 @@ def test_good_lines_before_a_broken_one_are_kept(annotate, source, tmp_path):
     broken.write_text("".join([*lines[:30], "broken\n", *lines[30:]]), encoding="utf-8")
     told = annotate(broken, "-o", tmp_path / "out.jsonl")
     assert "in.jsonl:31: not JSON" in told.stderr
-    assert "documents are kept" in told.stderr
+    assert "kept; to go on" in told.stderr
     broken.write_text("".join(lines), encoding="utf-8")  # mended
     assert annotate(broken, "-o", tmp_path / "out.jsonl", "--resume").exit_code == 0
     annotate(source, "-o", tmp_path / "whole.jsonl")
@@ -197,7 +198,7 @@ def test_signals(home, source, tmp_path, how):
         run.send_signal(how)
         told = run.communicate(timeout=30)[1]
     assert run.returncode == (-how if how == signal.SIGKILL else 1)
-    assert ("documents are kept" in told) == (how != signal.SIGKILL)
+    assert ("kept; to go on" in told) == (how != signal.SIGKILL)
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         *("in.jsonl", "out.jsonl.part", "out.jsonl.part.log")
     ]

@@ -154,7 +154,7 @@ def test_a_query_whose_answers_words_cannot_express_teaches_nothing():
     gold = {row: task.encode_gold(each, cuts([each])[0]) for row, each in enumerate((lost, plain))}
     assert [len(each) for each in gold.values()] == [0, 2]
     (line,) = task.coverage_notes([], [], gold)
-    assert "2 documents, 2 queries to learn from (1 without an answer), 1 others" in line
+    assert "2 documents, 2 queries to learn from (1 without an answer), 1 more" in line
 
 
 def test_an_answer_outside_a_unit_is_no_answer_there():

@@ -124,11 +124,11 @@ def test_remarks_say_what_is_left_out_and_why():
     train = list(zip(documents, every, strict=True))
     whole = [each.sentences for each in every]
     assert sorted(task.coverage_notes(train, whole, tagged)) == [
-        "task: 1 spans across sentences are not learnt",
-        "task: 1 spans of labels that are none of its own are not learnt",
-        "task: 1 spans overlapping others are not learnt",
-        "task: 2 documents, 1 spans to learn from",
-        "task: 2 spans off word borders or in pieces are not learnt",
+        "task: 2 documents, 1 span to learn from",
+        "task: not learnt: 1 span across sentences",
+        "task: not learnt: 1 span of labels that are none of its own",
+        "task: not learnt: 1 span overlapping others",
+        "task: not learnt: 2 spans off word borders or in pieces",
     ]
     cut_before = [((0, 5),), ((0, 2),)]
     assert task.coverage_notes(train, cut_before, tagged)[-1].startswith(

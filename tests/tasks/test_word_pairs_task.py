@@ -141,10 +141,10 @@ def test_remarks_say_what_is_left_out_and_why():
     mine = {row: task.encode_gold(each, every[row]) for row, each in enumerate([gold, other])}
     train = list(zip([gold, other], every, strict=True))
     assert sorted(task.coverage_notes(train, [each.sentences for each in every], mine)) == [
-        "task: 1 relations across sentences are not learnt",
-        "task: 1 relations of unknown labels are not learnt",
-        "task: 1 relations whose ends are no words are not learnt",
         "task: 2 documents, 2 relations to learn from",
+        "task: not learnt: 1 relation across sentences",
+        "task: not learnt: 1 relation of unknown labels",
+        "task: not learnt: 1 relation whose ends are no words",
     ]
     assert task.unseen_labels([gold, other]) == {"new"}
 

@@ -124,7 +124,7 @@ def test_unreadable_lines_are_told(ready, tmp_path):
     tiny.corpus(tmp_path / "corpus")
     with (tmp_path / "corpus/train/train0.ann").open("a") as lines:
         lines.write("nonsense\n")
-    assert any("1 lines" in line and "unreadable" in line for line in ready().notes)
+    assert any("unreadable in its files: 1 line (" in line for line in ready().notes)
 
 
 def test_what_long_sentences_cost_is_told(ready, tmp_path):
@@ -147,7 +147,7 @@ def test_what_long_sentences_cost_is_told(ready, tmp_path):
     assert max(lengths) == LONGEST
     told = [line for line in found.notes if "cut" in line]
     assert told == [
-        "steps: long sentences of 1 documents are cut; that costs 1 spans and 1 relations"
+        "steps: long sentences of 1 document are cut; that costs 1 span and 1 relation"
     ]
 
 
@@ -156,7 +156,7 @@ def test_what_reaches_across_sentences_is_told(ready, tmp_path):
     ann = "T1\tAction 0 3\tadd\nT2\tReagent 4 9\twater\nR1\tMod-Link Arg1:T1 Arg2:T2\n"
     write(tmp_path / "corpus/train", "add\nwater", ann)
     told = [line for line in ready().notes if "across" in line]
-    assert told == ["steps: 0 spans and 1 relations reach across sentences and are not learnt"]
+    assert told == ["steps: not learnt, as they reach across sentences: 0 spans and 1 relation"]
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.integers(0, 10**9))

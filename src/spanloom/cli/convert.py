@@ -13,6 +13,7 @@ from spanloom.cli.inputs import documents, guess_format, read
 from spanloom.cli.outputs import of_name, pairs, parse_values, save_collection, save_file, tell
 from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.quantity import quantity
 
 
 def convert(
@@ -63,7 +64,8 @@ def convert(
         else _file(stream, out, target_form, writer_options)
     )
     if strict and lost:
-        raise DataError(f"{out}: {target_form} has no place for {lost.total()} things (--strict)")
+        things = quantity(lost.total(), "thing")
+        raise DataError(f"{out}: {target_form} has no place for {things} (--strict)")
 
 
 def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document]:

@@ -10,6 +10,7 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.options import Precision
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.tasks._base import Report
@@ -49,7 +50,7 @@ def evaluate(
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
     model = load(model_path, device=device, precision=precision)
-    size = f"{len(documents)} documents"
+    size = quantity(len(documents), "document")
     log(f"model {model_path} on {model.compute}; {data}, split {split}: {size}")
     reports = evaluate_tasks(model, documents, data, log)
     metrics = {task: model.tasks[task].metrics(report) for task, report in reports.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from spanloom.cli.console import log, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, LayerError, SpanloomError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.formats.brat.folder import Collection
@@ -50,7 +51,7 @@ def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -
             changed += more > 0
             count += more
     size = len(collection.documents)
-    log(f"{count} annotations added")
+    log(f"{quantity(count, 'annotation')} added")
     log(f"{collection.root}: {changed} of {size} documents have new annotations")
     if left.count:
         raise DataError(f"{collection.root}: {left.count} of {size} documents were left out")

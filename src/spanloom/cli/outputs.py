@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.document import WORDS, Document
 from spanloom.errors import NameNotFound
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.config.options import Options
@@ -143,7 +144,7 @@ def configure(documents: Iterable[Document], out: Path) -> None:
         log(f"{out / conf.NAME}: kept as it was")
     else:
         write_file(out / conf.NAME, config.encode())
-    log(f"written to {out}/: {count} documents")
+    log(f"written to {out}/: {quantity(count, 'document')}")
 
 
 def save_file(

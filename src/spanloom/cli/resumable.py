@@ -18,6 +18,7 @@ from spanloom.cli.console import log
 from spanloom.cli.outputs import BRAT, JSON, configure, needs_cuts, write
 from spanloom.document import Document
 from spanloom.progress import Work, open_work
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.model.model import Model
@@ -142,14 +143,14 @@ def _tell_begun(under_way: Work, output: OutputJob) -> None:
             "done anew (--resume would have kept them)"
         )
     if output.resume:
-        log(f"{under_way.path}: {under_way.done.inputs} documents are done")
+        log(f"{under_way.path}: {quantity(under_way.done.inputs, 'document')} done")
 
 
 def _tell_kept(under_way: Work, output: OutputJob) -> None:
     """Log how many documents are kept."""
     count = under_way.done.inputs
     if count:
-        log(f"{under_way.path}: {count} documents are kept; to go on: {output.again}")
+        log(f"{under_way.path}: {quantity(count, 'document')} kept; to go on: {output.again}")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from spanloom.document import Document
 from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
 from spanloom.metrics.counts import Counts, counts_by_label, macro
 from spanloom.metrics.report import annotated_documents
+from spanloom.quantity import quantity
 
 Numbers = NDArray[np.float64]
 Correlation = tuple[float, float]
@@ -94,7 +95,7 @@ class ClassificationReport:
         """Return aligned text, ratios in percent."""
         width = max([len("macro F1"), *map(len, self.by_label)])
         lines = [
-            f"layer {self.layer}: {len(self.pairs)} documents",
+            f"layer {self.layer}: {quantity(len(self.pairs), 'document')}",
             *(f"  {name:{width}}  {100 * value:6.2f}" for name, value in self._averages()),
             f"  {'label':{width}}      F1  hits  predicted   gold",
         ]
@@ -173,7 +174,8 @@ class RegressionReport:
     def to_table(self) -> str:
         """Return aligned text."""
         missing = f", {self.missing} without a prediction" if self.missing else ""
-        header = f"layer {self.layer}: {len(self.pairs) + self.missing} documents{missing}"
+        documents = quantity(len(self.pairs) + self.missing, "document")
+        header = f"layer {self.layer}: {documents}{missing}"
         lines = [header, *(f"  {name:18}  {value:8.4f}" for name, value in self._scores())]
         return "\n".join(lines) + "\n"
 

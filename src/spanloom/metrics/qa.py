@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from spanloom.annotation.queries import answers
 from spanloom.document import Document
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.metrics.bootstrap import DocumentCounts
@@ -109,7 +110,8 @@ class Report:
 
     def to_table(self) -> str:
         """Return aligned text, ratios in percent."""
-        header = f"layer {self.layer}: {self.documents} documents, {len(self.queries)} queries"
+        queries = quantity(len(self.queries), "query", "queries")
+        header = f"layer {self.layer}: {quantity(self.documents, 'document')}, {queries}"
         lines = [header, f"  {'queries':12}  exact      F1  number"]
         for title, part in self._parts():
             scores = f"{100 * part.exact:5.2f}  {100 * part.f1:6.2f}"

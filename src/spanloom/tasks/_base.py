@@ -15,6 +15,7 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts
+from spanloom.quantity import quantity
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
@@ -294,7 +295,8 @@ class LayerTask:
     ) -> list[str]:
         """Report the number of documents and of annotations to learn from."""
         things = sum(map(len, gold.values()))
-        return [f"{self.name}: {len(gold)} documents, {things} annotations to learn from"]
+        documents, annotations = quantity(len(gold), "document"), quantity(things, "annotation")
+        return [f"{self.name}: {documents}, {annotations} to learn from"]
 
     def mask_inputs(
         self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from spanloom.document import Layer
+from spanloom.quantity import quantity
 from spanloom.tasks._base import TrainDocuments
 from spanloom.tasks._spans import SpanGold
 from spanloom.tokenization import Bounds
@@ -43,27 +44,27 @@ def span_coverage_notes(
     pairs = sum(len(document.pairs) for document in gold.values())
     all_spans = sum(len(prepare(train[index][0][layer]).spans) for index in gold)
     missed = (
-        f", {all_spans - spans} others cannot be expressed over words" if all_spans > spans else ""
+        f" ({all_spans - spans} more cannot be expressed over words)" if all_spans > spans else ""
     )
-    counts = f"{len(gold)} documents, {spans} spans{missed}, {pairs} relations to learn from"
-    lines = [f"{name}: {counts}"]
+    documents, learnt = quantity(len(gold), "document"), quantity(spans, "span")
+    relations = quantity(pairs, "relation")
+    lines = [f"{name}: {documents}, {learnt}{missed}, {relations} to learn from"]
     before, after = (0, 0), (0, 0)
     for index, document in gold.items():
         before = _add(before, cross_sentence_gold(full_sentences[index], document))
         after = _add(after, cross_sentence_gold(train[index][1].sentences, document))
     if any(before):
-        lines.append(f"{name}: {_format(before)} reach across sentences and are not learnt")
+        lines.append(f"{name}: not learnt, as they reach across sentences: {_format(before)}")
     if num_divided := _num_divided(train, full_sentences, gold):
         cost = _format((after[0] - before[0], after[1] - before[1]))
-        lines.append(
-            f"{name}: long sentences of {num_divided} documents are cut; that costs {cost}"
-        )
+        divided = quantity(num_divided, "document")
+        lines.append(f"{name}: long sentences of {divided} are cut; that costs {cost}")
     return lines
 
 
 def partial_coverage_notes(
     name: str,
-    things: str,
+    noun: str,
     train: TrainDocuments,
     full_sentences: Sequence[Sequence[Bounds]],
     gold: Mapping[int, PartialGold],
@@ -74,12 +75,15 @@ def partial_coverage_notes(
     them after.
     """
     learnt = sum(map(len, gold.values()))
-    lines = [f"{name}: {len(gold)} documents, {learnt} {things} to learn from"]
+    lines = [f"{name}: {quantity(len(gold), 'document')}, {quantity(learnt, noun)} to learn from"]
     skipped: Counter[str] = sum((document.skipped for document in gold.values()), Counter())
-    lines += [f"{name}: {count} {things} {why} are not learnt" for why, count in skipped.items()]
+    lines += [
+        f"{name}: not learnt: {quantity(count, noun)} {why}" for why, count in skipped.items()
+    ]
     if num_divided := _num_divided(train, full_sentences, gold):
         lines.append(
-            f"{name}: long sentences of {num_divided} documents are cut, and count as several"
+            f"{name}: long sentences of {quantity(num_divided, 'document')} are cut, "
+            "and count as several"
         )
     return lines
 
@@ -108,4 +112,4 @@ def _add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
 
 
 def _format(counts: tuple[int, int]) -> str:
-    return f"{counts[0]} spans and {counts[1]} relations"
+    return f"{quantity(counts[0], 'span')} and {quantity(counts[1], 'relation')}"

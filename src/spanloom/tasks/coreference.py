@@ -37,6 +37,7 @@ from spanloom.nn.span_decoding import (
 )
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
+from spanloom.quantity import quantity
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import (
     PAIR_SCORERS,
@@ -226,8 +227,12 @@ class CoreferenceTask(SpanRelationTask):
         """Report how much there is to learn from; links may cross sentences."""
         mentions = sum(len(document.mentions.spans) for document in gold.values())
         links = sum(len(document.mentions.pairs) for document in gold.values())
-        counts = f"{len(gold)} documents, {mentions} mentions, {links} pairs that mean the same"
-        return [f"{self.name}: {counts}"]
+        counts = (
+            quantity(len(gold), "document"),
+            quantity(mentions, "mention"),
+            f"{quantity(links, 'pair')} of the same entity",
+        )
+        return [f"{self.name}: {', '.join(counts)}"]
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express a layer over words, with speakers and genre."""

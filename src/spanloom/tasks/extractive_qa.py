@@ -14,6 +14,7 @@ from spanloom.decoding.span_selection import Answer, best_answer_span
 from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.metrics.qa import score
 from spanloom.nn.start_end import StartEndScorer
+from spanloom.quantity import quantity
 from spanloom.tasks._base import Metrics, NewId, TaskSetup, TaskType, TrainDocuments, no_vocabulary
 from spanloom.tasks._classification import TextOptions
 from spanloom.tasks._span_extraction import (
@@ -92,8 +93,9 @@ class ExtractiveQATask(ExtractTask):
         """Report the number of queries, and of those that have no answer."""
         query_answers = [answer for document in gold.values() for answer in document.answers]
         num_unanswerable, num_lost = query_answers.count(()), query_answers.count(None)
-        missed = f", {num_lost} others have answers that words cannot express" if num_lost else ""
-        counts = f"{len(gold)} documents, {len(query_answers) - num_lost} queries to learn from"
+        missed = f", {num_lost} more with answers that words cannot express" if num_lost else ""
+        queries = quantity(len(query_answers) - num_lost, "query", "queries")
+        counts = f"{quantity(len(gold), 'document')}, {queries} to learn from"
         return [f"{self.name}: {counts} ({num_unanswerable} without an answer){missed}"]
 
     def collate_targets(

@@ -175,7 +175,7 @@ class SequenceTaggingTask(WordTask):
         gold: Mapping[int, TagGold],
     ) -> list[str]:
         """Report the number of spans to learn from, and of those that tags cannot encode."""
-        return partial_coverage_notes(self.name, "spans", train, full_sentences, gold)
+        return partial_coverage_notes(self.name, "span", train, full_sentences, gold)
 
     def collate_targets(self, instances: Sequence[Instance], gold: Mapping[int, TagGold]) -> Tensor:
         """Return the tag of each word of a batch."""

@@ -171,7 +171,7 @@ class WordRelationsTask(LayerTask):
         gold: Mapping[int, WordPairGold],
     ) -> list[str]:
         """Report the number of relations to learn from, and of those left out."""
-        return partial_coverage_notes(self.name, "relations", train, full_sentences, gold)
+        return partial_coverage_notes(self.name, "relation", train, full_sentences, gold)
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, WordPairGold]

@@ -17,6 +17,7 @@ from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model.evaluation import map_to_task_labels
 from spanloom.model.plan import Plan, TaskPlan
+from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
 from spanloom.tokenization import WordTokenizer
 
@@ -280,15 +281,16 @@ def _notes(
     """Yield lines on what training will see, and what it will not."""
     for name, corpus in sources.items():
         if corpus.num_problems:
-            unreadable = f"{corpus.num_problems} lines of its files are unreadable"
+            unreadable = f"unreadable in its files: {quantity(corpus.num_problems, 'line')}"
             yield f"{name}: {unreadable} (spanloom check tells which)"
     for name, task_data in data.items():
         for part in plan.tasks[name].parts:
-            yield f"{name}: {len(sources[part.data].train)} documents of {part.data}"
+            yield f"{name}: {quantity(len(sources[part.data].train), 'document')} of {part.data}"
         corpus = corpora[name]
         if plan.tasks[name].spec.examples is not None:
             total = sum(_num_examples(plan.tasks[name], document) for document in corpus.tokenized)
-            yield f"{name}: {total} examples in {len(corpus.train)} documents of train"
+            documents = quantity(len(corpus.train), "document")
+            yield f"{name}: {quantity(total, 'example')} in {documents} of train"
         train = tuple(zip(corpus.train, corpus.tokenized, strict=True))
         sentences = tuple(document.full_sentences for document in corpus.tokenized)
         yield from task_data.task.coverage_notes(train, sentences, task_data.gold)
