@@ -35,9 +35,7 @@ def test_one_task_a_layer_with_spans(tmp_path):
         "x-y": ("relations", "x y", "../a.jsonl"),
     }
     assert found.recipe.stages[0].tasks == ("a-b-c", "x-y")
-    assert (
-        found.notes["tasks", "x-y"] == "1 documents, 2 spans of 2 labels, 1 relations of 1 labels"
-    )
+    assert found.notes["tasks", "x-y"] == "1 document, 2 spans of 2 labels, 1 relation of 1 label"
 
 
 def test_names_are_valid_and_differ(tmp_path):
@@ -107,5 +105,5 @@ def test_less_data_smaller_batches(tmp_path, num_words, batch_words):
 
 def test_nothing_to_learn(tmp_path):
     path = write(tmp_path / "a.jsonl", Layer("main"), layer("words"))
-    with pytest.raises(DataError, match=r"1 documents, none with spans .*main, words"):
+    with pytest.raises(DataError, match=r"1 document without annotations .*main, words"):
         propose_recipe(path, "a")

@@ -146,9 +146,7 @@ def test_what_long_sentences_cost_is_told(ready, tmp_path):
     lengths = {b - a for whole in found.data["steps"].tokenized for a, b in whole.sentences}
     assert max(lengths) == LONGEST
     told = [line for line in found.notes if "cut" in line]
-    assert told == [
-        "steps: long sentences of 1 document are cut; that costs 1 span and 1 relation"
-    ]
+    assert told == ["steps: long sentences of 1 document are cut; that costs 1 span and 1 relation"]
 
 
 def test_what_reaches_across_sentences_is_told(ready, tmp_path):

@@ -11,12 +11,18 @@ import typer
 
 from spanloom.cli.console import StatusLine, log, write_stdout
 from spanloom.cli.options import plugin_options
+from spanloom.cli.outputs import pairs
 from spanloom.errors import StorageError, TrainingError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.model.plan import Plan
     from spanloom.training.checkpoint import Progress
 
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="LAYER=KIND", help="learn a layer as another kind of task"),
+]
 _STATUS_SECONDS = 0.5  # that a line on the terminal stands
 
 
@@ -28,15 +34,18 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=3")
     ] = None,
+    kinds: Kinds = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="read, build, tell sizes; train nothing")
     ] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
 ) -> None:
-    """Train a model: from a recipe, or from a folder or .jsonl by a recipe made from it.
+    """Train a model: from a recipe, or from a folder or file of data by a recipe made from it.
 
     Example: spanloom train protocols/ -o runs/protocols
+
+    Example: spanloom train reviews.csv -o runs/reviews --kind stars=extractive_regression
 
     Example: spanloom train recipe.yaml -o runs/mine --set stages.0.epochs=3 --dry-run
     """
@@ -47,7 +56,7 @@ def train(
     from spanloom.training.from_data import read_recipe
     from spanloom.training.progress_line import LogIntervals, Status
 
-    recipe, recipe_dir = read_recipe(source, settings or [], log)
+    recipe, recipe_dir = read_recipe(source, settings or [], log, pairs("--kind", kinds or ()))
     _refuse_foreign(out)
 
     logging.disable_progress_bar()
@@ -67,14 +76,17 @@ def train(
         if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
             raise typer.Exit(1) from None
         left = f"{interrupt}; " if str(interrupt) else ""
-        command = _resume_command(source, out, settings or [], device)
+        command = _resume_command(source, out, settings or [], kinds or [], device)
         raise TrainingError(f"interrupted; {left}to go on: {command}") from None
     _print_end(progress, out, time.monotonic() - began)
 
 
-def _resume_command(source: Path, out: Path, settings: list[str], device: str | None) -> str:
+def _resume_command(
+    source: Path, out: Path, settings: list[str], kinds: list[str], device: str | None
+) -> str:
     """Return the command that resumes this run, quoted for a shell."""
     options = [part for setting in settings for part in ("--set", setting)]
+    options += [part for kind in kinds for part in ("--kind", kind)]
     options += [] if device is None else ["--device", device]
     arguments = ["train", str(source), "-o", str(out), *options, *plugin_options(), "--resume"]
     world, local = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
@@ -145,11 +157,12 @@ def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
 
 
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DIR", help="corpus folder or .jsonl")],
+    data: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="data")],
     out: Annotated[Path, typer.Option("-o", "--out", help="the recipe")] = Path("recipe.yaml"),
+    kinds: Kinds = None,
     force: Annotated[bool, typer.Option("--force", help="replace a recipe that is there")] = False,
 ) -> None:
-    """Write a commented recipe with one task for each layer that has spans.
+    """Write a commented recipe with one task for each annotated layer.
 
     Example: spanloom init protocols/ -o recipe.yaml
     """
@@ -158,9 +171,12 @@ def init(
 
     if os.path.lexists(out) and not force:
         raise StorageError(f"{out}: already there; choose another -o, or --force replaces it")
-    proposal = propose_recipe(data, os.path.relpath(data, out.parent))
+    relative = os.path.relpath(data, out.parent)
+    proposal = propose_recipe(data, relative, pairs("--kind", kinds or ()))
     write_file(out, with_comments(proposal.recipe, proposal.notes).encode())
-    write_stdout(f"{out}: {len(proposal.recipe.tasks)} tasks from {data}")
+    for line in proposal.lines():
+        write_stdout(line)
+    write_stdout(f"{out}: {quantity(len(proposal.recipe.tasks), 'task')} from {data}")
     write_stdout(f"next: spanloom train {out} -o MODEL")
 
 

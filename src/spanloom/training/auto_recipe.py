@@ -8,16 +8,19 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from spanloom import tasks as task_kinds
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import model_at
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
-from spanloom.document import GIVEN_WORDS, MAIN, Document, Layer
+from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.metrics.counts import Counts, total
+from spanloom.quantity import quantity
 from spanloom.tokenization import TOKENIZERS, given_words
+from spanloom.training.layer_kinds import LayerSample, samples, suggest, suggestion
 
 LONG = 100  # words: a longer line is rather a paragraph than a sentence
 SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
@@ -36,22 +39,36 @@ class Proposal:
     recipe: Recipe
     notes: dict[Keys, str]
 
+    def lines(self) -> list[str]:
+        """Return a line a task: its kind, why, and what there is to learn from."""
+        return [
+            f"task {name}: {task.kind} ({self.notes['tasks', name, 'kind']}; "
+            f"{self.notes['tasks', name]})"
+            for name, task in self.recipe.tasks.items()
+        ]
 
-def propose_recipe(path: Path, data: str) -> Proposal:
+
+def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Proposal:
     """Read the corpus at ``path`` and propose a recipe whose ``data`` is ``data``.
 
-    Raises ``DataError`` if no layer has spans, and what ``corpora.folder.read`` raises.
+    ``kinds`` gives the kind of task of some layers; the annotations of others decide theirs. Raises
+    ``DataError`` if no layer has annotations or ``kinds`` names another layer, ``NameNotFound`` for
+    an unknown kind, and what ``corpora.folder.read`` raises.
     """
     splits = folder.splits(path)
     documents = folder.read(path, "train" if "train" in splits else next(iter(splits))).documents
-    layers = _layers(documents)
+    layers = samples(documents)
     if not layers:
         layer_names = sorted({layer.name for document in documents for layer in document.layers})
         raise DataError(
-            f"{path}: {len(documents)} documents, none with spans to learn "
+            f"{path}: {quantity(len(documents), 'document')} without annotations to learn from "
             f"(layers there: {', '.join(layer_names) or 'none'})"
         )
-    tasks, notes = _tasks(layers, path, data)
+    for layer, kind in kinds.items():
+        if layer not in layers:
+            raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
+        task_kinds.load(kind)
+    tasks, notes = _tasks(layers, path, data, kinds)
     num_words = sum(len(document.text.split()) for document in documents)
     raw: dict[str, Any] = {
         "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
@@ -102,35 +119,27 @@ def epochs(words: int) -> int:
     return min(max(round(times * sqrt(sqrt(usual / max(words, 1)))), _FEWEST), _MOST)
 
 
-def _layers(documents: Sequence[Document]) -> dict[str, list[Layer]]:
-    """Return the layers that have spans in any document, by name, except words and sentences."""
-    layers_of: dict[str, list[Layer]] = {}
-    for document in documents:
-        for layer in document.layers:
-            if layer.name not in GIVEN_WORDS:
-                layers_of.setdefault(layer.name, []).append(layer)
-    return {
-        name: layers for name, layers in layers_of.items() if any(layer.spans for layer in layers)
-    }
-
-
 def _tasks(
-    layers: dict[str, list[Layer]], path: Path, data: str
+    layers: Mapping[str, LayerSample], path: Path, data: str, kinds: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[Keys, str]]:
     """Return one task per layer, and notes on each."""
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
-    for layer, layers_of_name in layers.items():
-        related = any(source.relations or source.events for source in layers_of_name)
+    for layer, sample in layers.items():
         name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
-        kind = "relations" if related else "entities"
-        tasks[name] = {"data": data, "kind": kind, "layer": layer}
-        if related:
-            tasks[name]["spans_per_word"] = 0.4
+        suggested = suggestion(kinds[layer], "as asked") if layer in kinds else suggest(sample)
+        tasks[name] = {
+            "data": data,
+            "kind": suggested.kind,
+            "layer": layer,
+            **suggested.options,
+        }
+        notes["tasks", name] = _summary(sample.layers)
+        notes["tasks", name, "kind"] = suggested.reason
+        if "spans_per_word" in suggested.options:
             notes["tasks", name, "spans_per_word"] = (
                 "spans kept for pairs, times the sentence's words"
             )
-        notes["tasks", name] = _summary(layers_of_name)
     return tasks, notes
 
 
@@ -145,13 +154,14 @@ def _name(stem: str, taken: Iterable[str]) -> str:
 
 def _summary(layers: Sequence[Layer]) -> str:
     """Return a summary of the annotations of a layer."""
-    spans = Counter(span.label for layer in layers for span in layer.spans)
-    relations = Counter(annotation.label for layer in layers for annotation in layer.relations)
-    events = Counter(annotation.label for layer in layers for annotation in layer.events)
-    counts = [f"{len(layers)} documents"]
-    for what, table in (("spans", spans), ("relations", relations), ("events", events)):
-        if table:
-            counts.append(f"{table.total()} {what} of {len(table)} labels")
+    counts = [quantity(len(layers), "document")]
+    for noun in ("span", "relation", "event"):
+        labels = Counter(
+            annotation.label for layer in layers for annotation in getattr(layer, f"{noun}s")
+        )
+        if labels:
+            of_labels = quantity(len(labels), "label")
+            counts.append(f"{quantity(labels.total(), noun)} of {of_labels}")
     return ", ".join(counts)
 
 

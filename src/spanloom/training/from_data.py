@@ -1,6 +1,6 @@
 """Train from whatever there is: a recipe, a folder or file of documents, or documents in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +10,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.corpora.files import is_file
 from spanloom.corpora.folder import with_names
 from spanloom.document import Document
-from spanloom.errors import DataError
+from spanloom.errors import DataError, RecipeError
 from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.model import Model
@@ -51,19 +51,24 @@ def train(
         return serialization.load(model_dir, device=device)
 
 
-def read_recipe(source: Path, settings: Sequence[str], log: Log) -> tuple[Recipe, Path]:
+def read_recipe(
+    source: Path, settings: Sequence[str], log: Log, kinds: Mapping[str, str] = {}
+) -> tuple[Recipe, Path]:
     """Return a file's recipe, or one for data, and the folder where its relative paths begin.
 
-    Raises ``DataError`` for what is neither a recipe nor data, ``RecipeError`` for a wrong recipe.
+    ``kinds`` gives the kind of task of some layers of data. Raises ``DataError`` for what is
+    neither a recipe nor data, and what ``propose_recipe`` does; ``RecipeError`` for a wrong recipe,
+    or for one with ``kinds``.
     """
     if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
+        if kinds:
+            raise RecipeError(str(source), None, "is a recipe: its kinds of tasks stand in it")
         return recipes.load(source, settings), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not is_file(source):
         raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
-    proposal = propose_recipe(source, str(source.absolute()))
-    for keys, note in proposal.notes.items():
-        if len(keys) == 2:
-            log(f"task {keys[1]}: {note}")
+    proposal = propose_recipe(source, str(source.absolute()), kinds)
+    for line in proposal.lines():
+        log(line)
     return recipes.loads(recipes.dumps(proposal.recipe), str(source), settings), Path()
