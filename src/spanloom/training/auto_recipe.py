@@ -27,7 +27,8 @@ SHORT_LINES = 0.95  # share of short lines from which on each line is taken for 
 _EPOCHS = 8, 250_000  # this many did well on so many words; fewer words need more
 _FEWEST, _MOST = 4, 40
 _FEW_WORDS = 50_000  # below that, more and smaller updates learn sooner
-_SMALL_BATCH, _BATCH = 384, 768  # words
+_SMALL_BATCHES: dict[str, Any] = {"batch_words": 384, "warmup_updates": 20}
+_BATCHES: dict[str, Any] = {"batch_words": 768}
 _LOOKED = 200  # documents from which on some tell as well as all how words are split
 _NAME = re.compile(r"[^\w-]+")
 
@@ -78,7 +79,7 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
             {
                 "tasks": list(tasks),
                 "epochs": epochs(num_words),
-                "batch_words": _SMALL_BATCH if num_words < _FEW_WORDS else _BATCH,
+                **(_SMALL_BATCHES if num_words < _FEW_WORDS else _BATCHES),
                 "lr": {"encoder": 5e-4, "task": 2e-3},
                 "ema_decay": 0.998,
             }
