@@ -48,6 +48,7 @@ def test_a_dry_run_trains_nothing(home, spanloom, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "stage 0: 3 epochs of 192 words, about 6 updates each, 18 in all" in result.stdout
     assert "16,077 weights" in result.stdout
+    assert re.search(r"about \S+ minutes without dev, .* and \d+\.\d GB of memory", result.stdout)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -57,7 +58,7 @@ def test_a_folder_trains_by_a_proposed_recipe(home, spanloom, tmp_path):
         "train", home / "corpus", "-o", tmp_path / "m", "--set", settings[0], "--set", settings[1]
     )
     assert told.exit_code == 0, told.stderr
-    assert "task corpus: 6 documents" in told.stderr
+    assert "task corpus: relations (spans with relations and events; 6 documents, " in told.stderr
     used = recipes.load(tmp_path / "m" / "recipe.yaml")
     assert used.tasks["corpus"].kind == "relations"
     assert used.vocabulary["corpus"]["span_labels"] == ["Action", "Modifier", "Place", "Reagent"]
@@ -213,8 +214,26 @@ def test_init_writes_a_recipe_that_trains(home, spanloom, fails, tmp_path):
     assert spanloom("train", out, "-o", tmp_path / "m", "--dry-run", *encoder).exit_code == 0
 
 
+def test_a_layer_can_be_learnt_as_another_kind(home, spanloom, fails, tmp_path):
+    out = tmp_path / "recipe.yaml"
+    result = spanloom("init", home / "corpus", "-o", out, "--kind", "main=sequence_tagging")
+    assert "task corpus: sequence_tagging (as asked; 6 documents" in result.stdout
+    assert recipes.load(out).tasks["corpus"].kind == "sequence_tagging"
+    assert "no layer 'other' to learn (main)" in fails(
+        "init", home / "corpus", "-o", out, "--force", "--kind", "other=pos", code=1
+    )
+    assert "entities" in fails(
+        "init", home / "corpus", "-o", out, "--force", "--kind", "main=entitys", code=1
+    )
+    assert "is a recipe" in fails(
+        "train", out, "-o", tmp_path / "m", "--kind", "main=entities", code=1
+    )
+
+
 def test_init_mistakes(fails, tmp_path):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare/a.txt").write_text("add", encoding="utf-8")
-    assert "none with spans" in fails("init", tmp_path / "bare", "-o", tmp_path / "r", code=1)
+    assert "without annotations to learn from" in fails(
+        "init", tmp_path / "bare", "-o", tmp_path / "r", code=1
+    )
     assert "found none" in fails("init", tmp_path / "no", "-o", tmp_path / "r", code=1)

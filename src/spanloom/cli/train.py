@@ -37,7 +37,7 @@ def train(
     kinds: Kinds = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="read, build, tell sizes; train nothing")
+        bool, typer.Option("--dry-run", help="read, build, estimate time and memory; train nothing")
     ] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
 ) -> None:
@@ -111,8 +111,9 @@ def _refuse_foreign(out: Path) -> None:
 
 
 def _print_sizes(plan: "Plan", device: str | None) -> None:
-    """Build the model and print its notes, its size, and the updates of each stage."""
+    """Build the model; print its notes, its size, the updates of each stage, time and memory."""
     from spanloom.training import batch_schedule, train
+    from spanloom.training.estimate import estimate
 
     model, prepared = train.new_model(plan, device)
     for line in prepared.notes:
@@ -137,7 +138,14 @@ def _print_sizes(plan: "Plan", device: str | None) -> None:
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
             f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
         )
-    write_stdout(f"computing on {model.compute}; nothing was trained (--dry-run)")
+    needed = estimate(model, prepared, device)
+    minutes = sum(needed.stage_seconds) / 60
+    gigabytes = needed.peak_bytes / 2**30
+    write_stdout(
+        f"about {minutes:.3g} minutes without dev, by a few updates on {model.compute}, "
+        f"and {gigabytes:.1f} GB of memory"
+    )
+    write_stdout("nothing was trained (--dry-run)")
 
 
 def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
