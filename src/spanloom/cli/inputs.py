@@ -68,7 +68,7 @@ def guess_format(path: Path) -> str:
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
         raise DataError(f"{path}: {problem}")
     if name != "jsonl":
-        log(f"{path}: read as {name}")
+        log(f"{path}: read as {_files.describe(path)}")
     return name
 
 

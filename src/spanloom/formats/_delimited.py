@@ -22,7 +22,7 @@ _OPENING = re.compile(r"\ufeff?(?:\r?\n)*")
 VALID_END = re.compile(r"(?:\r?\n)+|\r?\Z")
 _NUMBERED_NAME = "column {}"
 _NUMBERED_PATTERN = re.compile(r"column ([1-9][0-9]{0,3})")
-_SEPARATORS = {"tab": "\t", "comma": ","}
+SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 
 _PAIR = ("sentence1", "sentence2")
@@ -107,7 +107,9 @@ class TableOptions(TextLabelOptions):
         default=None,
         description="whether the first row names the columns; null: if these names are there",
     )
-    separator: Literal["tab", "comma"] = Field(default="tab", description="what separates cells")
+    separator: Literal["tab", "comma", "semicolon", "bar"] = Field(
+        default="tab", description="what separates cells"
+    )
     quoting: bool = Field(
         default=False, description='whether cells may stand in quotes (""": one quote)'
     )
@@ -118,7 +120,7 @@ class TableOptions(TextLabelOptions):
     @property
     def parting(self) -> str:
         """The character that separates cells."""
-        return _SEPARATORS[self.separator]
+        return SEPARATORS[self.separator]
 
     @property
     def required_columns(self) -> list[Column]:
@@ -276,5 +278,5 @@ def _quote(cell: str, separator: str) -> str:
 
 _FIELDS = {
     parting: re.compile(rf'"([^"]*(?:""[^"]*)*)"|(?!")([^{parting}\r\n]*)')
-    for parting in _SEPARATORS.values()
+    for parting in SEPARATORS.values()
 }

@@ -85,6 +85,19 @@ def sniff_options(path: Path, file_format: Format) -> Options:
     return file_format.options(**file_format.sniff_options(head))
 
 
+def describe(path: Path) -> str:
+    """Return as which format a file is read, with the options that its beginning shows.
+
+    Raises ``FormatError`` if the file cannot be read or has no format that can be told.
+    """
+    name = guess(path)
+    if name is None:
+        raise FormatError(str(path), None, "cannot tell its format")
+    options = sniff_options(path, load(name)).model_dump(exclude_defaults=True)
+    listed = ", ".join(f"{key}: {value}" for key, value in options.items() if value is not None)
+    return f"{name} ({listed})" if listed else name
+
+
 def validate_format_options(
     file_format: Format, settings: Mapping[str, Any], location: SourceLocation
 ) -> Options:

@@ -8,13 +8,15 @@
 
 By default a first row names the columns ``text``, ``label`` and, if there is one, ``id``; tabs
 separate cells. Options name other columns (``text: sentence1``, ``text_pair: sentence2``) or number
-them (``text: 2``), or a ``preset`` does, for the layouts of GLUE, SICK and SNLI. A row is a
-document. The label of a text is one span, that of a pair one relation (``annotation.text_pairs``);
-cells of all other columns, and cells without a valid label or number, are kept in the document's
-meta. A row with another number of cells is an error.
+them (``text: 2``), or a ``preset`` does, for the layouts of GLUE, SICK and SNLI. The layout of a
+``.csv`` or ``.tsv`` without such names is found out from its first rows. A row is a document. The
+label of a text is one span, that of a pair one relation (``annotation.text_pairs``); cells of all
+other columns, and cells without a valid label or number, are kept in the document's meta. A row
+with another number of cells is an error.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from spanloom.config.options import did_you_mean
 from spanloom.document import Document
@@ -36,6 +38,7 @@ from spanloom.formats._delimited import (
 )
 from spanloom.formats._document_builder import ID, Names
 from spanloom.formats._document_builder import default_name as by_number
+from spanloom.formats._table_sniffer import sniff_layout
 from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import CUT, END, LabelledText, Meta, TextLabelReader, join_rows
 
@@ -96,7 +99,12 @@ def count_lost(document: Document, options: TableOptions = TableOptions()) -> Lo
 
 
 def sniff(head: str, name: str) -> bool:
-    """Tell whether the first row has the columns of a usual layout, and the second fits."""
+    """Tell whether the first row has the columns of a usual layout, and the second fits.
+
+    A file that is called a table may have other columns (``_table_sniffer``).
+    """
+    if name.lower().endswith((".csv", ".tsv")) and sniff_layout(head) is not None:
+        return True
     if "\n" not in head.strip():
         return False
     first, second = head.removeprefix("\ufeff").lstrip("\r\n").split("\n", 2)[:2]
@@ -108,15 +116,20 @@ def sniff(head: str, name: str) -> bool:
     )
 
 
-def _sniff_options(head: str) -> dict[str, str]:
-    """Return the one preset whose columns the first row has, unless the defaults fit."""
+def _sniff_options(head: str) -> dict[str, Any]:
+    """Return the one preset whose columns the first row has, unless the defaults fit.
+
+    Of other tables separator, quotes, header and columns are found out.
+    """
     cells = head.removeprefix("\ufeff").lstrip("\r\n").partition("\n")[0].rstrip("\r").split("\t")
     if _has_text_and_label(TableOptions(), cells):
         return {}
     matching = [name for name, layout in _LAYOUTS.items() if _has_text_and_label(layout, cells)]
     exact_matches = [name for name in matching if set(_LAYOUTS[name].columns) == set(cells)]
     candidates = exact_matches or matching
-    return {"preset": candidates[0]} if len(candidates) == 1 else {}
+    if len(candidates) == 1:
+        return {"preset": candidates[0]}
+    return {} if candidates else sniff_layout(head) or {}
 
 
 def _has_text_and_label(options: TableOptions, cells: Sequence[str]) -> bool:

@@ -7,11 +7,11 @@ from tempfile import TemporaryDirectory
 
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
-from spanloom.corpora.files import is_file
+from spanloom.corpora.files import LINES, is_file
 from spanloom.corpora.folder import with_names
 from spanloom.document import Document
 from spanloom.errors import DataError, RecipeError
-from spanloom.formats import jsonl
+from spanloom.formats import _files, jsonl
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.plan import resolve
@@ -68,6 +68,8 @@ def read_recipe(
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not is_file(source):
         raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
+    if source.is_file() and source.suffix != f".{LINES}":
+        log(f"{source}: read as {_files.describe(source)}")
     proposal = propose_recipe(source, str(source.absolute()), kinds)
     for line in proposal.lines():
         log(line)
