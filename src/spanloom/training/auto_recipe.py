@@ -8,7 +8,6 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from spanloom import tasks as task_kinds
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import model_at
@@ -68,7 +67,7 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
     for layer, kind in kinds.items():
         if layer not in layers:
             raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
-        task_kinds.load(kind)
+        _check_kind(kind)
     tasks, notes = _tasks(layers, path, data, kinds)
     num_words = sum(len(document.text.split()) for document in documents)
     raw: dict[str, Any] = {
@@ -118,6 +117,13 @@ def epochs(words: int) -> int:
     """Return a number of epochs for a corpus of so many words."""
     times, usual = _EPOCHS
     return min(max(round(times * sqrt(sqrt(usual / max(words, 1)))), _FEWEST), _MOST)
+
+
+def _check_kind(kind: str) -> None:
+    """Raise ``NameNotFound`` for a kind of task that does not exist."""
+    from spanloom import tasks  # with torch, which nothing else here needs
+
+    tasks.load(kind)
 
 
 def _tasks(
