@@ -1,0 +1,33 @@
+"""What formats of annotation tools share: classes of whole texts, JSON values in meta."""
+
+from typing import Any, NamedTuple
+
+from spanloom.document import Fragment
+from spanloom.errors import FormatError
+from spanloom.formats._document_builder import DocumentBuilder
+from spanloom.formats._json import parse_json
+
+
+class JsonValue(NamedTuple):
+    """A parsed value, which may be null."""
+
+    value: Any
+
+
+def json_or_none(text: str) -> JsonValue | None:
+    """Return the value of a JSON text, None for anything else."""
+    try:
+        return JsonValue(parse_json(text, ""))
+    except FormatError:
+        return None
+
+
+def whole_text(text: str) -> Fragment:
+    """Return the bounds of a text without the blanks at its ends."""
+    start = len(text) - len(text.lstrip())
+    return start, max(start, len(text.rstrip()))
+
+
+def add_class(builder: DocumentBuilder, layer: str, label: str, text: str) -> None:
+    """Add a class of a whole text; raises ``DocumentError`` for a blank label."""
+    builder.span(layer, label, whole_text(text))

@@ -1,0 +1,220 @@
+"""Read and write doccano's JSON lines: labelled spans, relations between them, classes of texts.
+
+::
+
+    {"id": 1, "text": "Ada met Bob.", "label": [[0, 3, "PER"], [8, 11, "PER"]], "Comments": []}
+    {"id": 2, "text": "A moving film", "label": ["positive"]}
+    {"id": 3, "text": "Ada met Bob.", "entities": [{"id": 7, "label": "PER", "start_offset": 0,
+     "end_offset": 3}, …], "relations": [{"id": 1, "from_id": 7, "to_id": 8, "type": "met"}]}
+
+A line is a document: raw text, named by its id. Layer ``entities`` has spans and relations, whose
+ids are notes; layer ``label`` has the classes, each a span over the whole text. All other keys are
+kept in meta, as JSON. Documents with relations are written in the last way, others in the first.
+Overlapping spans are allowed.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spanloom.config.options import Options
+from spanloom.document import Document, Layer, Span
+from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._base import Format
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
+from spanloom.formats._json import a_list, a_number, a_string, an_object, parse_json, value_of
+from spanloom.formats._text import errors_at, lines
+
+ENTITIES, CLASSES = "entities", "label"  # layers
+ID = "id"  # label of a note with the id of a span or relation
+STYLE, LINKED = "doccano", "relations"  # in meta: a line with the key relations
+
+_KEYS = ("id", "text", "label", "entities", "relations")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+
+JsonObject = dict[str, Any]
+
+
+def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
+    """Yield a document per line; raises ``FormatError`` with the line."""
+    records: list[tuple[int, JsonObject]] = []
+    for line in lines(text.removeprefix("\ufeff")):
+        if line.text.strip():
+            value = parse_json(line.text, path, line.number)
+            with errors_at(path, line.number):
+                records.append((line.number, an_object(value)))
+    labels = (label for _, record in records for label in _labels(record))
+    has_classes = any(isinstance(label, str) for label in labels)
+    names = Names()
+    for count, (number, record) in enumerate(records, 1):
+        with errors_at(path, number):
+            yield _build_document(record, count, names, has_classes=has_classes)
+
+
+def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
+    """Return a line per document."""
+    records = (_format_document(document) for document in documents)
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def _labels(record: JsonObject) -> list[Any]:
+    """Return the labels of a line, none for anything but a list."""
+    labels = record.get("label")
+    return labels if isinstance(labels, list) else []
+
+
+def _build_document(record: JsonObject, count: int, names: Names, *, has_classes: bool) -> Document:
+    """Return the document of a line; raises ``ValueError``."""
+    raw_id = record.get("id")
+    is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
+    builder = names.making(str(raw_id) if is_named else default_name(count))
+    if "id" in record and not (type(raw_id) is int and raw_id >= 0):
+        builder.meta.append(("doccano id", json.dumps(raw_id, ensure_ascii=False)))
+    text = a_string(value_of(record, "text"))
+    builder.add_text(text)
+    if "label" in record:
+        labels = a_list(record["label"])
+        builder.layer(CLASSES if has_classes else ENTITIES)
+        for label in labels:
+            _add_label(builder, text, label)
+    if "entities" in record:
+        builder.meta.append((STYLE, LINKED))
+        _add_entities(builder, text, record)
+    for key, value in record.items():
+        if key not in _KEYS:
+            builder.meta.append((key, json.dumps(value, ensure_ascii=False)))
+    return builder.build()
+
+
+def _add_label(builder: DocumentBuilder, text: str, label: Any) -> None:
+    """Add a class, or a span; raises ``ValueError``."""
+    if isinstance(label, str):
+        add_class(builder, CLASSES, label, text)
+        return
+    entry = a_list(label)
+    if len(entry) != 3:
+        raise ValueError(f"label: expected [START, END, LABEL] or a class, got {label!r:.60}")
+    bounds = _bounds(text, entry[0], entry[1])
+    builder.span(ENTITIES, a_string(entry[2]), bounds)
+
+
+def _add_entities(builder: DocumentBuilder, text: str, record: JsonObject) -> None:
+    """Add spans and relations with their ids; raises ``ValueError``."""
+    builder.layer(ENTITIES)
+    span_of: dict[int, str] = {}
+    for entity in map(an_object, a_list(record["entities"])):
+        bounds = _bounds(text, value_of(entity, "start_offset"), value_of(entity, "end_offset"))
+        span = builder.span(ENTITIES, a_string(value_of(entity, "label")), bounds)
+        entity_id = a_number(value_of(entity, "id"))
+        if entity_id in span_of:
+            raise ValueError(f"entities: expected different ids, got {entity_id} twice")
+        span_of[entity_id] = span
+        builder.note(ENTITIES, ID, span, str(entity_id))
+    for relation in map(an_object, a_list(record.get("relations", []))):
+        ends = [a_number(value_of(relation, key)) for key in ("from_id", "to_id")]
+        for end in ends:
+            if end not in span_of:
+                known = ", ".join(map(str, span_of)) or "none"
+                raise ValueError(f"relations: expected ids of entities ({known:.60}), got {end}")
+        label = a_string(value_of(relation, "type"))
+        link = builder.relation(ENTITIES, label, *(span_of[end] for end in ends))
+        builder.note(ENTITIES, ID, link, str(a_number(value_of(relation, "id"))))
+
+
+def _bounds(text: str, start: Any, end: Any) -> tuple[int, int]:
+    """Return the bounds of a span; raises ``ValueError`` unless they are in the text."""
+    if not 0 <= a_number(start) <= a_number(end) <= len(text):
+        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
+    return start, end
+
+
+def _format_document(document: Document) -> JsonObject:
+    """Return the record of a document."""
+    meta = dict(document.meta)
+    record: JsonObject = {}
+    name = id_in_file(document)
+    if _NUMBER.fullmatch(name):
+        record["id"] = int(name)
+    elif raw_id := json_or_none(meta.get("doccano id", "")):
+        record["id"] = raw_id.value
+    record["text"] = document.text
+    layer = document[ENTITIES] if document.has_layer(ENTITIES) else Layer(ENTITIES)
+    spans = [span for span in layer.spans if len(span.fragments) == 1]
+    if layer.relations or meta.get(STYLE) == LINKED:
+        record |= _linked(layer, spans)
+    elif document.has_layer(ENTITIES):
+        record["label"] = [[span.start, span.end, span.label] for span in spans]
+    if document.has_layer(CLASSES) and "label" not in record:
+        whole = whole_text(document.text)
+        classes = [span for span in document[CLASSES].spans if span.fragments == (whole,)]
+        record["label"] = [span.label for span in classes]
+    for key, value in document.meta:
+        if key not in _KEYS and (parsed := json_or_none(value)):
+            record.setdefault(key, parsed.value)
+    return record
+
+
+def _linked(layer: Layer, spans: list[Span]) -> JsonObject:
+    """Return spans and relations as objects; those without an id of their own are counted."""
+    own = {note.target: int(note.text) for note in layer.notes if _is_id(note.label, note.text)}
+    fresh = iter(range(1, 1 + len(spans) + len(layer.relations) + len(own)))
+    taken = set(own.values())
+
+    def number(target: str) -> int:
+        if target not in own:
+            own[target] = next(value for value in fresh if value not in taken)
+        return own[target]
+
+    entities = [
+        {
+            "id": number(span.id),
+            "label": span.label,
+            "start_offset": span.start,
+            "end_offset": span.end,
+        }
+        for span in spans
+    ]
+    known = {span.id for span in spans}
+    relations = [
+        {
+            "id": number(relation.id),
+            "from_id": number(relation.head),
+            "to_id": number(relation.tail),
+            "type": relation.label,
+        }
+        for relation in layer.relations
+        if {relation.head, relation.tail} <= known
+    ]
+    return {"entities": entities, "relations": relations}
+
+
+def _is_id(label: str, text: str) -> bool:
+    return label == ID and _NUMBER.fullmatch(text) is not None
+
+
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by the keys of the first line, and by its labels."""
+    parsed = json_or_none(head.removeprefix("\ufeff").lstrip().partition("\n")[0])
+    if parsed is None or not isinstance(parsed.value, dict):
+        return False
+    record = parsed.value
+    labels = record.get("label")
+    is_labelled = isinstance(labels, list) and all(
+        isinstance(label, str) or (isinstance(label, list) and len(label) == 3) for label in labels
+    )
+    is_linked = isinstance(record.get("entities"), list) and "relations" in record
+    return isinstance(record.get("text"), str) and (is_labelled or is_linked)
+
+
+KIND = Format(
+    loads,
+    dumps,
+    _sniff,
+    (".jsonl", ".json"),
+    '{"id": 1, "text": "Ada met Bob.", "label": [[0, 3, "PER"], [8, 11, "PER"]], "Comments": []}\n'
+    '{"id": 2, "text": "Nobody came", "label": [], "by": {"name": "é"}}\n'
+    '{"id": 3, "text": "Ada met Bob.", "entities": [{"id": 7, "label": "PER", "start_offset": 0, '
+    '"end_offset": 3}, {"id": 9, "label": "PER", "start_offset": 8, "end_offset": 11}], '
+    '"relations": [{"id": 7, "from_id": 9, "to_id": 7, "type": "met by"}]}\n',
+)

@@ -1,0 +1,201 @@
+"""Read and write Prodigy's JSON lines: spans, relations and classes that annotators accepted.
+
+::
+
+    {"text": "Ada met Bob", "tokens": [{"text": "Ada", "start": 0, "end": 3, "id": 0, "ws": true},
+     …], "spans": [{"start": 0, "end": 3, "token_start": 0, "token_end": 0, "label": "PER"}],
+     "relations": [{"head": 2, "child": 0, "head_span": {"start": 8, "end": 11, …},
+     "child_span": {"start": 0, "end": 3, …}, "label": "met"}], "answer": "accept"}
+    {"text": "A moving film", "accept": ["positive"], "answer": "accept"}
+    {"text": "A moving film", "label": "negative", "answer": "reject"}
+
+A line is a document; its tokens are the words, on one sentence. Layer ``entities`` has spans and
+relations (from ``head`` to ``child``), layer ``label`` the classes, each a span over the whole
+text. **Only what was accepted is annotation**: of a line with another ``answer`` nothing is known,
+and the document has none of these layers. All other keys are kept in meta, as JSON; those inside
+of tokens, spans and relations that are not shown here are left out.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spanloom.config.options import Options
+from spanloom.document import WORDS, Document, Fragment, Layer, Relation, Span
+from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._base import Format
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
+from spanloom.formats._json import a_list, a_number, a_string, an_object, parse_json, value_of
+from spanloom.formats._text import errors_at, lines
+
+ENTITIES, CLASSES = "entities", "label"  # layers
+BINARY = "prodigy"  # in meta: a line with one label that was accepted
+
+_ACCEPTED = "accept"
+_KEYS = ("text", "tokens", "spans", "relations", "accept", "label")
+
+JsonObject = dict[str, Any]
+
+
+def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
+    """Yield a document per line; raises ``FormatError`` with the line."""
+    names, count = Names(), 0
+    for line in lines(text.removeprefix("\ufeff")):
+        if line.text.strip():
+            value = parse_json(line.text, path, line.number)
+            count += 1
+            with errors_at(path, line.number):
+                yield _build_document(an_object(value), names.making(default_name(count)))
+
+
+def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
+    """Return a line per document."""
+    records = (_format_document(document) for document in documents)
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def _build_document(record: JsonObject, builder: DocumentBuilder) -> Document:
+    """Return the document of a line; raises ``ValueError``."""
+    text = a_string(value_of(record, "text"))
+    tokens = [_bounds(text, token) for token in map(an_object, a_list(record.get("tokens", [])))]
+    if tokens:
+        builder.add_pretokenized(text, tokens)
+    else:
+        builder.add_text(text)
+    known = {"text", "tokens"}
+    if record.get("answer", _ACCEPTED) == _ACCEPTED:
+        known = set(_KEYS)
+        _add_annotations(builder, text, tokens, record)
+    for key, value in record.items():
+        if key not in known:
+            builder.meta.append((key, json.dumps(value, ensure_ascii=False)))
+    return builder.build()
+
+
+def _add_annotations(
+    builder: DocumentBuilder, text: str, tokens: list[Fragment], record: JsonObject
+) -> None:
+    """Add what was accepted; raises ``ValueError``."""
+    span_of: dict[Fragment, str] = {}
+    if "spans" in record or "relations" in record:
+        builder.layer(ENTITIES)
+    for entry in map(an_object, a_list(record.get("spans", []))):
+        bounds = _bounds(text, entry)
+        span_of[bounds] = builder.span(ENTITIES, a_string(value_of(entry, "label")), bounds)
+    for entry in map(an_object, a_list(record.get("relations", []))):
+        ends = []
+        for key in ("head", "child"):
+            bounds = _end_bounds(text, tokens, entry, key)
+            if bounds not in span_of:
+                label = an_object(entry.get(f"{key}_span") or {}).get("label") or "token"
+                span_of[bounds] = builder.span(ENTITIES, a_string(label), bounds)
+            ends.append(span_of[bounds])
+        builder.relation(ENTITIES, a_string(value_of(entry, "label")), *ends)
+    if "accept" in record:
+        builder.layer(CLASSES)
+        for label in a_list(record["accept"]):
+            add_class(builder, CLASSES, str(label), text)
+    elif "label" in record:
+        builder.meta.append((BINARY, "label"))
+        add_class(builder, CLASSES, a_string(record["label"]), text)
+
+
+def _bounds(text: str, entry: JsonObject) -> Fragment:
+    """Return the bounds of a token or span; raises ``ValueError`` unless they are in the text."""
+    start, end = a_number(value_of(entry, "start")), a_number(value_of(entry, "end"))
+    if not 0 <= start <= end <= len(text):
+        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
+    return start, end
+
+
+def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) -> Fragment:
+    """Return the bounds of a relation's end: those of its span, else of its token."""
+    if entry.get(f"{key}_span") is not None:
+        return _bounds(text, an_object(entry[f"{key}_span"]))
+    index = a_number(value_of(entry, key))
+    if not 0 <= index < len(tokens):
+        raise ValueError(f"{key}: expected one of {len(tokens)} tokens, got {index}")
+    return tokens[index]
+
+
+def _format_document(document: Document) -> JsonObject:
+    """Return the record of a document."""
+    record: JsonObject = {"text": document.text}
+    words = (
+        [span.fragments[0] for span in document[WORDS].spans] if document.has_layer(WORDS) else []
+    )
+    if words:
+        record["tokens"] = [
+            {
+                "text": document.text[start:end],
+                **{"start": start, "end": end, "id": index},
+                "ws": document.text[end : end + 1] == " ",
+            }
+            for index, (start, end) in enumerate(words)
+        ]
+    if document.has_layer(ENTITIES):
+        record |= _format_entities(document[ENTITIES], words)
+    if document.has_layer(CLASSES):
+        whole = whole_text(document.text)
+        labels = [span.label for span in document[CLASSES].spans if span.fragments == (whole,)]
+        is_binary = (BINARY, "label") in document.meta and len(labels) == 1
+        record |= {"label": labels[0]} if is_binary else {"accept": labels}
+    for key, value in document.meta:
+        if key != BINARY and (parsed := json_or_none(value)):
+            record.setdefault(key, parsed.value)
+    return record
+
+
+def _format_entities(layer: Layer, words: list[Fragment]) -> JsonObject:
+    """Return spans, and relations if there are any."""
+    first_of = {start: index for index, (start, _) in enumerate(words)}
+    last_of = {end: index for index, (_, end) in enumerate(words)}
+
+    def entry(span: Span) -> JsonObject:
+        on_tokens = {}
+        if span.start in first_of and span.end in last_of:
+            on_tokens = {"token_start": first_of[span.start], "token_end": last_of[span.end]}
+        return {"start": span.start, "end": span.end, **on_tokens, "label": span.label}
+
+    spans = {span.id: span for span in layer.spans if len(span.fragments) == 1}
+
+    def link(relation: Relation) -> JsonObject:
+        head, child = entry(spans[relation.head]), entry(spans[relation.tail])
+        ends = {"head": head.get("token_end", 0), "child": child.get("token_end", 0)}
+        return {**ends, "head_span": head, "child_span": child, "label": relation.label}
+
+    relations = [
+        link(relation) for relation in layer.relations if {relation.head, relation.tail} <= {*spans}
+    ]
+    record: JsonObject = {"spans": [entry(span) for span in spans.values()]}
+    return record | ({"relations": relations} if relations else {})
+
+
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by keys of the first line that only Prodigy writes together."""
+    first = head.removeprefix("\ufeff").lstrip().partition("\n")[0]
+    record = json_or_none(first)
+    if record is None or not isinstance(record.value, dict):
+        return False
+    keys = {*record.value}
+    annotated = keys & {"spans", "accept", "relations"} or {"label", "answer"} <= keys
+    return "text" in keys and bool(annotated) and bool(keys & {"answer", "_task_hash", "tokens"})
+
+
+KIND = Format(
+    loads,
+    dumps,
+    _sniff,
+    (".jsonl", ".json"),
+    '{"text": "Ada met Bob", "tokens": [{"text": "Ada", "start": 0, "end": 3, "id": 0, "ws": true}'
+    ', {"text": "met", "start": 4, "end": 7, "id": 1, "ws": true}, {"text": "Bob", "start": 8, '
+    '"end": 11, "id": 2, "ws": false}], "spans": [{"start": 0, "end": 3, "token_start": 0, '
+    '"token_end": 0, "label": "PER"}, {"start": 8, "end": 11, "token_start": 2, "token_end": 2, '
+    '"label": "PER"}], "relations": [{"head": 2, "child": 0, "head_span": {"start": 8, "end": 11, '
+    '"token_start": 2, "token_end": 2, "label": "PER"}, "child_span": {"start": 0, "end": 3, '
+    '"token_start": 0, "token_end": 0, "label": "PER"}, "label": "met by"}], "answer": "accept", '
+    '"_task_hash": 7}\n'
+    '{"text": "A moving film", "accept": ["positive"], "answer": "accept"}\n'
+    '{"text": "A moving film", "label": "calm", "answer": "accept", "meta": {"by": "é"}}\n'
+    '{"text": "A moving film", "label": "sad", "answer": "reject"}\n',
+)
