@@ -1,0 +1,226 @@
+"""Read and write Label Studio's JSON: labelled regions of texts, their relations, choices.
+
+::
+
+    [{"id": 1, "data": {"text": "Ada met Bob"}, "annotations": [{"result": [
+      {"id": "a", "from_name": "label", "to_name": "text", "type": "labels",
+       "value": {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]}},
+      {"from_id": "a", "to_id": "b", "type": "relation", "direction": "right", "labels": ["met"]},
+      {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["calm"]}}
+    ]}]}]
+
+A task is a document: raw text, named by its id, with the other keys of ``data`` in meta, as JSON.
+Its text is ``data.text``, or the key that the results' ``to_name`` gives, or the only string. Of
+several annotations the first that was not cancelled counts. Each ``from_name`` is a layer: regions
+are spans, one for each label; choices are spans over the whole text. Relations join the layer of
+the region they start from (``direction`` left turns them around). Results of other types, and
+predictions, are left out.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spanloom.config.options import Options
+from spanloom.document import GIVEN_WORDS, Document, Layer
+from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._base import Format
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
+from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, value_of
+from spanloom.formats._text import errors_at
+
+TEXT = "text"
+CHOICES = "choices"
+TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
+
+_REGIONS = ("labels", "hypertextlabels")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+
+JsonObject = dict[str, Any]
+
+
+def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
+    """Yield a document per task; raises ``FormatError`` with the line where the task begins."""
+    names = Names()
+    for count, (line, task) in enumerate(elements(text.removeprefix("\ufeff"), path), 1):
+        with errors_at(path, line):
+            yield _build_document(an_object(task), count, names)
+
+
+def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
+    """Return the list of tasks, one a line."""
+    tasks = (json.dumps(_format_task(document), ensure_ascii=False) for document in documents)
+    return "[" + ",\n ".join(tasks) + "]\n"
+
+
+def _build_document(task: JsonObject, count: int, names: Names) -> Document:
+    """Return the document of a task; raises ``ValueError``."""
+    raw_id = task.get("id")
+    builder = names.making(str(raw_id) if type(raw_id) is int else default_name(count))
+    data = an_object(value_of(task, "data"))
+    results = _results(task)
+    key = _text_key(data, results or [])
+    text = a_string(data[key])
+    builder.add_text(text)
+    for name, value in data.items():
+        if name != key:
+            builder.meta.append((name, json.dumps(value, ensure_ascii=False)))
+    if key != TEXT:
+        builder.meta.append((TEXT_KEY, key))
+    if results is not None:
+        _add_results(builder, text, results)
+    return builder.build()
+
+
+def _results(task: JsonObject) -> list[JsonObject] | None:
+    """Return the results of the first annotation that was not cancelled; None if there is none."""
+    for annotation in map(an_object, a_list(task.get("annotations", []))):
+        if not annotation.get("was_cancelled"):
+            return [an_object(entry) for entry in a_list(annotation.get("result", []))]
+    return None
+
+
+def _text_key(data: JsonObject, results: list[JsonObject]) -> str:
+    """Return the key of the text; raises ``ValueError`` if none or several could be it."""
+    strings = [key for key, value in data.items() if isinstance(value, str)]
+    named = [entry.get("to_name") for entry in results if entry.get("to_name") in strings]
+    choices = [TEXT] if TEXT in strings else [str(key) for key in named[:1]] or strings
+    if len(choices) != 1:
+        raise ValueError(f"data: expected a key 'text', or one string, got {strings or 'none'}")
+    return choices[0]
+
+
+def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject]) -> None:
+    """Add regions, relations and choices; raises ``ValueError``."""
+    span_of: dict[str, tuple[str, str]] = {}
+    choice_layers: dict[str, None] = {}
+    for entry in results:
+        kind = value_of(entry, "type")
+        if kind in _REGIONS:
+            layer, value = _layer_and_value(entry)
+            bounds = _bounds(text, value)
+            for label in a_list(value_of(value, kind)):
+                span = builder.span(layer, a_string(label), bounds)
+                span_of.setdefault(str(entry.get("id")), (layer, span))
+        elif kind == CHOICES:
+            layer, value = _layer_and_value(entry)
+            choice_layers[layer] = None
+            for label in a_list(value_of(value, CHOICES)):
+                add_class(builder, layer, a_string(label), text)
+    for entry in results:
+        if entry["type"] == "relation":
+            _add_relation(builder, entry, span_of)
+    if choice_layers:
+        builder.meta.append((CHOICE_LAYERS, json.dumps([*choice_layers], ensure_ascii=False)))
+
+
+def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
+    """Return the layer and the value of a result; raises ``ValueError``."""
+    layer = a_string(value_of(entry, "from_name"))
+    if layer in GIVEN_WORDS:
+        raise ValueError(f"from_name: expected a name but {', '.join(GIVEN_WORDS)}, got {layer!r}")
+    return layer, an_object(value_of(entry, "value"))
+
+
+def _bounds(text: str, value: JsonObject) -> tuple[int, int]:
+    """Return the bounds of a region; raises ``ValueError`` unless they are in the text."""
+    start, end = a_number(value_of(value, "start")), a_number(value_of(value, "end"))
+    if not 0 <= start <= end <= len(text):
+        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
+    if "text" in value and text[start:end] != a_string(value["text"]):
+        actual, given = text[start:end], value["text"]
+        raise ValueError(f"expected the text {actual!r:.60} of {start}..{end}, got {given!r:.60}")
+    return start, end
+
+
+def _add_relation(
+    builder: DocumentBuilder, entry: JsonObject, span_of: dict[str, tuple[str, str]]
+) -> None:
+    """Add a relation of each label; raises ``ValueError``."""
+    ends = [str(value_of(entry, key)) for key in ("from_id", "to_id")]
+    for end in ends:
+        if end not in span_of:
+            raise ValueError(f"relation: expected ids of regions, got {end!r:.40}")
+    if entry.get("direction") == "left":
+        ends.reverse()
+    (layer, head), (_, tail) = (span_of[end] for end in ends)
+    for label in a_list(entry.get("labels") or ["related"]):
+        builder.relation(layer, a_string(label), head, tail)
+
+
+def _format_task(document: Document) -> JsonObject:
+    """Return the task of a document."""
+    meta = dict(document.meta)
+    name, key = id_in_file(document), meta.get(TEXT_KEY, TEXT)
+    data: JsonObject = {key: document.text}
+    for other, value in document.meta:
+        if other not in (TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
+            data.setdefault(other, parsed.value)
+    task: JsonObject = {"id": int(name)} if _NUMBER.fullmatch(name) else {}
+    task["data"] = data
+    layers = [layer for layer in document.layers if layer.name not in GIVEN_WORDS]
+    if layers:
+        listed = json_or_none(meta.get(CHOICE_LAYERS, ""))
+        choice_layers = listed.value if listed and isinstance(listed.value, list) else []
+        results = [
+            entry
+            for layer in layers
+            for entry in (
+                _choices(document, layer, key)
+                if layer.name in choice_layers
+                else _regions(document, layer, key)
+            )
+        ]
+        task["annotations"] = [{"result": results}]
+    return task
+
+
+def _regions(document: Document, layer: Layer, key: str) -> Iterator[JsonObject]:
+    """Yield the results of contiguous spans and of relations between them."""
+    known = set()
+    for span in layer.spans:
+        if len(span.fragments) == 1:
+            known.add(span.id)
+            covered = document.text_of(span)
+            value = {"start": span.start, "end": span.end, "text": covered, "labels": [span.label]}
+            names = {"from_name": layer.name, "to_name": key, "type": "labels"}
+            yield {"id": span.id, **names, "value": value}
+    for relation in layer.relations:
+        if {relation.head, relation.tail} <= known:
+            ends = {"from_id": relation.head, "to_id": relation.tail}
+            kind = {"type": "relation", "direction": "right", "labels": [relation.label]}
+            yield {**ends, **kind}
+
+
+def _choices(document: Document, layer: Layer, key: str) -> Iterator[JsonObject]:
+    """Yield the result of a layer of classes."""
+    whole = whole_text(document.text)
+    labels = [span.label for span in layer.spans if span.fragments == (whole,)]
+    names = {"from_name": layer.name, "to_name": key, "type": CHOICES}
+    yield {**names, "value": {CHOICES: labels}}
+
+
+def _sniff(head: str, name: str) -> bool:
+    """Recognize the format by its beginning: a list of objects with ``data``, then annotations."""
+    start = head.removeprefix("\ufeff").lstrip()[:2000]
+    is_list = re.match(r"\[\s*\{", start) is not None
+    return is_list and re.search(r'"data"\s*:\s*\{', start) is not None and '"annotations"' in head
+
+
+KIND = Format(
+    loads,
+    dumps,
+    _sniff,
+    (".json",),
+    '[{"id": 1, "data": {"text": "Ada met Bob", "by": "é"}, "annotations": [{"result": ['
+    '{"id": "T1", "from_name": "entities", "to_name": "text", "type": "labels", '
+    '"value": {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]}}, '
+    '{"id": "T2", "from_name": "entities", "to_name": "text", "type": "labels", '
+    '"value": {"start": 8, "end": 11, "text": "Bob", "labels": ["PER"]}}, '
+    '{"from_id": "T2", "to_id": "T1", "type": "relation", "direction": "right", '
+    '"labels": ["met by"]}, '
+    '{"from_name": "mood", "to_name": "text", "type": "choices", '
+    '"value": {"choices": ["calm"]}}]}]},\n'
+    ' {"id": 2, "data": {"review": "Not yet"}}]\n',
+)

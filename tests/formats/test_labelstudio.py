@@ -1,0 +1,93 @@
+"""Label Studio's exports: regions, relations, choices."""
+
+import json
+
+import pytest
+from door_checks import reads_or_refuses, same_again
+from drawn_documents import documents
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanloom.annotation.text_pairs import classification_of
+from spanloom.errors import FormatError
+from spanloom.formats.labelstudio import KIND, dumps, loads
+
+
+def region(id, start, end, text, *labels, **others):
+    value = {"start": start, "end": end, "text": text, "labels": list(labels)}
+    names = {"from_name": "label", "to_name": "text", "type": "labels"}
+    return {"id": id, **names, "value": value, "origin": "manual", **others}
+
+
+def exported(*results, **others):
+    """A task as the export has it, with the keys that tell who did what when."""
+    annotation = {"id": 9, "completed_by": 1, "was_cancelled": False, "result": list(results)}
+    task = {"id": 7, "data": {"text": "Ada met Bob"}, "annotations": [annotation], **others}
+    return json.dumps([task | {"drafts": [], "predictions": [], "meta": {}, "project": 1}])
+
+
+def test_regions_relations_and_choices():
+    first, second = loads(KIND.example)
+    ada, bob = first["entities"].spans
+    assert [first.text_of(ada), first.text_of(bob)] == ["Ada", "Bob"]
+    (relation,) = first["entities"].relations
+    assert (relation.head, relation.label, relation.tail) == (bob.id, "met by", ada.id)
+    assert classification_of(first, "mood").label == "calm"
+    assert second.text == "Not yet"
+    assert second.layers == ()  # nobody annotated it
+
+
+@pytest.mark.parametrize(("direction", "ends"), [("right", "ab"), ("left", "ba"), ("bi", "ab")])
+def test_directions(direction, ends):
+    link = {"from_id": "a", "to_id": "b", "type": "relation", "direction": direction}
+    text = exported(region("a", 0, 3, "Ada", "X"), region("b", 8, 11, "Bob", "X"), link)
+    (document,) = loads(text)
+    (relation,) = document["label"].relations
+    of = dict(zip("ab", [span.id for span in document["label"].spans], strict=True))
+    assert [relation.head, relation.tail] == [of[end] for end in ends]
+    assert relation.label == "related"
+
+
+def test_a_region_may_have_several_labels():
+    (document,) = loads(exported(region("a", 0, 3, "Ada", "X", "Y")))
+    assert [span.label for span in document["label"].spans] == ["X", "Y"]
+
+
+def test_a_cancelled_annotation_does_not_count():
+    text = exported(region("a", 0, 3, "Ada", "X")).replace("false", "true")
+    (document,) = loads(text)
+    assert document.layers == ()
+
+
+def test_the_sample_comes_back():
+    assert same_again(KIND, KIND.example)
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        (region("a", 0, 30, "Ada", "X"), "expected bounds in 0..11"),
+        (region("a", 0, 3, "Bob", "X"), "expected the text 'Ada' of 0..3, got 'Bob'"),
+        ({"type": "relation", "from_id": "a", "to_id": "b"}, "expected ids of regions, got 'a'"),
+        ({"value": {}}, "expected the key 'type'"),
+    ],
+)
+def test_errors_say_where_and_what(result, problem):
+    with pytest.raises(FormatError, match=rf"in\.json:1: .*{problem}"):
+        list(loads(exported(result), path="in.json"))
+
+
+def test_a_task_needs_one_text():
+    text = '[{"data": {"a": "x", "b": "y"}}]'
+    with pytest.raises(FormatError, match="expected a key 'text', or one string, got"):
+        list(loads(text))
+
+
+def test_damaged_samples():
+    reads_or_refuses(KIND)
+
+
+@given(st.lists(documents(), max_size=3))
+def test_what_is_written_is_read_as_written(drawn):
+    text = dumps(loads(dumps(drawn)))
+    assert dumps(loads(text)) == text
