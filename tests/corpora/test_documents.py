@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.folder import fingerprint, hold_out
-from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences
+from spanloom.document import MAIN, Document, Layer, Relation, Span
 from spanloom.errors import DataError
 
 DOCUMENTS = [Document(f"text {i}", name=f"d{i}") for i in range(20)]
@@ -32,6 +32,24 @@ def test_hold_out_differs_by_seed_and_refuses_what_it_cannot_do():
     with pytest.raises(DataError, match="at least 2 documents, got 1"):
         hold_out(DOCUMENTS[:1], seed=1)
     assert [len(part) for part in hold_out(DOCUMENTS[:2], seed=1)] == [1, 1]
+
+
+def test_of_one_document_the_last_sentences_are_held_out():
+    text = "".join(f"Ada {row} met Bob\n" for row in range(20))
+    starts = [start for start in range(len(text)) if text.startswith("Ada", start)]
+    spans = tuple(Span(f"T{row}", "A", ((at, at + 3),)) for row, at in enumerate(starts, 1))
+    links = Relation("R1", "r", "T1", "T2"), Relation("R2", "r", "T18", "T19")
+    kept, held_out = hold_out_sentences(Document(text, (Layer("main", spans, links),), "a"))
+    assert kept.text + held_out.text == text
+    assert [part.text.count("\n") for part in (kept, held_out)] == [18, 2]
+    assert kept.name != held_out.name
+    for part in (kept, held_out):
+        assert {part.text_of(span) for span in part["main"].spans} == {"Ada"}
+    assert [len(part["main"].spans) for part in (kept, held_out)] == [18, 2]
+    assert [relation.id for relation in kept["main"].relations] == ["R1"]
+    assert not held_out["main"].relations  # one end is in the other part
+    with pytest.raises(DataError, match="or 10 sentences in one, got 9 in b"):
+        hold_out_sentences(Document("Ada\n" * 9, (), "b"))
 
 
 @given(st.permutations(DOCUMENTS))

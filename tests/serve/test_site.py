@@ -42,7 +42,7 @@ def test_the_policy_allows_the_one_style_the_one_script_and_this_server(page):
     nothing = ("default-src", "base-uri", "form-action", "frame-ancestors")
     assert rules == dict.fromkeys(nothing, "'none'") | {
         "connect-src": "'self'",
-        "img-src": "blob:",
+        "img-src": "'self' blob:",
     }
 
 

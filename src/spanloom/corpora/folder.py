@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
+from spanloom.annotation.excerpt import clip
 from spanloom.corpora import files
 from spanloom.corpora.splits import SPLITS, find
-from spanloom.document import Document
+from spanloom.document import SENTENCES, Document
 from spanloom.errors import DataError
 from spanloom.formats import _files, jsonl
 from spanloom.formats._document_builder import is_counted
@@ -26,7 +28,8 @@ from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
 ALL = "all"
-_HELD_OUT = 0.1  # fraction of documents
+_HELD_OUT = 0.1  # fraction of documents, or of the only one's sentences
+_MIN_SENTENCES = 10
 VARIABLE = "SPANLOOM_DATA"  # the folder of corpora that are named without a path
 
 
@@ -66,7 +69,7 @@ def splits(path: Path) -> dict[str, Path]:
     Documents without splits are the split "all". Raises ``DataError`` if the path is missing or
     holds no documents, and the errors of ``splits.find``.
     """
-    if files.is_file(path):
+    if path.is_file() and files.holds_documents(path):
         return {ALL: path}
     if not path.is_dir():
         raise DataError(f"{path}: expected a corpus folder or a file of documents, found none")
@@ -192,6 +195,30 @@ def hold_out(
     ranked = sorted(documents, key=lambda document: (_rank(document.name, seed), document.name))
     held_out, kept = ranked[:size], ranked[size:]
     return _sort_by_name(kept), _sort_by_name(held_out)
+
+
+def hold_out_sentences(document: Document) -> tuple[Document, Document]:
+    """Split the only document of a corpus into its first sentences and the last tenth of them.
+
+    Sentences are those that it gives, else its lines; relations between both parts are lost. Raises
+    ``DataError`` for fewer than ten sentences.
+    """
+    starts = _sentence_starts(document)
+    if len(starts) < _MIN_SENTENCES:
+        problem = f"expected at least 2 documents, or {_MIN_SENTENCES} sentences in one"
+        raise DataError(f"hold out: {problem}, got {len(starts)} in {document.name}")
+    cut = starts[-max(1, round(_HELD_OUT * len(starts)))]
+    held_out = clip(document, cut, len(document.text))
+    return clip(document, 0, cut), replace(held_out, name=f"{document.name}-dev")
+
+
+def _sentence_starts(document: Document) -> list[int]:
+    """Return where sentences begin, or lines that are not blank."""
+    if document.has_layer(SENTENCES):
+        return sorted(span.start for span in document[SENTENCES].spans)
+    offsets = accumulate((len(line) for line in document.text.splitlines(keepends=True)), initial=0)
+    lines = zip(offsets, document.text.splitlines(), strict=False)
+    return [start for start, line in lines if line.strip()]
 
 
 def with_names(documents: Iterable[Document]) -> Iterator[Document]:

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from spanloom.annotation.aspects import with_polarities
+from spanloom.annotation.excerpt import clip
 from spanloom.annotation.removal import without_annotations
 from spanloom.annotation.syntactic_heads import spans_headed_by
 from spanloom.config.yaml import SourceLocation
@@ -368,17 +369,4 @@ def excerpt(document: Document, first: int, stop: int) -> Document:
     queries and meta are kept. Raises ``LayerError`` for a document without given sentences.
     """
     bounds = sorted((span.start, span.end) for span in document[SENTENCES].spans)[first:stop]
-    start, end = bounds[0][0], bounds[-1][1]
-    layers = tuple(_clip_layer(layer, start, end) for layer in document.layers)
-    return replace(document, text=document.text[start:end], layers=layers, source=None)
-
-
-def _clip_layer(layer: Layer, start: int, end: int) -> Layer:
-    """Return a layer's annotations inside ``[start, end)``, with offsets relative to ``start``."""
-    inside = {span.id for span in layer.spans if start <= span.start and span.end <= end}
-    kept = without_annotations(layer, {span.id for span in layer.spans} - inside)
-    return replace(kept, spans=tuple(_shift_span(span, start) for span in kept.spans))
-
-
-def _shift_span(span: Span, start: int) -> Span:
-    return replace(span, fragments=tuple((a - start, b - start) for a, b in span.fragments))
+    return clip(document, bounds[0][0], bounds[-1][1])

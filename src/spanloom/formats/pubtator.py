@@ -175,7 +175,7 @@ KIND = Format(
     loads,
     dumps,
     _sniff,
-    (".pubtator", ".txt"),
+    (".pubtator",),
     "354896|t|Lidocaine-induced cardiac asystole.\n"
     "354896|a|A single dose in a patient, and | twice more.\n"
     "354896\t0\t9\tLidocaine\tChemical\tD008012\n"

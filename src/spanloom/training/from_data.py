@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
-from spanloom.corpora.files import LINES, is_file
+from spanloom.corpora.files import LINES, holds_documents, is_file
 from spanloom.corpora.folder import with_names
 from spanloom.document import Document
 from spanloom.errors import DataError, RecipeError
@@ -66,7 +66,7 @@ def read_recipe(
         return recipes.load(source, settings), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
-    if not source.is_dir() and not is_file(source):
+    if not source.is_dir() and not holds_documents(source):
         raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
     if source.is_file() and source.suffix != f".{LINES}":
         log(f"{source}: read as {_files.describe(source)}")

@@ -10,7 +10,7 @@ from typing import Any
 from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
-from spanloom.corpora.folder import fingerprint, hold_out, locate
+from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
 from spanloom.data.instances import TokenizedDocument, tokenize
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
@@ -148,7 +148,8 @@ def _read(path: Path, seed: int) -> _Corpus:
     elif len(corpora[0].documents) > 1:
         train, dev = hold_out(corpora[0].documents, seed=seed)
     else:
-        raise DataError(f"{path}: expected dev/ or at least 2 documents, got 1")
+        first_part, second_part = hold_out_sentences(corpora[0].documents[0])
+        train, dev = (first_part,), (second_part,)
     return _Corpus(train, dev, num_problems=sum(len(corpus.problems) for corpus in corpora))
 
 
