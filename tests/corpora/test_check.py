@@ -196,7 +196,7 @@ def test_text_and_json_say_what_was_found():
     assert plain["duplicates"][0]["names"] == ["train/a", "test/z"]
     text = to_text(report)
     assert "LEAK train/a = test/z (same spans)" in text
-    assert "== dev, layer main: 1 documents annotated" in text
+    assert "== dev, layer main: 1 document annotated" in text
     assert "spans: 1 of 3 in reach: recall 33.33, F1 50.00" in text
     assert "b:13 Action 'wai'" in text
     assert "1  spans with a trigger's label and no event" in text
@@ -243,7 +243,7 @@ def test_relations_between_two_texts_are_counted_apart_from_the_ceiling():
     assert (split.layers["ner"].between_parts, split.layers["ner"].relations.gold) == (0, 1)
     assert to_json(report)["splits"]["all"]["two_texts"] == 1
     text = to_text(report)
-    assert "all: 1 documents of two texts\n" in text
+    assert "all: 1 document of two texts\n" in text
     assert "relations between two texts (not in the ceiling below): 1\n" in text
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences
+from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, read
 from spanloom.document import MAIN, Document, Layer, Relation, Span
-from spanloom.errors import DataError
+from spanloom.errors import DataError, FormatError
 
 DOCUMENTS = [Document(f"text {i}", name=f"d{i}") for i in range(20)]
 ONE = Document("ab", (Layer(MAIN, (Span("T1", "A", ((0, 1),)),)),), "x")
@@ -50,6 +50,18 @@ def test_of_one_document_the_last_sentences_are_held_out():
     assert not held_out["main"].relations  # one end is in the other part
     with pytest.raises(DataError, match="or 10 sentences in one, got 9 in b"):
         hold_out_sentences(Document("Ada\n" * 9, (), "b"))
+
+
+def test_a_file_in_another_encoding_stops_reading_unless_it_may_be_skipped(tmp_path):
+    (tmp_path / "a.txt").write_bytes("au lait\ncafé\n".encode("latin-1"))
+    (tmp_path / "b.txt").write_text("Ada\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a\.txt:2: byte 11 \(0xe9\) is not utf-8"):
+        read(tmp_path, "all")
+    corpus = read(tmp_path, "all", skip_unreadable=True)
+    assert [document.name for document in corpus.documents] == ["b"]
+    (problem,) = corpus.problems
+    assert (problem.path, problem.line, problem.file) == ("a", 2, ".txt")
+    assert "encoding=NAME" in problem.message
 
 
 @given(st.permutations(DOCUMENTS))

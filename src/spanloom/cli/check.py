@@ -41,7 +41,9 @@ def check(
 
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
-    corpora = {split: folder.read(data, split) for split in folder.splits(data)}
+    corpora = {
+        split: folder.read(data, split, skip_unreadable=True) for split in folder.splits(data)
+    }
     formats = {name for corpus in corpora.values() for name in corpus.formats}
     log(f"{data}: read as {', '.join(sorted(formats))}")
     model_recipe = _recipe(recipe, model)

@@ -102,16 +102,18 @@ def split_path(path: Path, split: str) -> Path:
 
 
 @pause_gc()
-def read(path: Path, split: str) -> Corpus:
+def read(path: Path, split: str, *, skip_unreadable: bool = False) -> Corpus:
     """Read one split of a corpus; document names are relative to the split's folder.
 
     Raises ``DataError`` if the split is missing or empty or two documents have one name, and
-    ``FormatError`` for unreadable files; invalid lines become problems.
+    ``FormatError`` for unreadable files; invalid lines become problems, and so do unreadable brat
+    documents if they may be skipped.
     """
     root = split_path(path, split)
     if root.is_file():
         return _corpus(_read_file(root), (), root, [files.require_format(root)])
-    readings = list(folder.read_all(root))
+    unreadable: list[Problem] = []
+    readings = list(folder.read_all(root, unreadable=unreadable if skip_unreadable else None))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
     other_files = _other_files(root, documents)
@@ -120,7 +122,7 @@ def read(path: Path, split: str) -> Corpus:
             _read_file(path) if len(other_files) == 1 else _with_file_names(_read_file(path), path)
         )
         format_names.append(files.require_format(path))
-    problems = list(folder.collect(root).problems)
+    problems = [*folder.collect(root).problems, *unreadable]
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, format_names)
 

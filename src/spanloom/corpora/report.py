@@ -12,6 +12,7 @@ from spanloom.corpora.check import (
 )
 from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
+from spanloom.quantity import quantity
 
 MAX_LISTED = 10  # problems and duplicates listed in the text; JSON has all
 NAMES = 4  # documents listed per group of duplicates
@@ -125,7 +126,7 @@ def _duplicates(groups: tuple[DuplicateGroup, ...]) -> Iterator[str]:
 def _problems(name: str, split: SplitReport) -> Iterator[str]:
     """Yield the first problems of a split's files."""
     if split.problems:
-        lines = [f"{name}: {len(split.problems)} problems in the files"]
+        lines = [f"{name}: {quantity(len(split.problems), 'problem')} in the files"]
         lines += [f"  {problem}" for problem in split.problems[:MAX_LISTED]]
         yield "\n".join([*lines, *_count_rest(len(split.problems))])
 
@@ -138,7 +139,7 @@ def _input_counts(name: str, split: SplitReport) -> Iterator[str]:
     if split.statistics.queries:
         lines.append(f"{name}: {split.statistics.queries} queries")
     if split.two_texts:
-        lines.append(f"{name}: {split.two_texts} documents of two texts")
+        lines.append(f"{name}: {quantity(split.two_texts, 'document')} of two texts")
     if lines:
         yield "\n".join(lines)
 
@@ -151,7 +152,7 @@ def _count_rest(total: int) -> Iterator[str]:
 
 def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:
     """Yield all lines about one layer."""
-    yield f"== {title}: {layer.statistics.documents} documents annotated"
+    yield f"== {title}: {quantity(layer.statistics.documents, 'document')} annotated"
     for kind, counts in layer.statistics.labels.items():
         yield f"{kind}: {counts.total()}"
         yield from _aligned_counts(dict(counts.most_common()))

@@ -43,10 +43,21 @@ def collect(root: Path) -> Collection:
     return Collection(root, tuple(sorted(texts.items())), tuple(problems))
 
 
-def read_all(root: Path, *, encoding: str = "utf-8") -> Iterator[Reading]:
-    """Yield every document under ``root`` by name; raises ``FormatError`` as ``load`` does."""
+def read_all(
+    root: Path, *, encoding: str = "utf-8", unreadable: list[Problem] | None = None
+) -> Iterator[Reading]:
+    """Yield every document under ``root`` by name.
+
+    A document that cannot be read, such as one in another encoding, is added to ``unreadable`` and
+    left out; without such a list it raises ``FormatError`` as ``load`` does.
+    """
     for name, path in collect(root).documents:
-        yield load(path, name=name, encoding=encoding)
+        try:
+            yield load(path, name=name, encoding=encoding)
+        except FormatError as error:
+            if unreadable is None:
+                raise
+            unreadable.append(Problem(name, error.line, path.suffix, error.problem))
 
 
 def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:
