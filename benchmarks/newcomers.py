@@ -1,10 +1,10 @@
 """Thirty things that newcomers do, end to end, as shell commands in an empty folder.
 
-    python benchmarks/newcomers.py [--only TEXT] [--json FILE]
+    python benchmarks/newcomers.py [--only TEXT] [--json FILE] [--page docs/newcomers.md]
 
 Each task writes its files, runs its commands with the ``spanloom`` of this environment, and checks
 what they print and leave behind. Printed are the tasks with their seconds; the status is 1 if one
-fails.
+fails. ``--page`` writes the commands and seconds of all as a page of the docs.
 """
 
 import argparse
@@ -27,6 +27,15 @@ NAMES = ["Ada", "Bob", "Eve Smith", "Carl", "Dora Maar", "Fay"]
 PLACES = ["Paris", "New York", "Oslo", "Bonn"]
 PAIRS = [(name, place) for name in NAMES for place in PLACES]
 TEXT = "Ada Lovelace met Charles Babbage in London. She wrote to him."
+
+INTRODUCTION = """\
+# First tasks
+
+What newcomers do, as commands in an empty folder, with the seconds they took on two cores of an AMD
+EPYC beside other work, start of Python included. `python benchmarks/newcomers.py` runs them all,
+makes the files that they read, and checks what they print and leave behind. The files of the
+trainings have 24 sentences, so that they show the way and not the quality.
+"""
 
 Writer = Callable[[Path], object]
 
@@ -385,11 +394,25 @@ def run(task: Task, folder: Path) -> tuple[float, str]:
     return seconds, ""
 
 
+def page(seconds: dict[str, float]) -> str:
+    """A page of the docs: what each task is called, its commands, how long they took."""
+    blocks = []
+    for task in TASKS:
+        commands = task.commands.replace(f"{ROOT}/", "").strip()
+        note = " (an error that says what is wrong)" if task.fails else ""
+        blocks.append(
+            f"## {task.name[0].upper()}{task.name[1:]}\n\n"
+            f"{seconds[task.name]:.0f} s{note}\n\n```sh\n{commands}\n```\n"
+        )
+    return INTRODUCTION + "\n" + "\n".join(blocks)
+
+
 def main() -> None:
     """Read the arguments, do the tasks, print and write what came out."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="tasks whose name has this text")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     rows = []
     for task in TASKS:
@@ -403,6 +426,8 @@ def main() -> None:
     if options.json:
         summary = {"tasks": len(rows), "passed": sum(row["passed"] for row in rows), "rows": rows}
         options.json.write_text(json.dumps(summary, indent=1) + "\n")
+    if options.page:
+        options.page.write_text(page({str(row["task"]): float(row["seconds"]) for row in rows}))
     raise SystemExit(not all(row["passed"] for row in rows))
 
 

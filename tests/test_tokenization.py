@@ -204,3 +204,26 @@ def test_half_a_character_is_a_word_like_any_other_sign():
         bounds = split(text)
         assert "".join(text[a:b] for a, b in bounds) == "".join(text.split())
     assert SENTENCE_SPLITTERS["punctuation"](text) == [(0, len(text))]
+
+
+@pytest.mark.parametrize("name", ["char-class", "spacy", "treebank"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("我爱北京。Python很好", "我 爱 北 京 。 Python 很 好"),
+        ("東京タワーに行った", "東 京 タ ワ ー に 行 っ た"),
+        ("ฉันรัก 50", "ฉั น รั ก 50"),
+        ("Я люблю Москву.", "Я люблю Москву ."),
+        ("أحب القاهرة", "أحب القاهرة"),
+        ("Die Straße ist schön.", "Die Straße ist schön ."),
+        ("नमस्ते दुनिया", "नमस्ते दुनिया"),
+    ],
+)
+def test_scripts_without_blanks_have_a_word_a_letter(name, text, words):
+    assert [text[start:end] for start, end in TOKENIZERS[name](text)] == words.split()
+
+
+def test_chinese_and_japanese_sentences_end_at_their_stops():
+    text = "我爱北京。他走了！東京に行った。"
+    sentences = [text[start:end] for start, end in SENTENCE_SPLITTERS["punctuation"](text)]
+    assert sentences == ["我爱北京。", "他走了！", "東京に行った。"]

@@ -24,10 +24,15 @@ Splitter = Callable[[str], list[Bounds]]  # a text to the bounds of its words or
 
 # Letters with their combining marks, numbers, or one user-perceived character of anything else; a
 # prepended sign (as U+0600, Arabic number sign) is a word by itself, as it may precede a blank
-# too. Blanks are what str.isspace accepts, including U+001C to U+001F.
+# too. Scripts that are written without blanks have a word per letter, so that any span is in reach.
+# Blanks are what str.isspace accepts, including U+001C to U+001F.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}--\p{N}]"
 _CHAR_CLASS_RUN = regex.compile(
-    r"[\p{L}\p{M}]+|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X"
+    rf"[[\p{{L}}\p{{M}}]--{_UNSPACED}]+|{_UNSPACED}\p{{M}}*"
+    r"|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X",
+    flags=regex.V1,
 )
+_UNSPACED_LETTER = regex.compile(_UNSPACED, flags=regex.V1)
 _SURROGATE = regex.compile("[\\ud800-\\udfff]")
 _NON_BLANK_RUN = regex.compile(r"[^\s\x1C-\x1F]+")
 _LINE = regex.compile(r"[^\n\r]+")
@@ -94,7 +99,11 @@ class Tokenization:
 
 
 def fine_words(text: str) -> list[Bounds]:
-    """Split at blanks and where letters, numbers and other characters meet (``50ml``: two)."""
+    """Split at blanks and where letters, numbers and other characters meet (``50ml``: two).
+
+    Chinese, Japanese, Thai, Lao, Khmer and Burmese have no blanks between words: each letter with
+    its marks is a word there.
+    """
     return [match.span() for match in _CHAR_CLASS_RUN.finditer(text)]
 
 
@@ -104,7 +113,10 @@ def blank_words(text: str) -> list[Bounds]:
 
 
 def spacy_words(text: str) -> list[Bounds]:
-    """Split with spaCy's English tokenizer; runs of 1,000 or more characters are split finely."""
+    """Split with spaCy's English tokenizer.
+
+    Runs of 1,000 or more characters, and words in scripts without blanks, are split finely.
+    """
     return list(_spacy_words(text))
 
 
@@ -119,7 +131,17 @@ def _spacy_words(text: str) -> WordBounds:
             (run.start() + start, run.start() + end) for start, end in fine_words(run.group())
         ]
         position = run.end()
-    return WordBounds.of(words + _spacy_bounds(text, position, len(text)))
+    words += _spacy_bounds(text, position, len(text))
+    if _UNSPACED_LETTER.search(text):
+        words = [part for word in words for part in _split_unspaced(text, *word)]
+    return WordBounds.of(words)
+
+
+def _split_unspaced(text: str, start: int, end: int) -> list[Bounds]:
+    """Return the letters of a word in a script without blanks, any other word as it is."""
+    if not _UNSPACED_LETTER.search(text, start, end):
+        return [(start, end)]
+    return [match.span() for match in _CHAR_CLASS_RUN.finditer(text, start, end)]
 
 
 def treebank_words(text: str) -> list[Bounds]:
