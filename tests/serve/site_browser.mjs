@@ -258,7 +258,7 @@ async function hostile() {
   await page.click("#annotate");
   await trouble(page);
   found.hurt = await page.evaluate(() => window.hurt ?? null);
-  found.strange = await count(page, "img, svg svg, iframe, object, link, svg script, svg image");
+  found.strange = await count(page, "img, svg svg, iframe, object, link:not([rel=icon]), svg script, svg image");
   found.scripts = await count(page, "script");
   await page.close();
   return found;

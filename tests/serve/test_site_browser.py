@@ -174,4 +174,4 @@ def test_hostile_strings_run_nothing(seen, hostile):
 
 def test_small_screens_have_room_and_no_script_says_what_is_missing(seen):
     assert not seen["wide"]
-    assert "/openapi.json" in seen["plain"]
+    assert "/docs describes it" in seen["plain"]
