@@ -63,7 +63,7 @@ def _with_sidecars(source: Source, raw: Path, advice: str) -> list[Path]:
     if source.format not in (TEXT, _files.BRAT):
         sidecars = _files.load(source.format).sidecars
         names = [str(source.options.get(key, name)) for key, name in sidecars.items()]
-        paths |= {path.parent / name for path in paths for name in names}
+        paths |= {_files.sidecar_path(path, name) for path in paths for name in names}
     if source.format == _files.BRAT:
         paths |= {
             sidecar for path in paths for sidecar in path.parent.glob(f"{escape(path.stem)}.*")

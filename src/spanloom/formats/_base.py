@@ -27,13 +27,14 @@ class Format:
     options)`` replaces the usual way of ``count_lost``: write, read again, compare.
 
     ``sidecars`` maps the keywords of further texts that belong to the first to their default file
-    names: ``loads`` takes them by keyword, ``dumps`` returns a mapping with them and, under "", the
-    file itself. ``sniff(head, name)`` tells from the first characters (up to 65,536, cut anywhere)
-    and the file's name whether a text may be of this format; it prefers a false no to a false yes.
-    ``suffixes`` are the file suffixes, the first one for new files; ``example`` is a small text
-    with the format's special cases. ``sniff_options(head)`` returns the options that a file's
-    beginning shows, unless the user gives them; ``holding(documents)`` returns those with which a
-    file has a place for what the documents hold.
+    names, in which ``{stem}`` is the stem of the first file's name: ``loads`` takes them by
+    keyword, ``dumps`` returns a mapping with them and, under "", the file itself. ``sniff(head,
+    name)`` tells from the first characters (up to 65,536, cut anywhere) and the file's name whether
+    a text may be of this format; it prefers a false no to a false yes. ``suffixes`` are the file
+    suffixes, the first one for new files; ``example`` is a small text with the format's special
+    cases. ``sniff_options(head)`` returns the options that a file's beginning shows, unless the
+    user gives them; ``holding(documents)`` returns those with which a file has a place for what the
+    documents hold.
     """
 
     loads: Callable[..., Iterator[Document]]

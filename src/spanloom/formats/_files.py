@@ -118,6 +118,11 @@ def gives_words(file_format: Format) -> bool:
     return any(document.has_layer(WORDS) for document in file_format.loads(texts[""], **sidecars))
 
 
+def sidecar_path(path: Path, name: str) -> Path:
+    """Return the path of a file that belongs to another; ``{stem}`` is that one's stem."""
+    return path.parent / name.replace("{stem}", path.stem)
+
+
 def read(
     path: Path,
     file_format: Format,
@@ -130,7 +135,7 @@ def read(
     ``loads`` does.
     """
     paths = {
-        key: path.parent / (sidecar_names or {}).get(key, name)
+        key: sidecar_path(path, (sidecar_names or {}).get(key, name))
         for key, name in file_format.sidecars.items()
     }
     texts = {key: _read_text(sidecar_path) for key, sidecar_path in paths.items()}
@@ -160,9 +165,8 @@ def write(
     texts = output if file_format.sidecars else {"": output}
     written = []
     for key, text in texts.items():
-        target = (
-            path.parent / (sidecar_names or {}).get(key, file_format.sidecars[key]) if key else path
-        )
+        name = (sidecar_names or {}).get(key) or file_format.sidecars.get(key, "")
+        target = sidecar_path(path, name) if key else path
         write_file(target, text if file_format.binary else _encode(text, target))
         written.append(target)
     return tuple(written)

@@ -112,10 +112,16 @@ def loads(
     text: str, *, path: str = "<string>", options: TreeOptions = TreeOptions()
 ) -> Iterator[Document]:
     """Yield the document; none for an empty text. Raises ``FormatError`` for broken brackets."""
-    if not text:
-        return
-    text = text.replace("\r\n", "\n")
-    file = _parse_file(_repair(text) if options.lenient else text, path)
+    if text:
+        yield start_document(text, path, options).build()
+
+
+def start_document(text: str, path: str, options: TreeOptions) -> DocumentBuilder:
+    """Return the document of a text with its trees, to which layers may be added.
+
+    Raises ``FormatError`` for broken brackets.
+    """
+    file = _parse_file(_selected_text(text, options), path)
     longest = max(file.trees, key=lambda raw_tree: len(raw_tree.raw), default=None)
     name = _guess_layout(longest) if longest else LINE
     layout = _LAYOUTS[name]._replace(wrapped=bool(longest and is_wrapper(longest.tree)))
@@ -131,7 +137,17 @@ def loads(
     for number, raw_tree in enumerate(file.trees, 1):
         usual_after = layout.between if number < len(file.trees) else "\n"
         _add_sentence(builder, raw_tree, layout, usual_after, options)
-    yield builder.build()
+    return builder
+
+
+def all_trees(text: str, options: TreeOptions) -> list[Tree]:
+    """Return all trees of a text without broken brackets, those without words included."""
+    return [tree for _, tree in parse_all(_selected_text(text, options))]
+
+
+def has_words(tree: Tree) -> bool:
+    """Tell whether any leaf is a word."""
+    return any(node.word is not None and node.label != EMPTY for node in walk(tree))
 
 
 def dumps(documents: Iterable[Document], *, options: TreeOptions = TreeOptions()) -> str:
@@ -143,6 +159,12 @@ def dumps(documents: Iterable[Document], *, options: TreeOptions = TreeOptions()
     for document in documents:
         parts += _format_document(document)
     return "".join(parts)
+
+
+def _selected_text(text: str, options: TreeOptions) -> str:
+    """Return a text with LF as line ends, repaired if the options say so."""
+    text = text.replace("\r\n", "\n")
+    return _repair(text) if options.lenient else text
 
 
 def _repair(text: str) -> str:
@@ -176,7 +198,7 @@ def _parse_file(text: str, path: str) -> _File:
 
 def _add_tree(file: _File, raw_text: str, tree: Tree | None) -> None:
     """Add a tree and the blanks after it; None for the blanks before all trees."""
-    if tree is not None and _has_words(tree):
+    if tree is not None and has_words(tree):
         raw = raw_text.rstrip(_BLANKS)
         file.trees.append(_RawTree(tree, raw, raw_text[len(raw) :]))
     elif file.trees:
@@ -244,14 +266,9 @@ def _format_document(document: Document) -> Iterator[str]:
 def _is_wordless(text: str) -> bool:
     """Tell whether a text holds nothing but blanks and trees without words."""
     try:
-        return not any(_has_words(tree) for _, tree in parse_all(text))
+        return not any(has_words(tree) for _, tree in parse_all(text))
     except TreeError:
         return False
-
-
-def _has_words(tree: Tree) -> bool:
-    """Tell whether any leaf is a word."""
-    return any(node.word is not None and node.label != EMPTY for node in walk(tree))
 
 
 def _is_same_tree(raw: str, tree: Tree) -> bool:
