@@ -4,14 +4,20 @@
 
 Words a second of CPU time, all threads counted, so one number a core. Text goes in and Documents
 come out on one side; on the other the encoder alone reads what annotation hands it, already made
-(``spanloom.glad.speed``, as in the rows of the board).
+(``spanloom.glad.speed``, as in the rows of the board). Writing the Documents as JSON lines and as
+brat files is timed apart.
 """
 
 import argparse
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import process_time
 
 from spanloom.corpora import folder as corpora
+from spanloom.document import Document
+from spanloom.formats import jsonl
+from spanloom.formats.brat import write as brat
 from spanloom.glad.speed import speeds
 from spanloom.model import serialization
 
@@ -43,9 +49,32 @@ def main() -> None:
         "ratio_median": round(rates.ratio, 3),
         "ratio_range": [round(rates.ratios[0], 3), round(rates.ratios[-1], 3)],
     }
+    annotated = list(model.annotate(texts))
+    for name, write in (("json", _write_json), ("brat", _write_brat)):
+        seconds = min(_seconds(write, annotated) for _ in range(options.repeat))
+        result[f"{name}_ms_per_1000_words"] = round(1e6 * seconds / rates.words, 1)
+        both = rates.words / rates.annotated + seconds
+        result[f"annotate_to_{name}_words_per_cpu_second"] = round(rates.words / both)
     print(json.dumps(result, indent=1))
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_json(documents: Sequence[Document]) -> None:
+    jsonl.dumps(documents).encode()
+
+
+def _write_brat(documents: Sequence[Document]) -> None:
+    for document in documents:
+        for text in brat.parts(document).values():
+            text.encode()
+
+
+def _seconds(write: Callable[[Sequence[Document]], None], documents: Sequence[Document]) -> float:
+    """Return the CPU seconds of one writing of all documents."""
+    start = process_time()
+    write(documents)
+    return process_time() - start
 
 
 if __name__ == "__main__":

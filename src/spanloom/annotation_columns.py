@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from spanloom.annotation_ids import IdRange
-from spanloom.columns import AnnotationColumns
+from spanloom.columns import AnnotationColumns, Item
 from spanloom.document import Layer, Relation, Span
 from spanloom.errors import DocumentError
 
+_DECIMALS = 4  # of scores
 _MIN_ROWS = 2048  # fewer annotations are a tuple: their objects cost less than their columns
 
 
@@ -51,9 +53,21 @@ class SpanColumns(AnnotationColumns[Span]):
         no_scores = np.full(len(self), np.nan, np.float32)
         return no_scores if self.scores is None else self.scores
 
+    def referred_ids(self) -> IdRange | None:
+        """Spans refer to nothing."""
+        return None
+
+    def examples(self, spans: AnnotationColumns[Any] | None = None) -> Sequence[Span]:
+        """Return the first span of each label."""
+        return _select(self, np.unique(self.label_ids, return_index=True)[1])
+
+    def rows(self, start: int, end: int) -> Iterator[tuple[str, str, int, int, float | None]]:
+        """Yield id, label, first and last offset and score of the spans ``[start, end)``."""
+        return _rows(self, self.starts, self.ends, start, end)
+
     def items(self, start: int, end: int) -> Iterator[Span]:
         """Yield the spans ``[start, end)``."""
-        for span_id, label, first, last, score in _rows(self, self.starts, self.ends, start, end):
+        for span_id, label, first, last, score in self.rows(start, end):
             yield Span(span_id, label, ((first, last),), score)
 
 
@@ -83,13 +97,34 @@ class RelationColumns(AnnotationColumns[Relation]):
         """Relations have no offsets."""
         return 0
 
-    def items(self, start: int, end: int) -> Iterator[Relation]:
-        """Yield the relations ``[start, end)``."""
+    def referred_ids(self) -> IdRange | None:
+        """Return the ids among which those of heads and tails are."""
+        return self.end_ids
+
+    def examples(self, spans: AnnotationColumns[Any] | None = None) -> Sequence[Relation]:
+        """Return the first relation of each label and, if ``spans`` has its ends, their labels."""
+        columns = [self.label_ids]
+        if isinstance(spans, SpanColumns):
+            shift = self.end_ids.first - spans.ids.first
+            columns += [spans.label_ids[ends + shift] for ends in (self.heads, self.tails)]
+        return _select(self, np.unique(np.stack(columns), axis=1, return_index=True)[1])
+
+    def rows(self, start: int, end: int) -> Iterator[tuple[str, str, str, str, float | None]]:
+        """Yield id, label, ids of head and tail and score of the relations ``[start, end)``."""
+        prefix, first = self.end_ids.prefix, self.end_ids.first
         for relation_id, label, head, tail, score in _rows(
             self, self.heads, self.tails, start, end
         ):
-            ends = self.end_ids[head], self.end_ids[tail]
-            yield Relation(relation_id, label, *ends, score=score)
+            yield relation_id, label, f"{prefix}{first + head}", f"{prefix}{first + tail}", score
+
+    def items(self, start: int, end: int) -> Iterator[Relation]:
+        """Yield the relations ``[start, end)``."""
+        for relation_id, label, head, tail, score in self.rows(start, end):
+            yield Relation(relation_id, label, head, tail, score=score)
+
+
+def _select(columns: AnnotationColumns[Item], rows: Int[np.ndarray, " row"]) -> Sequence[Item]:
+    return [columns[row] for row in sorted(rows.tolist())]
 
 
 def settle(layer: Layer, name: str) -> Layer:
@@ -123,11 +158,15 @@ def _rows(
     start: int,
     end: int,
 ) -> Iterator[tuple[str, str, int, int, float | None]]:
-    """Yield id, label, the numbers in ``a`` and ``b``, and score (None for NaN) of some rows."""
-    ids = map(columns.ids.__getitem__, range(start, end))
+    """Yield id, label, the numbers in ``a`` and ``b``, and score (None for NaN) of some rows.
+
+    Scores have four decimals: those behind them depend on what else is in a batch.
+    """
+    prefix, first = columns.ids.prefix, columns.ids.first
+    ids = [f"{prefix}{number}" for number in range(first + start, first + end)]
     labels = map(columns.labels.__getitem__, columns.label_ids[start:end].tolist())
     scores: Iterator[float | None] = repeat(None)
     if columns.scores is not None:
-        values = columns.scores[start:end].tolist()
+        values = columns.scores[start:end].astype(np.float64).round(_DECIMALS).tolist()
         scores = (score if score == score else None for score in values)
     return zip(ids, labels, a[start:end].tolist(), b[start:end].tolist(), scores, strict=False)

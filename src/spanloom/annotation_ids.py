@@ -29,6 +29,16 @@ class IdRange:
             return False
         return self.first <= int(number) < self.first + self.count
 
+    def index(self, annotation_id: str) -> int:
+        """Return the index of an id of the range; it is not checked that it is one."""
+        return int(annotation_id[len(self.prefix) :]) - self.first
+
+    def covers(self, other: "IdRange") -> bool:
+        """Return whether all ids of another range are ids of this one."""
+        first, end = other.first, other.first + other.count
+        within = self.first <= first and end <= self.first + self.count
+        return not other.count or (self.prefix == other.prefix and within)
+
     def shared_id(self, other: "IdRange") -> str | None:
         """Return the first id that both ranges contain, None if there is none."""
         first = max(self.first, other.first)

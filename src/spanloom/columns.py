@@ -7,7 +7,7 @@ hundred.
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from operator import eq
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from spanloom.annotation_ids import IdRange
 
@@ -59,6 +59,19 @@ class AnnotationColumns(Columns[Item]):
 
     __slots__ = ()
     ids: IdRange
+    labels: tuple[str, ...]
+
+    @abstractmethod
+    def referred_ids(self) -> IdRange | None:
+        """Return the ids among which those of heads and tails are, None for spans."""
+
+    @abstractmethod
+    def rows(self, start: int, end: int) -> Iterator[tuple[str, str, Any, Any, float | None]]:
+        """Yield id, label, first and last offset or ids of head and tail, and score."""
+
+    @abstractmethod
+    def examples(self, spans: "AnnotationColumns[Any] | None" = None) -> Sequence[Item]:
+        """Return an annotation of each label; ``spans``: and of all labels that its ends have."""
 
     @property
     @abstractmethod

@@ -16,10 +16,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from json.encoder import encode_basestring, encode_basestring_ascii
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spanloom.atomic_io import write_file
+from spanloom.columns import AnnotationColumns
 from spanloom.config.options import Options
 from spanloom.document import (
     Annotation,
@@ -41,8 +43,6 @@ from spanloom.formats._json import a_list, a_string, an_object, only, parse_json
 
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
 _CHUNK = 4096  # annotations that are encoded at a time
-_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_ASCII = json.JSONEncoder(allow_nan=False)
 _KINDS: dict[str, type[Annotation]] = {
     "spans": Span,
     "relations": Relation,
@@ -52,6 +52,20 @@ _KINDS: dict[str, type[Annotation]] = {
     "notes": Note,
     "equivalences": Equivalence,
 }
+_FIELDS = {
+    kind: tuple((field.name, field.default) for field in fields(kind)) for kind in _KINDS.values()
+}
+
+
+class _Quoter(NamedTuple):
+    """How strings and values are written: ``quote`` is ``encode`` of strings alone, and faster."""
+
+    quote: Callable[[str], str]
+    encode: Callable[[Any], str]
+
+
+_PLAIN = _Quoter(encode_basestring, json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode)
+_ASCII = _Quoter(encode_basestring_ascii, json.JSONEncoder(allow_nan=False).encode)
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -94,54 +108,90 @@ def _decode(line: bytes, path: str, number: int) -> str:
 
 def _format_line(document: Document) -> str:
     """Return one document as one line."""
+    line = "".join(_line_pieces(document, _PLAIN))
     try:
-        line = "".join(_line_pieces(document, _PLAIN))
-        if "\ud800" <= max(line) and any("\ud800" <= char <= "\udfff" for char in line):
-            return "".join(_line_pieces(document, _ASCII))  # a lone surrogate has no UTF-8
-    except ValueError as error:
-        raise DocumentError(
-            f"{document.name or 'document'}: a score is no finite number"
-        ) from error
+        line.encode()
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8
+        return "".join(_line_pieces(document, _ASCII))
     return line
 
 
-def _line_pieces(document: Document, encoder: json.JSONEncoder) -> Iterator[str]:
-    """Yield a document's line in pieces, so that few annotations are records at once."""
-    record: dict[str, Any] = {"name": document.name, "text": document.text}
+def _line_pieces(document: Document, quoter: _Quoter) -> Iterator[str]:
+    """Yield a document's line in pieces, so that few annotations are text apart at once."""
+    quote = quoter.quote
+    yield f'{{"name": {quote(document.name)}, "text": {quote(document.text)}'
     if document.meta:
-        record["meta"] = document.meta
+        yield f', "meta": {quoter.encode(document.meta)}'
     if document.queries:
-        record["queries"] = [{"id": query.id, "prompt": query.prompt} for query in document.queries]
-    yield encoder.encode(record).removesuffix("}") + ', "layers": ['
+        queries = [{"id": query.id, "prompt": query.prompt} for query in document.queries]
+        yield f', "queries": {quoter.encode(queries)}'
+    yield ', "layers": ['
     for number, layer in enumerate(document.layers):
-        yield (", " if number else "") + '{"name": ' + encoder.encode(layer.name)
+        yield f'{", " if number else ""}{{"name": {quote(layer.name)}'
         for kind in _KINDS:
             annotations = getattr(layer, kind)
             if annotations or kind in _ALWAYS:
                 yield f', "{kind}": ['
-                yield from _annotation_pieces(annotations, encoder)
+                yield from _annotation_pieces(annotations, document.name, quoter)
                 yield "]"
         yield "}"
     yield "]}"
 
 
 def _annotation_pieces(
-    annotations: Sequence[Annotation], encoder: json.JSONEncoder
+    annotations: Sequence[Annotation], document: str, quoter: _Quoter
 ) -> Iterator[str]:
-    """Yield some annotations at a time, separated by commas."""
+    """Yield some annotations at a time, separated by commas.
+
+    Raises ``DocumentError`` for a score that is not a finite number.
+    """
     for start in range(0, len(annotations), _CHUNK):
-        chunk = annotations[start : start + _CHUNK]
-        records = encoder.encode([_annotation_record(annotation) for annotation in chunk])
-        yield (", " if start else "") + records[1:-1]
+        end = min(start + _CHUNK, len(annotations))
+        try:
+            chunk = ", ".join(_annotation_texts(annotations, start, end, quoter))
+        except ValueError as error:
+            raise DocumentError(f"{document or 'document'}: a score is no finite number") from error
+        yield (", " if start else "") + chunk
+
+
+def _annotation_texts(
+    annotations: Sequence[Annotation], start: int, end: int, quoter: _Quoter
+) -> Iterator[str]:
+    """Yield the text of each annotation ``[start, end)``, written straight from columns."""
+    quote = quoter.quote
+    if not isinstance(annotations, AnnotationColumns):
+        for annotation in annotations[start:end]:
+            yield quoter.encode(_annotation_record(annotation))
+    elif annotations.referred_ids() is None:
+        for key, label, first, last, score in annotations.rows(start, end):
+            yield (
+                f'{{"id": {quote(key)}, "label": {quote(label)}, '
+                f'"fragments": [[{first}, {last}]]{_format_score(score)}}}'
+            )
+    else:
+        for key, label, head, tail, score in annotations.rows(start, end):
+            yield (
+                f'{{"id": {quote(key)}, "label": {quote(label)}, "head": {quote(head)}, '
+                f'"tail": {quote(tail)}{_format_score(score)}}}'
+            )
+
+
+def _format_score(score: float | None) -> str:
+    """Return the score of an annotation as a further key; raises ``ValueError`` for infinity."""
+    if score is None:
+        return ""
+    if not math.isfinite(score):
+        raise ValueError(score)
+    return f', "score": {score!r}'
 
 
 def _annotation_record(annotation: Annotation) -> dict[str, Any]:
     """Return an annotation without the fields that have their default values."""
     record = {}
-    for field in fields(annotation):
-        value = getattr(annotation, field.name)
-        if value != field.default:
-            record[field.name] = value
+    for name, default in _FIELDS[type(annotation)]:
+        value = getattr(annotation, name)
+        if value != default:
+            record[name] = value
     if isinstance(annotation, Event) and annotation.arguments:
         record["arguments"] = [
             (argument.role, argument.target) for argument in annotation.arguments

@@ -1,7 +1,8 @@
 """Write the lines of a document's annotation files: unchanged, changed and new ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from spanloom.columns import AnnotationColumns
 from spanloom.document import (
     GIVEN_WORDS,
     MAIN,
@@ -20,18 +21,29 @@ from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import owner, references
 from spanloom.formats.brat.layers import type_of
+from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.offsets import Unit, split_at_line_breaks
-from spanloom.formats.brat.spelling import read_type, write_key, write_name, write_text
+from spanloom.formats.brat.spelling import (
+    read_type,
+    write_key,
+    write_name,
+    write_text,
+    write_type,
+)
 
-KINDS: dict[type[Annotation], tuple[int, str]] = {  # order in a new file, letters of the id
-    Span: (0, "T"),
-    Event: (1, "E"),
-    Relation: (2, "R"),
-    Equivalence: (3, "*"),
-    Attribute: (4, "AM"),
-    Normalization: (5, "N"),
-    Note: (6, "#"),
+LETTERS: dict[type[Annotation], str] = {  # with which ids of each kind begin
+    Span: "T",
+    Event: "E",
+    Relation: "R",
+    Equivalence: "*",
+    Attribute: "AM",
+    Normalization: "N",
+    Note: "#",
 }
+_ORDER = (  # of a new file
+    *("spans", "events", "relations", "equivalences"),
+    *("attributes", "normalizations", "notes"),
+)
 
 
 class AnnWriter:
@@ -39,15 +51,11 @@ class AnnWriter:
 
     def __init__(self, document: Document) -> None:
         """Index the annotations, layers and source lines of the document."""
+        self._document = document
         self._text = document.text
         self._lines = document.source.lines if document.source else ()
         self._unit = Unit(document.source.offsets if document.source else "points", document.text)
-        self._annotations = document.annotations()
-        self._layer_of = {
-            annotation.id: layer.name
-            for layer in document.layers
-            for annotation in layer.annotations()
-        }
+        self._lookup = Lookup(document.layers)
         self._words_apart = sidecar.stands_apart(document)
         self._default_suffix = home(line.file for line in self._lines)
         self._written: set[str] = set()
@@ -65,27 +73,61 @@ class AnnWriter:
                 files.setdefault(line.file, []).extend(self._rewrite(line))
         return files
 
-    def new(self) -> list[Annotation]:
-        """Return the annotations that have no line yet, in brat's order."""
-        unwritten = [
-            annotation for key, annotation in self._annotations.items() if key not in self._written
+    def new(self, with_line: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield the lines, without line ends, of all annotations but those ``with_line``.
+
+        They come in brat's order, some at a time, with the suffix of the file that they go to.
+        """
+        for kind in _ORDER:
+            for layer in self._document.layers:
+                lines = self._new_lines(getattr(layer, kind), layer.name, with_line)
+                if lines:
+                    yield self._suffix_for(layer.name), lines
+
+    def written(self) -> Collection[str]:
+        """Return the ids of the annotations that ``old_lines`` has written."""
+        return self._written
+
+    def _new_lines(
+        self, annotations: Sequence[Annotation], layer: str, with_line: Collection[str]
+    ) -> list[str]:
+        """Return the lines of a layer's annotations of one kind, but those ``with_line``."""
+        if isinstance(annotations, AnnotationColumns) and not any(
+            key in annotations.ids for key in with_line
+        ):
+            types = {label: _type(label, layer) for label in annotations.labels}
+            if annotations.referred_ids() is not None:
+                return [
+                    f"{key}\t{types[label]} Arg1:{head} Arg2:{tail}"
+                    for key, label, head, tail, _ in annotations.rows(0, len(annotations))
+                ]
+            if self._unit.is_plain:
+                return list(self._column_lines(annotations, types))
+        return [
+            self._line(annotation, layer)
+            for annotation in annotations
+            if annotation.id not in with_line
         ]
-        return sorted(unwritten, key=lambda annotation: KINDS[type(annotation)][0])
 
-    def add(self, annotation: Annotation, files: dict[str, list[str]]) -> None:
-        """Append an annotation's line to its file in ``files`` (suffix to lines)."""
-        suffix = self._suffix_for(annotation)
-        files.setdefault(suffix, []).append(self.line(annotation) + self.ends.get(suffix, "\n"))
-        self.annotated.add(suffix)
+    def _column_lines(
+        self, spans: AnnotationColumns[Annotation], types: Mapping[str, str]
+    ) -> Iterator[str]:
+        """Yield the lines of spans of one fragment; ``types`` are those of their labels."""
+        for key, label, start, end, _ in spans.rows(0, len(spans)):
+            covered = self._text[start:end]
+            if "\n" in covered or "\r" in covered:
+                yield self._span_line(Span(key, label, ((start, end),)), types[label])
+            else:
+                yield f"{key}\t{types[label]} {start} {end}\t{covered}"
 
-    def _suffix_for(self, annotation: Annotation) -> str:
-        """Return the suffix of the file that a new annotation's line goes to."""
-        is_given_word = self._words_apart and self._layer_of[annotation.id] in GIVEN_WORDS
-        return sidecar.SUFFIX if is_given_word else self._default_suffix
+    def _suffix_for(self, layer: str) -> str:
+        """Return the suffix of the file that new lines of a layer go to."""
+        is_apart = self._words_apart and layer in GIVEN_WORDS
+        return sidecar.SUFFIX if is_apart else self._default_suffix
 
-    def line(self, annotation: Annotation) -> str:
+    def _line(self, annotation: Annotation, layer: str) -> str:
         """Return the line of an annotation, without its line end."""
-        type_name = type_of(annotation, self._layer_of)
+        type_name = type_of(annotation, layer, self._lookup.layer_of)
         if isinstance(annotation, Span):
             return self._span_line(annotation, type_name)
         return _format_line(annotation, type_name)
@@ -95,13 +137,13 @@ class AnnWriter:
         if line.annotation is None:
             yield line.raw + line.end
             return
-        current = self._annotations.get(line.annotation.id)
+        current = self._lookup.get(line.annotation.id)
         if current is None or (line.file == sidecar.SUFFIX and not self._words_apart):
             return
         if current == line.annotation and self._same_layer(line.raw, current):
             yield line.raw + line.end
         elif current.id not in self._written:
-            yield self.line(current) + line.end
+            yield self._line(current, self._lookup.layer_of(current.id) or "") + line.end
         self._written.add(current.id)
         self.annotated.add(line.file)
 
@@ -115,11 +157,11 @@ class AnnWriter:
             layer = owner(type_name.split(":", 1)[0] if isinstance(current, Event) else type_name)[
                 0
             ]
-        return layer == self._layer_of[current.id]
+        return layer == self._lookup.layer_of(current.id)
 
-    def _target_layer(self, annotation: Annotation) -> str:
+    def _target_layer(self, annotation: Annotation) -> str | None:
         """Return the layer of the annotation's target."""
-        return self._layer_of.get(references(annotation)[0], MAIN)
+        return self._lookup.layer_of(references(annotation)[0], MAIN)
 
     def _span_line(self, span: Span, type_name: str) -> str:
         """Return a text-bound line, the span split at line breaks."""
@@ -129,6 +171,11 @@ class AnnWriter:
         return (
             f"{span.id}\t{type_name} {offsets}\t{text.replace(chr(10), ' ').replace(chr(13), ' ')}"
         )
+
+
+def _type(label: str, layer: str) -> str:
+    """Return the brat type of a label of a layer."""
+    return write_type(label, None if layer == MAIN else layer)
 
 
 def _format_line(annotation: Annotation, type_name: str) -> str:

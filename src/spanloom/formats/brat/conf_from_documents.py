@@ -1,8 +1,9 @@
 """Infer the annotation.conf with which brat opens documents and knows all their types."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from spanloom.columns import AnnotationColumns
 from spanloom.document import (
     GIVEN_WORDS,
     Annotation,
@@ -14,6 +15,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.formats.brat.layers import type_of
+from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.sidecar import stands_apart
 from spanloom.formats.brat.spelling import write_name, write_text
 
@@ -113,23 +115,23 @@ class _TypeCollector:
     def add(self, document: Document) -> None:
         """Add the types of a document, except those of its words file."""
         words_apart = stands_apart(document)
-        layer_of = {
-            annotation.id: layer.name
-            for layer in document.layers
-            for annotation in layer.annotations()
-        }
-        types = {
-            annotation.id: type_of(annotation, layer_of)
-            for annotation in document.annotations().values()
-        }
+        lookup = Lookup(document.layers)
         for layer in document.layers:
             if not (words_apart and layer.name in GIVEN_WORDS):
-                for annotation in layer.annotations():
-                    self._add_annotation(annotation, types)
+                for annotations in layer.kinds():
+                    for annotation in _examples(annotations, lookup):
+                        self._add_annotation(annotation, layer.name, lookup)
 
-    def _add_annotation(self, annotation: Annotation, types: dict[str, str]) -> None:
-        """Add the type of one annotation; ``types`` maps ids to brat types."""
-        type_name = types[annotation.id]
+    def _add_annotation(self, annotation: Annotation, layer: str, lookup: Lookup) -> None:
+        """Add the type of one annotation of a layer."""
+        type_name = type_of(annotation, layer, lookup.layer_of)
+
+        def type_at(key: str) -> str:
+            target, target_layer = lookup.get(key), lookup.layer_of(key)
+            if target is None or target_layer is None:
+                return "<ANY>"
+            return type_of(target, target_layer, lookup.layer_of)
+
         match annotation:
             case Span():
                 self.entities.add(type_name)
@@ -137,13 +139,13 @@ class _TypeCollector:
                 roles = self.events.setdefault(type_name, {})
                 for argument in annotation.arguments:
                     name = write_name(argument.role.rstrip("0123456789") or argument.role)
-                    roles.setdefault(name, {})[types.get(argument.target, "<ANY>")] = None
+                    roles.setdefault(name, {})[type_at(argument.target)] = None
             case Relation(roles=(first, second)):
-                ends = types.get(annotation.head, "<ANY>"), types.get(annotation.tail, "<ANY>")
+                ends = type_at(annotation.head), type_at(annotation.tail)
                 row = (write_name(first), ends[0], write_name(second), ends[1])
                 self.relations.setdefault(type_name, set()).add(row)
             case Equivalence():
-                members = {types.get(member, "<ANY>") for member in annotation.members}
+                members = {type_at(member) for member in annotation.members}
                 self.equivalences.setdefault(type_name, set()).update(members)
             case Attribute():
                 values = self.attributes.setdefault(type_name, set())
@@ -174,6 +176,17 @@ class _TypeCollector:
             for name in sorted(self.attributes)
         )
         return Config(entities, (*relations, *equivalences), events, attributes)
+
+
+def _examples(annotations: Sequence[Annotation], lookup: Lookup) -> Sequence[Annotation]:
+    """Return annotations that have all types and all types of ends; of columns only a few."""
+    if not isinstance(annotations, AnnotationColumns):
+        return annotations
+    referred_ids = annotations.referred_ids()
+    if referred_ids is None:
+        return annotations.examples()
+    spans = lookup.columns_with(referred_ids)
+    return annotations if spans is None else annotations.examples(spans)
 
 
 def _event_roles(types_by_role: _Roles) -> tuple[Role, ...]:

@@ -1,6 +1,6 @@
 """Assign annotations to layers and merge equivalences that share members."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from spanloom.document import (
     MAIN,
@@ -110,16 +110,16 @@ def _first_linked(keys: dict[int, list[tuple[str, str, str]]]) -> dict[int, int]
     return {index: top(index) for index in keys}
 
 
-def type_of(annotation: Annotation, layer_of: Mapping[str, str]) -> str:
-    """Return the brat type of an annotation; ``layer_of`` maps each id to its layer.
+def type_of(annotation: Annotation, layer: str, layer_of: Callable[[str, str], str | None]) -> str:
+    """Return the brat type of an annotation; ``layer_of`` returns the layer of an
+    id, or its second argument.
 
     Attributes, normalizations and notes name their layer only if it is not their target's; always
     if the target is a note, as notes may refer to each other in a cycle, or an equivalence, as its
     id is not written.
     """
-    layer = layer_of[annotation.id]
     default_layer: str | None = MAIN
     if isinstance(annotation, Attribute | Normalization | Note):
         has_no_default = annotation.target.startswith(("#", "*"))
-        default_layer = None if has_no_default else layer_of.get(annotation.target, MAIN)
+        default_layer = None if has_no_default else layer_of(annotation.target, MAIN)
     return write_type(annotation.label, None if layer == default_layer else layer)

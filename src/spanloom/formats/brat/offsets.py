@@ -42,6 +42,11 @@ class Unit:
                 offset: point for point, offset in enumerate(self._offset_of_point)
             }
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether offsets are code points, as they are."""
+        return self.name == "points"
+
     def points(self, bounds: Iterable[Fragment]) -> tuple[Fragment, ...] | None:
         """Return offsets of the file as code points, None if one is outside the text."""
         points = []

@@ -6,10 +6,12 @@ of lines: ``layer`` TAB name for an empty layer, ``meta`` TAB key TAB value. bra
 if it gave an id of this file to a new annotation, reading gives this file's annotation a new id.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from spanloom.document import GIVEN_WORDS, Document
+from spanloom.columns import AnnotationColumns
+from spanloom.document import GIVEN_WORDS, Annotation, Document
 from spanloom.formats.brat.ann_grammar import references
+from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
 
 SUFFIX = ".words"
@@ -48,15 +50,21 @@ def meta(raw_lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def stands_apart(document: Document) -> bool:
     """Whether words and sentences can leave the .ann: no other layer refers to them."""
-    word_ids = {
-        annotation.id
-        for layer in document.layers
-        if layer.name in GIVEN_WORDS
-        for annotation in layer.annotations()
-    }
+    given = Lookup([layer for layer in document.layers if layer.name in GIVEN_WORDS])
     return not any(
-        word_ids.intersection(references(annotation))
+        _refers_to(annotations, given)
         for layer in document.layers
         if layer.name not in GIVEN_WORDS
-        for annotation in layer.annotations()
+        for annotations in layer.kinds()
+    )
+
+
+def _refers_to(annotations: Sequence[Annotation], given: Lookup) -> bool:
+    """Whether any annotation refers to one of the given ones."""
+    if isinstance(annotations, AnnotationColumns):
+        referred_ids = annotations.referred_ids()
+        if referred_ids is None or not given.has_any(referred_ids):
+            return False
+    return any(
+        given.get(key) is not None for annotation in annotations for key in references(annotation)
     )

@@ -5,15 +5,17 @@ without a source the order is T, E, R, *, A, N, #. A span over a line break is s
 wants it. Scores are dropped, as brat has none; an id that brat cannot hold gets a new one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from spanloom.columns import AnnotationColumns
 from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ID, needs, rename_ids
-from spanloom.formats.brat.ann_writer import KINDS, AnnWriter
+from spanloom.formats.brat.ann_writer import LETTERS, AnnWriter
 from spanloom.formats.brat.layers import layer_from
+from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.offsets import MARK
 
 
@@ -37,8 +39,10 @@ def parts(document: Document) -> dict[str, str]:
     _check(valid)
     writer = AnnWriter(valid)
     files = writer.old_lines()
-    for annotation in writer.new():
-        writer.add(annotation, files)
+    for suffix, lines in writer.new(writer.written()):
+        end = writer.ends.get(suffix, "\n")
+        files.setdefault(suffix, []).append("".join(line + end for line in lines))
+        writer.annotated.add(suffix)
     _add_directives(valid, files, ann_has_annotation=bool(writer.annotated - {sidecar.SUFFIX}))
     if MAIN in {layer.name for layer in valid.layers} and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
@@ -62,12 +66,7 @@ def new_lines(document: Document) -> list[str]:
         if valid.source
         else set()
     )
-    new = [annotation for key, annotation in valid.annotations().items() if key not in source_ids]
-    writer = AnnWriter(valid)
-    return [
-        writer.line(annotation)
-        for annotation in sorted(new, key=lambda annotation: KINDS[type(annotation)][0])
-    ]
+    return [line for _, lines in AnnWriter(valid).new(source_ids) for line in lines]
 
 
 def text_file(document: Document) -> str:
@@ -121,16 +120,16 @@ def _add_directives(
 def _with_brat_ids(document: Document) -> Document:
     """Return the document with new ids in place of those that its files cannot hold."""
     reserved = _reserved_ids(document)
-    annotations = document.annotations().values()
     unwritable = [
         annotation
-        for annotation in annotations
-        if annotation.id in reserved or not _is_brat_id(annotation)
+        for layer in document.layers
+        for annotations in layer.kinds()
+        for annotation in _unwritable(annotations, reserved)
     ]
     if not unwritable:
         return document
     new_id = document.id_generator()
-    ids = {annotation.id: new_id(KINDS[type(annotation)][1][0]) for annotation in unwritable}
+    ids = {annotation.id: new_id(LETTERS[type(annotation)][0]) for annotation in unwritable}
     layers = tuple(
         layer_from(layer.name, (rename_ids(annotation, ids) for annotation in layer.annotations()))
         for layer in document.layers
@@ -146,43 +145,62 @@ def _reserved_ids(document: Document) -> set[str]:
     return ids - {line.annotation.id for line in lines if line.annotation is not None}
 
 
+def _unwritable(
+    annotations: Sequence[Annotation], reserved: Collection[str]
+) -> Iterable[Annotation]:
+    """Yield the annotations of one kind whose ids brat does not read as ids of that kind."""
+    if isinstance(annotations, AnnotationColumns):
+        kind = Span if annotations.referred_ids() is None else Relation
+        ids = annotations.ids
+        if ids.prefix == LETTERS[kind] and not any(key in ids for key in reserved):
+            return ()
+    return (
+        annotation
+        for annotation in annotations
+        if annotation.id in reserved or not _is_brat_id(annotation)
+    )
+
+
 def _is_brat_id(annotation: Annotation) -> bool:
     """Whether brat reads the id as one of this kind of annotation."""
     if isinstance(annotation, Equivalence):
         return True
-    letters = KINDS[type(annotation)][1]
+    letters = LETTERS[type(annotation)]
     return annotation.id[:1] in tuple(letters) and ID.fullmatch(annotation.id) is not None
 
 
 def _check(document: Document) -> None:
     """Raise ``DocumentError`` for annotations that brat would refuse to read."""
-    annotations = document.annotations()
-    layer_of = {
-        annotation.id: layer.name for layer in document.layers for annotation in layer.annotations()
-    }
-    for annotation in annotations.values():
-        location = f"{document.name or 'document'}: {annotation.id}"
-        for target in needs(annotation):
-            if target not in annotations or isinstance(annotations[target], Equivalence):
+    lookup = Lookup(document.layers)
+    for layer in document.layers:
+        for annotations in layer.kinds():
+            is_checked = isinstance(annotations, AnnotationColumns) and lookup.has_all(
+                annotations.referred_ids()
+            )
+            for annotation in () if is_checked else annotations:
+                _check_annotation(annotation, layer.name, lookup, document.name or "document")
+
+
+def _check_annotation(annotation: Annotation, layer: str, lookup: Lookup, document: str) -> None:
+    """Raise ``DocumentError`` if brat would refuse to read an annotation."""
+    for key in needs(annotation):
+        target = lookup.get(key)
+        if target is None or isinstance(target, Equivalence):
+            raise DocumentError(
+                f"{document}: {annotation.id} refers to {key!r}, which no line of brat can be"
+            )
+    location = f"{document}: {annotation.id}"
+    match annotation:
+        case Event(trigger=trigger, label=label):
+            span, span_layer = lookup.get(trigger), lookup.layer_of(trigger)
+            if not isinstance(span, Span) or span_layer != layer or span.label != label:
                 raise DocumentError(
-                    f"{location} refers to {target!r}, which no line of brat can be"
+                    f"{location}: expected a trigger of its own layer and label {label!r}, "
+                    f"got {getattr(span, 'label', None)!r} of {span_layer!r}"
                 )
-        match annotation:
-            case Event(trigger=trigger, label=label):
-                trigger_span = annotations[trigger]
-                matches = (
-                    isinstance(trigger_span, Span) and layer_of[trigger] == layer_of[annotation.id]
-                )
-                if not matches or trigger_span.label != label:
-                    raise DocumentError(
-                        f"{location}: expected a trigger of its own layer and label {label!r}, "
-                        f"got {trigger_span.label!r} of {layer_of[trigger]!r}"
-                    )
-            case Relation(roles=(first, second)) if first == second:
-                raise DocumentError(
-                    f"{location}: expected two different roles, got {first!r} twice"
-                )
-            case Equivalence(members=()):
-                raise DocumentError(f"{location}: expected members, got none")
-            case _:
-                pass
+        case Relation(roles=(first, second)) if first == second:
+            raise DocumentError(f"{location}: expected two different roles, got {first!r} twice")
+        case Equivalence(members=()):
+            raise DocumentError(f"{location}: expected members, got none")
+        case _:
+            pass
