@@ -102,3 +102,17 @@ def test_unsure_spans_teach_the_gate_nothing(words):
     known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
     expected = F.softplus(looks[known]).sum()
     torch.testing.assert_close(head.loss(view, unsure)["coarse"], expected)
+
+
+def test_candidates_to_decode_are_those_that_were_scored_in_full(words):
+    head = made(1.5)
+    view = head.span_inputs(words, SENTENCES)
+    every, bounds = head.score_spans(view), head.candidates.bounds(SENTENCES)
+    kept = every[:, 1:].amax(1) > -1e4
+    spans = head.scored_candidates(view)
+    assert 0 < kept.sum() < len(bounds)
+    torch.testing.assert_close(spans.bounds, bounds[kept])
+    torch.testing.assert_close(spans.scores, every[kept])
+    plain = made(None)
+    spans = plain.scored_candidates(plain.span_inputs(words, SENTENCES))
+    torch.testing.assert_close(spans.bounds, bounds)

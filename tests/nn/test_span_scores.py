@@ -170,3 +170,20 @@ def test_taking_rows_is_indexing_with_its_gradient(index):
     gather_rows(one, rows_of).square().sum().backward()
     two[rows_of].square().sum().backward()
     assert one.grad.equal(two.grad)
+
+
+@pytest.mark.parametrize("num_widths", [0, 3])
+@pytest.mark.parametrize("longest", [5, 40])
+def test_sums_without_gradients_are_those_of_training(num_widths, longest):
+    torch.manual_seed(11)
+    layer = SpanProjection(6, 8, num_widths)
+    words, weights = torch.randn(60, 6), torch.rand(60, 1) + 0.1
+    start = torch.randint(0, 60 - longest, (200,))
+    bounds = torch.stack([start, start + torch.randint(1, longest + 1, (200,))], dim=1)
+    learning = layer(words, weights, bounds)
+    with torch.no_grad():
+        torch.testing.assert_close(layer(words, weights, bounds), learning, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            layer(words, weights, bounds[:1]), learning[:1], rtol=1e-4, atol=1e-5
+        )
+        assert layer(words, weights, bounds[:0]).shape == (0, 8)

@@ -47,11 +47,11 @@ class PredicateDecoder:
         """Return predicates, then arguments, once per label; ``given`` are gold predicates."""
         selector = head.predicate_selector
         assert selector is not None, "the head has no predicate selector"
-        bounds = head.candidates.bounds(inputs.sentences)
-        scores = head.score_spans(inputs).float()
-        scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
+        spans = head.scored_candidates(inputs) if given is None else _all_candidates(head, inputs)
+        bounds = spans.bounds
+        scores, attribute_scores = spans.scores.float().tensor_split([head.spans.labels], dim=-1)
         if given is None:
-            spans = ScoredSpans(scores, bounds, inputs.pair_groups)
+            spans = replace(spans, scores=scores)
             is_predicate = self._select_predicates(selector, spans)
         else:
             bounds, gold_labels = _add_given(head, bounds, inputs, given)
@@ -112,6 +112,12 @@ class PredicateDecoder:
         predicate_index = is_predicate.cumsum(0) - 1
         heads, tails = predicate_index[relations.pairs[:, 0]], tail_index + len(predicates)
         return decoded, replace(relations, pairs=torch.stack([heads, tails], dim=1))
+
+
+def _all_candidates(head: SpanRelation, inputs: SpanInputs) -> ScoredSpans:
+    """Return all candidates with their scores, as given predicates may be any of them."""
+    bounds = head.candidates.bounds(inputs.sentences)
+    return ScoredSpans(head.score_spans(inputs), bounds, inputs.pair_groups)
 
 
 def _add_given(

@@ -129,9 +129,9 @@ class SpanPairDecoder:
 
     def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> KeptSpans:
         """Return the selected spans, and those that ``ends`` adds for relations."""
-        bounds = head.candidates.bounds(inputs.sentences)
-        scores = head.score_spans(inputs).float()
-        scores, attribute_scores = scores.tensor_split([head.spans.labels], dim=-1)
+        spans = head.scored_candidates(inputs)
+        bounds = spans.bounds
+        scores, attribute_scores = spans.scores.float().tensor_split([head.spans.labels], dim=-1)
         biased = add_bias(scores, self.bias)
         candidates, is_selected = ScoredSpans(biased, bounds, inputs.pair_groups), None
         kept = self.select(candidates)

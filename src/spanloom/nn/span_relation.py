@@ -6,14 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spanloom.nn.antecedents import sort_pairs
-from spanloom.nn.candidates import (
-    Pruner,
-    ScoredSpans,
-    group_of,
-    neighbors,
-    text_order,
-    top_k_mask,
-)
+from spanloom.nn.candidates import ScoredSpans, group_of, neighbors, text_order
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.losses import UNKNOWN, coarse_loss, label_loss
 from spanloom.nn.pairs import (
@@ -114,22 +107,28 @@ class SpanRelation(nn.Module):
         gold: Int[Tensor, " gold"] | None,
     ) -> Float[Tensor, "span label"]:
         """Score in full the spans that coarse pruning keeps; the others get "none"."""
-        sentences = inputs.sentences
-        bounds = self.candidates.bounds(sentences)
-        budget = Pruner(coarse_scorer.spans_per_word).budget(sentences)
-        keep_mask = top_k_mask(coarse_scores.detach(), group_of(bounds, sentences), budget)
-        if gold is not None:
-            keep_mask[gold] = True
-        if coarse_scorer.keep_sentences:
-            sentence_spans = self.candidates.index(sentences, sentences)
-            keep_mask[sentence_spans[sentence_spans >= 0]] = True
-        kept = keep_mask.nonzero()[:, 0]
-        kept_scores = self.spans.score_bounds(
-            inputs.words, inputs.weights, bounds[kept], inputs.neighbors, inputs.tokens
-        )
+        kept = coarse_scorer.select(coarse_scores, self.candidates, inputs.sentences, gold)
+        bounds = self.candidates.bounds(inputs.sentences)
+        kept_scores = self._score_bounds(inputs, bounds[kept])
         pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
         pruned_scores[0] = 0.0
         return pruned_scores.expand(len(bounds), -1).index_copy(0, kept, kept_scores)
+
+    def scored_candidates(self, inputs: SpanInputs) -> ScoredSpans:
+        """Return the candidates with their scores; with a coarse scorer, those that it keeps."""
+        bounds = self.candidates.bounds(inputs.sentences)
+        if self.coarse_scorer is None:
+            return ScoredSpans(self.score_spans(inputs), bounds, inputs.pair_groups)
+        coarse_scores = self.score_coarse(inputs)
+        bounds = bounds[self.coarse_scorer.select(coarse_scores, self.candidates, inputs.sentences)]
+        return ScoredSpans(self._score_bounds(inputs, bounds), bounds, inputs.pair_groups)
+
+    def _score_bounds(
+        self, inputs: SpanInputs, bounds: Int[Tensor, "span 2"]
+    ) -> Float[Tensor, "span label"]:
+        return self.spans.score_bounds(
+            inputs.words, inputs.weights, bounds, inputs.neighbors, inputs.tokens
+        )
 
     def pair_scorer(
         self, inputs: SpanInputs, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]

@@ -9,6 +9,7 @@ start, its end, its content (a difference of prefix sums) and its width.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from jaxtyping import Float, Int
@@ -16,8 +17,10 @@ from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
+from spanloom.nn.candidates import Candidates, Pruner, group_of, top_k_mask
 from spanloom.nn.feedforward import FeedForward
 from spanloom.nn.gather import gather_rows
+from spanloom.nn.span_bags import SpanBags
 from spanloom.tensors import CorefFeatures
 
 _CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
@@ -143,13 +146,24 @@ class SpanProjection(nn.Module):
     def gatherer(
         self, features: SpanFeatures
     ) -> Callable[[Int[Tensor, "span 2"]], Float[Tensor, "span hidden"]]:
-        """Compute prefix sums; return a function from bounds to what ``forward`` returns."""
-        content_sums = prefix_sums(features.contents, features.weights)
+        """Return a function from bounds to what ``forward`` returns.
+
+        Without gradients one sum per span adds its vectors and its words' shares of its content,
+        where spans are narrow; other contents are differences of prefix sums.
+        """
+        width_vectors = None if self.width_embedding is None else self.width_embedding.weight
+        bags = None if torch.is_grad_enabled() else _bags(features, width_vectors)
+
+        @cache
+        def content_sums() -> Float[Tensor, "offset column"]:
+            return prefix_sums(features.contents, features.weights)
 
         def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
+            if bags is not None and bags.suit(bounds):
+                return bags(bounds)
             start, end = bounds.unbind(-1)
             ends = gather_rows(features.first, start) + gather_rows(features.last, end - 1)
-            hidden: Tensor = ends + segment_means(content_sums, bounds)
+            hidden: Tensor = ends + segment_means(content_sums(), bounds)
             if self.width_embedding is not None:
                 width = (end - start - 1).clamp(max=self.width_embedding.num_embeddings - 1)
                 hidden = hidden + self.width_embedding(width)
@@ -198,6 +212,10 @@ class SpanProjection(nn.Module):
             widths = torch.arange(num_dense + 1, len(starts) + 1, device=start.device)
             bounds = torch.stack([start, start + widths.repeat_interleave(counts)], dim=1)
             yield from map(self.gatherer(features), _chunks(bounds))
+
+
+def _bags(features: SpanFeatures, widths: Float[Tensor, "width hidden"] | None) -> SpanBags:
+    return SpanBags(features.first, features.last, features.contents, features.weights, widths)
 
 
 def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
@@ -324,6 +342,27 @@ class CoarseSpanScorer(nn.Module):
         super().__init__()
         self.linear = SpanProjection(dim, 1, num_width_embeddings, token_dim=token_dim)
         self.spans_per_word, self.keep_sentences = spans_per_word, keep_sentences
+
+    def select(
+        self,
+        scores: Float[Tensor, " span"],
+        candidates: Candidates,
+        sentences: Int[Tensor, "sentence 2"],
+        gold: Int[Tensor, " gold"] | None = None,
+    ) -> Int[Tensor, " kept"]:
+        """Return the indices of the candidates to score in full: the best, and those of ``gold``.
+
+        ``scores`` are the log-odds of all candidates.
+        """
+        group = group_of(candidates.bounds(sentences), sentences)
+        budget = Pruner(self.spans_per_word).budget(sentences)
+        keep_mask = top_k_mask(scores.detach(), group, budget)
+        if gold is not None:
+            keep_mask[gold] = True
+        if self.keep_sentences:
+            sentence_spans = candidates.index(sentences, sentences)
+            keep_mask[sentence_spans[sentence_spans >= 0]] = True
+        return keep_mask.nonzero()[:, 0]
 
     def forward(
         self,

@@ -184,11 +184,13 @@ class _Grouping:
         by_group: dict[int, list[PredictedAttribute]] = {}
         if predicted.attribute_values is None or predicted.value_probs is None:
             return by_group
-        value_ids, probs = predicted.attribute_values.tolist(), predicted.value_probs.tolist()
+        present = predicted.attribute_values.nonzero()
+        value_ids = predicted.attribute_values[present[:, 0], present[:, 1]].tolist()
+        probs = predicted.value_probs[present[:, 0], present[:, 1]].tolist()
         names = list(values)
-        for row, column in predicted.attribute_values.nonzero().tolist():
-            name, value_id = names[column], value_ids[row][column] - 1
-            attribute = int(self.index[row]), name, values[name][value_id], probs[row][column]
+        for (row, column), value_id, prob in zip(present.tolist(), value_ids, probs, strict=True):
+            name = names[column]
+            attribute = int(self.index[row]), name, values[name][value_id - 1], prob
             by_group.setdefault(int(self.owner[row]), []).append(attribute)
         return by_group
 

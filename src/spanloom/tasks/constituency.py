@@ -134,11 +134,15 @@ class TreeSpans:
     def __call__(self, spans: ScoredSpans) -> Int[Tensor, " kept"]:
         """Return the indices of the trees' spans, in text order."""
         margin = spans.margin.cpu().double().numpy()
-        bounds = spans.bounds.cpu().numpy()
+        bounds, runs = spans.bounds.cpu().numpy(), spans.runs.cpu().numpy()
         kept = torch.zeros(len(bounds), dtype=torch.bool)
-        for index in _sentences(bounds):
-            first = bounds[index, 0].min()
-            n = bounds[index, 1].max() - first
+        sentence = np.searchsorted(runs[:, 1], bounds[:, 0], side="right")
+        order = np.argsort(sentence, kind="stable")
+        for index in np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1):
+            if not len(index):
+                continue
+            first, end = runs[sentence[index[0]]]
+            n = end - first
             chart, index_at = np.full((n, n + 1), -np.inf), np.full((n, n + 1), -1)
             cells = bounds[index, 0] - first, bounds[index, 1] - first
             chart[cells], index_at[cells] = margin[index], index
@@ -225,18 +229,6 @@ def _part_parents(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]
         sentence = parts[0][0], parts[-1][1]
         added.append(Span("", names.most_common(1)[0][0], (sentence,)))
     return added
-
-
-def _sentences(spans: Int[np.ndarray, "span 2"]) -> list[Int[np.ndarray, " _"]]:
-    """Group the rows of all spans by sentence: no span joins two of them."""
-    if not len(spans):
-        return []
-    words = int(spans[:, 1].max())
-    joined = np.zeros(words + 1, dtype=bool)
-    joined[spans[spans[:, 1] - spans[:, 0] > 1, 0] + 1] = True  # spans of two words join them
-    sentence = np.cumsum(~joined[:words])[spans[:, 0]]
-    order = np.argsort(sentence, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1)
 
 
 _SEARCHES: dict[str, TreeSearch] = {"cky": cky_decode, "greedy": top_down}
