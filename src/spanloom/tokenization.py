@@ -1,15 +1,14 @@
 """Split raw text into words and sentences, as character bounds.
 
 Words are never split at annotation boundaries: what an annotator marked is unknown at test time.
-spaCy is imported only where needed.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import regex
@@ -18,6 +17,7 @@ from jaxtyping import Int
 from spanloom.columns import Columns
 from spanloom.config.registry import Registry
 from spanloom.document import SENTENCES, WORDS, Document
+from spanloom.english_words import english_words, sentence_enders
 
 Bounds = tuple[int, int]
 Splitter = Callable[[str], list[Bounds]]  # a text to the bounds of its words or sentences
@@ -45,7 +45,7 @@ _UNSPLIT = regex.compile(
 _ELLIPSIS_OR_SMILEY = regex.compile(r"\.{2,}|…+|[:;=]-?[)(DP]+")
 _TRAILING = regex.compile(r"[.!?…)\]}\"'’”»*]+")
 _SENTENCE_START = regex.compile(r"\p{Lu}|[(\"“\[<*]")
-# spaCy's tokenizer takes quadratic time on text without blanks, so longer runs are split finely.
+# spaCy's rules take quadratic time on text without blanks, so longer runs are split finely.
 _MAX_RUN = 1000
 _LONG_RUN = regex.compile(rf"\S{{{_MAX_RUN},}}")
 
@@ -113,7 +113,7 @@ def blank_words(text: str) -> list[Bounds]:
 
 
 def spacy_words(text: str) -> list[Bounds]:
-    """Split with spaCy's English tokenizer.
+    """Split by the rules of spaCy's English tokenizer.
 
     Runs of 1,000 or more characters, and words in scripts without blanks, are split finely.
     """
@@ -126,12 +126,12 @@ def _spacy_words(text: str) -> WordBounds:
     words: list[Bounds] = []
     position = 0
     for run in _LONG_RUN.finditer(text):
-        words += _spacy_bounds(text, position, run.start())
+        words += _english_bounds(text, position, run.start())
         words += [
             (run.start() + start, run.start() + end) for start, end in fine_words(run.group())
         ]
         position = run.end()
-    words += _spacy_bounds(text, position, len(text))
+    words += _english_bounds(text, position, len(text))
     if _UNSPACED_LETTER.search(text):
         words = [part for word in words for part in _split_unspaced(text, *word)]
     return WordBounds.of(words)
@@ -190,11 +190,11 @@ def _scan_word(text: str, words: Sequence[Bounds], index: int) -> tuple[int, boo
     """Return the index after a word and its closing quotes, and whether a sentence ends there."""
     start, end = words[index]
     index += 1
-    is_closing = text[start] in _sentence_enders()
+    is_closing = text[start] in sentence_enders()
     if not is_closing and text[start] not in ":;=…":
         return index, False
     is_doubtful = _ELLIPSIS_OR_SMILEY.fullmatch(text, start, end)
-    if not is_doubtful and not (is_closing and _sentence_enders().issuperset(text[start:end])):
+    if not is_doubtful and not (is_closing and sentence_enders().issuperset(text[start:end])):
         return index, False
     while index < len(words) and words[index][0] == words[index - 1][1]:
         if not _TRAILING.fullmatch(text, *words[index]):
@@ -275,27 +275,7 @@ def _group_words(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[B
     return [(first, end) for first, end in zip(bounds, bounds[1:], strict=False) if first < end]
 
 
-def _spacy_bounds(text: str, start: int, end: int) -> list[Bounds]:
-    """Return the bounds of spaCy's words in ``text[start:end]``."""
-    if start == end:
-        return []
-    doc = _spacy_tokenizer()(_SURROGATE.sub("?", text[start:end]))  # a lone surrogate has no UTF-8
-    return [
-        (start + token.idx, start + token.idx + len(token)) for token in doc if not token.is_space
-    ]
-
-
-@cache
-def _sentence_enders() -> frozenset[str]:
-    """Return the characters that end sentences in any script, as spaCy lists them."""
-    from spacy.pipeline import Sentencizer
-
-    return frozenset(Sentencizer.default_punct_chars)
-
-
-@cache
-def _spacy_tokenizer() -> Any:
-    """Return spaCy's English tokenizer."""
-    import spacy
-
-    return spacy.blank("en").tokenizer
+def _english_bounds(text: str, start: int, end: int) -> list[Bounds]:
+    """Return the bounds of English words in ``text[start:end]``; a lone surrogate is as a ``?``."""
+    words = english_words(_SURROGATE.sub("?", text[start:end]))
+    return [(start + first, start + last) for first, last in words]
