@@ -1,10 +1,10 @@
 """Split English text into words by spaCy's rules, without importing spaCy, which takes a second.
 
-The rules are those of spaCy's English tokenizer (``english_words.json``, MIT License, Copyright (C)
-2016-2024 ExplosionAI GmbH), applied as it applies them: prefixes and suffixes are taken off a run
-of non-blank characters until nothing changes or the rest is an exception. A rest that is neither an
-exception nor a URL is split at infixes. Then exceptions that affixes have torn apart (``:-)``) are
-put together again where their parts stand side by side.
+The rules are those of spaCy's English tokenizer (``english_words.json``; MIT License, Copyright (C)
+2016-2024 ExplosionAI GmbH, in ``LICENSE.english_words.txt``), applied as it applies them: prefixes
+and suffixes are taken off a run of non-blank characters until nothing changes or the rest is an
+exception. A rest that is neither an exception nor a URL is split at infixes. Then exceptions that
+affixes have torn apart (``:-)``) are put together again where their parts stand side by side.
 """
 
 import json
