@@ -58,6 +58,14 @@ def _join(labels: set[str]) -> str:
     return JOINER.join(sorted(labels - {UNKNOWN_LABEL} or labels))
 
 
+def label_sets_of(spans: Iterable[Span]) -> set[frozenset[str]]:
+    """Return the sets of labels on the same characters, those of one label too."""
+    labels_at: dict[tuple[Fragment, ...], set[str]] = defaultdict(set)
+    for span in spans:
+        labels_at[tuple(sorted(span.fragments))].add(span.label)
+    return {frozenset(labels) for labels in labels_at.values()}
+
+
 @dataclass(frozen=True, slots=True)
 class LabelOwners:
     """Which of several labels on a span has the relations that begin or end there, its attributes.

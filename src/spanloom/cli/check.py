@@ -48,13 +48,13 @@ def check(
     log(f"{data}: read as {', '.join(sorted(formats))}")
     model_recipe = _recipe(recipe, model)
     words = model_recipe.tokenization if model_recipe else _words(corpora)
-    width, nested = _limits(model_recipe, corpora)
     given = any(
         document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
     )
     kept = "those that documents give, else " if given else ""
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
-    reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
+    tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
+    reach = ModelLimits(tokenizer, **_limits(model_recipe, corpora))
     report = judge(corpora, reach)
     ceilings = _coreference_ceilings(model_recipe, corpora, reach) if model_recipe else {}
     if as_json:
@@ -118,9 +118,13 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     )
 
 
-def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
-    """Return the widest span of any task, and whether spans of a task may nest."""
+def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> dict[str, Any]:
+    """Return the limits of a model: the widest span of any task, whether spans of a task may nest.
+
+    What a task of the recipe has options for counts as in reach of the model.
+    """
     from spanloom.annotation.nesting import has_nesting
+    from spanloom.corpora.reachability import RELATION_HORIZON
 
     tasks: list[dict[str, Any]] = []
     if recipe is not None:
@@ -132,12 +136,27 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
     known_widths = [width for width in widths if width is not None]
     nested_options = [options["nested"] for options in tasks if options.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
+    shaped = {
+        name: any(options.get(name) for options in tasks)
+        for name in ("multi_label", "discontinuous", "several_events")
+    }
     bounds = (
-        [(span.start, span.end) for span in layer.spans]
+        [
+            bounds
+            for span in layer.spans
+            for bounds in (span.fragments if shaped["discontinuous"] else [(span.start, span.end)])
+        ]
         for document in first.documents
         for layer in document.layers
     )
-    nested = any(nested_options) if nested_options else has_nesting(bounds)
-    return (
-        max(known_widths) if known_widths and len(known_widths) == len(widths) else None
-    ), nested
+    horizons = [
+        options.get("relation_horizon", RELATION_HORIZON)
+        for options in tasks
+        if options.get("relation_scope") == "document"
+    ]
+    return {
+        "width": max(known_widths) if known_widths and len(known_widths) == len(widths) else None,
+        "nested": any(nested_options) if nested_options else has_nesting(bounds),
+        "relation_horizon": max(horizons, default=None),
+        **shaped,
+    }

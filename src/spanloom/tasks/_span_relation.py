@@ -122,7 +122,13 @@ class SpanRelationTask(LayerTask):
     ) -> list[str]:
         """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(
-            self.name, self.layer, train, full_sentences, gold, self.gold.prepare
+            self.name,
+            self.layer,
+            train,
+            full_sentences,
+            gold,
+            self.gold.prepare,
+            across_sentences=self.across_sentences,
         )
 
     def collate_targets(

@@ -13,12 +13,12 @@ from spanloom.annotation.events import EventScheme, collect, project
 from spanloom.annotation.nesting import has_nesting
 from spanloom.annotation.partial_labels import UNKNOWN_LABEL
 from spanloom.config.options import Options
+from spanloom.corpora.reachability import RELATION_HORIZON
 from spanloom.tasks._base import TrainDocuments
 from spanloom.tasks._spans import Labels, word_bounds
 
 _COVERED = 998  # of 1,000 of train's spans: the width a model looks at where the recipe names none
 _WIDEST = 30
-HORIZON = 100  # words between the starts of two spans where relations cross sentences
 LIMIT = 1000  # words that a recipe may ask a span to be wide
 
 
@@ -125,7 +125,10 @@ class RelationOptions(LabeledSpanOptions, PairScorerOptions):
         "sentence", description="sentence | document: where the two spans of a relation may stand"
     )
     relation_horizon: int = Field(
-        HORIZON, ge=1, le=1000, description="of a document: words that two related spans are apart"
+        RELATION_HORIZON,
+        ge=1,
+        le=1000,
+        description="of a document: words that two related spans are apart",
     )
     max_training_windows: int = Field(
         2, ge=1, le=64, description="of a document: windows that training reads at once"

@@ -18,8 +18,9 @@ from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.metrics.counts import Counts, total
 from spanloom.quantity import quantity
-from spanloom.tokenization import TOKENIZERS, given_words
-from spanloom.training.layer_kinds import LayerSample, samples, suggest, suggestion
+from spanloom.tokenization import TOKENIZERS, given_words, word_tokenizer
+from spanloom.training.layer_kinds import LayerSample, Suggestion, samples, suggest, suggestion
+from spanloom.training.layer_shapes import with_shapes
 
 LONG = 100  # words: a longer line is rather a paragraph than a sentence
 SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
@@ -68,12 +69,23 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
         if layer not in layers:
             raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
         _check_kind(kind)
-    tasks, notes = _tasks(layers, path, data, kinds)
+    tokenization = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
+    split = word_tokenizer(tokenization["tokenizer"], tokenization["sentence_splitter"])
+    suggestions = {
+        name: with_shapes(
+            suggestion(kinds[name], "as asked") if name in kinds else suggest(sample),
+            sample,
+            split,
+            keep_kind=name in kinds,
+        )
+        for name, sample in layers.items()
+    }
+    tasks, notes = _tasks(layers, suggestions, path, data)
     num_words = sum(len(document.text.split()) for document in documents)
     raw: dict[str, Any] = {
         "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
         "tasks": tasks,
-        "tokenization": {"tokenizer": words(documents), "sentence_splitter": sentences(documents)},
+        "tokenization": tokenization,
         "stages": [
             {
                 "tasks": list(tasks),
@@ -127,14 +139,17 @@ def _check_kind(kind: str) -> None:
 
 
 def _tasks(
-    layers: Mapping[str, LayerSample], path: Path, data: str, kinds: Mapping[str, str]
+    layers: Mapping[str, LayerSample],
+    suggestions: Mapping[str, Suggestion],
+    path: Path,
+    data: str,
 ) -> tuple[dict[str, Any], dict[Keys, str]]:
     """Return one task per layer, and notes on each."""
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
     for layer, sample in layers.items():
         name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
-        suggested = suggestion(kinds[layer], "as asked") if layer in kinds else suggest(sample)
+        suggested = suggestions[layer]
         tasks[name] = {
             "data": data,
             "kind": suggested.kind,
