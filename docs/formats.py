@@ -21,8 +21,11 @@ has none, the tokenizer `char-class` and the sentence splitter `punctuation` are
 then writes one column per layer.
 
 Corpora are stored in brat (folders of `.txt` and `.ann`). It holds everything but scores; a span
-that crosses a line end has one fragment per line. `--reader-option encoding=latin-1` reads brat
-files that are not UTF-8.
+that crosses a line end has one fragment per line ([brat](#brat)).
+
+Text files are UTF-8. `--encoding latin-1` (of `check`, `train`, `init`, `annotate`, `evaluate`,
+`convert`, `view`) reads others; in a recipe the key is `encoding`. `spanloom check` goes on after a
+file in another encoding, and says which one it is. JSON lines are UTF-8 whatever the option says.
 
 In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import Encoding
 from spanloom.document import WORDS
+from spanloom.errors import DataError
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
@@ -26,6 +28,7 @@ def check(
         Path | None, typer.Option("-m", "--model", help="split words and limit as it does")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Count labels, widths and shapes; report mistakes in files, and what no model can find.
 
@@ -42,8 +45,12 @@ def check(
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
     corpora = {
-        split: folder.read(data, split, skip_unreadable=True) for split in folder.splits(data)
+        split: folder.read(data, split, skip_unreadable=True, encoding=encoding)
+        for split in folder.splits(data)
     }
+    if not any(corpus.documents for corpus in corpora.values()):
+        first = next(problem for corpus in corpora.values() for problem in corpus.problems)
+        raise DataError(f"{data}: nothing can be read: {first}")
     formats = {name for corpus in corpora.values() for name in corpus.formats}
     log(f"{data}: read as {', '.join(sorted(formats))}")
     model_recipe = _recipe(recipe, model)

@@ -10,6 +10,7 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import documents, guess_format, read
+from spanloom.cli.options import Encoding
 from spanloom.cli.outputs import of_name, pairs, parse_values, save_collection, save_file, tell
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -34,6 +35,7 @@ def convert(
         typer.Option("--writer-option", metavar="KEY=VALUE", help="an option of OUT's"),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Convert between formats, and report which ones were used and what the new one cannot hold.
 
@@ -56,7 +58,7 @@ def convert(
     if target_form != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {target_form}")
     log(f"{source} ({name}) to {out} ({target_form})")
-    stream = _read(source, name, pairs("--reader-option", reading or ()))
+    stream = _read(source, name, pairs("--reader-option", reading or ()), encoding)
     writer_options = pairs("--writer-option", writing or ())
     lost = (
         _save(stream, out, writer_options)
@@ -68,22 +70,23 @@ def convert(
         raise DataError(f"{out}: {target_form} has no place for {things} (--strict)")
 
 
-def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document]:
+def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> Iterator[Document]:
     """Read the documents of IN."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
     class Brat(Options):
-        """Options of reading brat files."""
+        """Options of reading brat files; the command has the same one for all formats."""
 
         encoding: str = "utf-8"
 
     if name != BRAT:
-        return read(source, name, parse_values("--reader-option", options), options)
-    return documents(
-        source, validate_options(Brat, options, SourceLocation("--reader-option")).encoding
+        return read(source, name, parse_values("--reader-option", options), options, encoding)
+    given = validate_options(
+        Brat, {"encoding": encoding} | options, SourceLocation("--reader-option")
     )
+    return documents(source, given.encoding)
 
 
 def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Counter[str]:
@@ -163,6 +166,7 @@ def view(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="the page; NAME.spanloom.html if not said")
     ] = None,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Draw documents with spans and arcs as one HTML page that loads nothing.
 
@@ -176,7 +180,7 @@ def view(
     from spanloom.atomic_io import write_file
     from spanloom.viewer import html
 
-    sides = [list(documents(path)) for path in paths]
+    sides = [list(documents(path, encoding)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
         log(f"gold: {paths[0]}, predicted: {paths[1]}")

@@ -209,6 +209,9 @@ class Recipe(Options):
     tokenization: TokenizationSpec = Field(
         default=TokenizationSpec(), description="how raw text is split"
     )
+    encoding: str = Field(
+        default="utf-8", description="of the data's text files, as latin-1 (JSON lines are UTF-8)"
+    )
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
     sharing: Literal["separate-heads", "task-embedding", "task-token", "shared-head"] = Field(
         default="separate-heads",
@@ -299,6 +302,8 @@ def to_plain(recipe: Recipe) -> Raw:
             del data[key]
     if recipe.card == CardSpec():
         del data["card"]
+    if recipe.encoding == "utf-8":
+        del data["encoding"]
     return data
 
 

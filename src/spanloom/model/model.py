@@ -178,12 +178,16 @@ class Model:
             yield from stretch
 
     def evaluate(
-        self, data: str | Path | Sequence[Document], split: str | None = None
+        self,
+        data: str | Path | Sequence[Document],
+        split: str | None = None,
+        *,
+        encoding: str = "utf-8",
     ) -> dict[str, Report]:
         """Score each task whose layer the documents have; return the reports by task.
 
         ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
-        (default: dev, or all where there are none). A look at a test set is noted in
+        (default: dev, or all where there are none); ``encoding`` is that of text files. A look at a test set is noted in
         ``test-evaluations.jsonl``. Predictions never see gold. Raises ``DataError`` where no task
         can be scored, and what reading raises.
         """
@@ -191,7 +195,7 @@ class Model:
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)
         path = Path(data)
         split = split or usual_split(path)
-        documents = corpora.read(path, split).documents
+        documents = corpora.read(path, split, encoding=encoding).documents
         reports = evaluate_tasks(self, documents, path, _LOG.info)
         if is_test_set(path, split):
             metrics = {name: self.tasks[name].metrics(report) for name, report in reports.items()}

@@ -16,6 +16,7 @@ from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
 from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
+from spanloom.formats._text import UTF8
 from spanloom.metrics.counts import Counts, total
 from spanloom.quantity import quantity
 from spanloom.tokenization import TOKENIZERS, given_words, word_tokenizer
@@ -49,7 +50,9 @@ class Proposal:
         ]
 
 
-def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Proposal:
+def propose_recipe(
+    path: Path, data: str, kinds: Mapping[str, str] = {}, encoding: str = UTF8
+) -> Proposal:
     """Read the corpus at ``path`` and propose a recipe whose ``data`` is ``data``.
 
     ``kinds`` gives the kind of task of some layers; the annotations of others decide theirs. Raises
@@ -57,7 +60,8 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
     an unknown kind, and what ``corpora.folder.read`` raises.
     """
     splits = folder.splits(path)
-    documents = folder.read(path, "train" if "train" in splits else next(iter(splits))).documents
+    split = "train" if "train" in splits else next(iter(splits))
+    documents = folder.read(path, split, encoding=encoding).documents
     layers = samples(documents)
     if not layers:
         layer_names = sorted({layer.name for document in documents for layer in document.layers})
@@ -69,13 +73,13 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
         if layer not in layers:
             raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
         _check_kind(kind)
-    tokenization = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
-    split = word_tokenizer(tokenization["tokenizer"], tokenization["sentence_splitter"])
+    word_splits = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
+    tokenizer = word_tokenizer(word_splits["tokenizer"], word_splits["sentence_splitter"])
     suggestions = {
         name: with_shapes(
             suggestion(kinds[name], "as asked") if name in kinds else suggest(sample),
             sample,
-            split,
+            tokenizer,
             keep_kind=name in kinds,
         )
         for name, sample in layers.items()
@@ -85,7 +89,8 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
     raw: dict[str, Any] = {
         "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
         "tasks": tasks,
-        "tokenization": tokenization,
+        "tokenization": word_splits,
+        "encoding": encoding,
         "stages": [
             {
                 "tasks": list(tasks),
