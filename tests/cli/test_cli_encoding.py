@@ -36,7 +36,9 @@ def test_each_command_hears_it(spanloom, fails, columns, brat, tmp_path, home):
         assert report["splits"]["all"]["problems"] == []
         spanloom("view", data, *latin, "-o", tmp_path / f"{number}.html")
         assert "Zo\xe9" in (tmp_path / f"{number}.html").read_text(encoding="utf-8")
-        spanloom("annotate", data, "-m", home / "model", *latin, "-o", tmp_path / f"p{number}.jsonl")
+        spanloom(
+            "annotate", data, "-m", home / "model", *latin, "-o", tmp_path / f"p{number}.jsonl"
+        )
     assert "--in-place" in fails("annotate", brat, *latin, "--in-place", code=2)
     assert "unknown encoding 'latin-0'" in fails("check", columns, "--encoding", "latin-0", code=1)
 

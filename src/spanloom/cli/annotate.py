@@ -95,7 +95,10 @@ def annotate(options: AnnotateOptions) -> None:
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)
-    job = OutputJob(output_form, out, title, writer_options, layers, work, options.resume, again)
+    path = source if isinstance(source, Path) else None
+    job = OutputJob(
+        output_form, out, title, writer_options, layers, work, options.resume, again, path
+    )
     annotate_into(model, stream, names, job)
 
 

@@ -61,7 +61,7 @@ def convert(
     stream = _read(source, name, pairs("--reader-option", reading or ()), encoding)
     writer_options = pairs("--writer-option", writing or ())
     lost = (
-        _save(stream, out, writer_options)
+        _save(stream, out, writer_options, source)
         if target_form == BRAT
         else _file(stream, out, target_form, writer_options)
     )
@@ -89,7 +89,9 @@ def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> It
     return documents(source, given.encoding)
 
 
-def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Counter[str]:
+def _save(
+    stream: Iterable[Document], out: Path, options: dict[str, str], source: Path
+) -> Counter[str]:
     """Write brat files, which have no options; return what they cannot hold."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
@@ -97,7 +99,7 @@ def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Cou
 
     validate_options(Options, options, SourceLocation("--writer-option"))
     lost: Counter[str] = Counter()
-    save_collection(_count_brat_losses(stream, lost), out)
+    save_collection(_count_brat_losses(stream, lost), out, source)
     tell(BRAT, lost)
     return lost
 

@@ -187,9 +187,9 @@ class Model:
         """Score each task whose layer the documents have; return the reports by task.
 
         ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
-        (default: dev, or all where there are none); ``encoding`` is that of text files. A look at a test set is noted in
-        ``test-evaluations.jsonl``. Predictions never see gold. Raises ``DataError`` where no task
-        can be scored, and what reading raises.
+        (default: dev, or all where there are none); ``encoding`` is that of text files. A look at a
+        test set is noted in ``test-evaluations.jsonl``. Predictions never see gold. Raises
+        ``DataError`` where no task can be scored, and what reading raises.
         """
         if not isinstance(data, str | Path):
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)

@@ -38,7 +38,8 @@ def train(
     ``source`` is a recipe, a folder or file of documents, or the documents themselves; without a
     recipe one is proposed, and without a dev split a tenth of the documents is held out. The model
     is written to ``out``; without ``out`` it is kept in memory alone. ``settings`` change the
-    recipe, as ``["stages.0.epochs=3"]``; ``encoding`` is that of text files. Raises what ``training.train.train`` does.
+    recipe, as ``["stages.0.epochs=3"]``; ``encoding`` is that of text files. Raises
+    what ``training.train.train`` does.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="spanloom-")))

@@ -99,7 +99,7 @@ def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
 
 
 def read_text_file(path: Path, encoding: str = UTF8) -> str:
-    """Return the text of a file, line ends untouched; raises ``FormatError`` like ``decode_text``."""
+    """Return the text of a file, line ends untouched; raises ``FormatError`` as decoding does."""
     try:
         data = path.read_bytes()
     except OSError as error:
