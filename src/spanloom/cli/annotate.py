@@ -86,6 +86,7 @@ def annotate(options: AnnotateOptions) -> None:
         return
     stream = iter([source]) if isinstance(source, Document) else _readable(source, options.encoding)
     model = _load_model(options.model, options.device, options.precision, names)
+    stream = _warned(model, stream)
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
@@ -146,6 +147,17 @@ def _readable(path: Path, encoding: str) -> Iterator[Document]:
     stream = documents(path, encoding)
     first = next(stream, None)
     return iter(()) if first is None else _chain(first, stream)
+
+
+def _warned(model: "Model", stream: Iterator[Document]) -> Iterator[Document]:
+    """Yield the documents; log it if the encoder hardly knows the language of the first."""
+    first = next(stream, None)
+    if first is None:
+        return iter(())
+    known = model.known_language()
+    if known and (warning := known.warning([model.tokenize(first)])):
+        log(f"{first.name or 'text'}: {warning}")
+    return _chain(first, stream)
 
 
 def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:

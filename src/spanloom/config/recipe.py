@@ -249,6 +249,11 @@ class Recipe(Options):
     _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
 
     @property
+    def has_encoder(self) -> bool:
+        """Whether the trunk has a transformer, whose pieces tell which languages it knows."""
+        return any(embedder.name == "transformer" for embedder in self.trunk)
+
+    @property
     def kept_tasks(self) -> tuple[str, ...]:
         """The names of the tasks that are part of the model."""
         return tuple(name for name in self.tasks if name not in self.removed_tasks)

@@ -17,6 +17,7 @@ from spanloom.cancellation import checkpoint
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import folder as corpora
 from spanloom.data.collate import bucket_by_length, collate
+from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import (
     MAX_WORD_CHARACTERS,
@@ -92,6 +93,10 @@ class Model:
     def tokenize(self, document: Document) -> TokenizedDocument:
         """Split a document into words and pieces."""
         return tokenize(document, self.word_tokenizer, self.subword_tokenizer)
+
+    def known_language(self) -> KnownLanguage | None:
+        """Read off the encoder's vocabulary which languages it knows; None without an encoder."""
+        return KnownLanguage.of(self.subword_tokenizer) if self.recipe.has_encoder else None
 
     def tokenize_prompt(self, text: str) -> Prompt:
         """Split a text that is not part of a document."""

@@ -11,6 +11,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instances import TokenizedDocument, tokenize
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
@@ -96,7 +97,10 @@ def prepare(
         data,
         frozenset(_words({id(corpus.tokenized): corpus for corpus in corpora.values()}.values())),
         _identity(sources.values()),
-        tuple(_notes(plan, sources, corpora, data)),
+        (
+            *_language_notes(plan.recipe, sources, subword_tokenizer),
+            *_notes(plan, sources, corpora, data),
+        ),
     )
 
 
@@ -269,6 +273,17 @@ def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
     for corpus in corpora:
         for document in corpus.tokenized:
             yield from chain(document.tokens, *(query.tokens for query in document.queries))
+
+
+def _language_notes(
+    recipe: Recipe, sources: Mapping[str, _Corpus], pieces: SubwordTokenizer
+) -> Iterator[str]:
+    """Yield a line for each corpus whose language the encoder hardly knows."""
+    if recipe.has_encoder:
+        known = KnownLanguage.of(pieces)
+        for name, corpus in sources.items():
+            if warning := known.warning(corpus.tokenized):
+                yield f"{name}: {warning}"
 
 
 def _notes(
