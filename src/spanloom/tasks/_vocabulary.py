@@ -201,7 +201,9 @@ class Vocabulary:
 
 def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary that ``to_dict`` wrote."""
-    named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
+    triggers, roles, role_relations = (
+        frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations")
+    )
     labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
     spans, relations = (
         {name: tuple(values) for name, values in data[key].items()}
@@ -211,7 +213,7 @@ def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     limits = int(data["max_span_width"]), bool(data["nested"])
     dividing = data.get("dividing_roles", {})  # absent where no trigger has several events
     pairs = frozenset((label, role) for label, roles in dividing.items() for role in roles)
-    return Vocabulary(*labels, EventScheme(*named, pairs), *limits, attributes)
+    return Vocabulary(*labels, EventScheme(triggers, roles, role_relations, pairs), *limits, attributes)
 
 
 def infer_span_vocabulary(
