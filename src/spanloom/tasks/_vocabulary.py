@@ -213,7 +213,8 @@ def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     limits = int(data["max_span_width"]), bool(data["nested"])
     dividing = data.get("dividing_roles", {})  # absent where no trigger has several events
     pairs = frozenset((label, role) for label, roles in dividing.items() for role in roles)
-    return Vocabulary(*labels, EventScheme(triggers, roles, role_relations, pairs), *limits, attributes)
+    events = EventScheme(triggers, roles, role_relations, pairs)
+    return Vocabulary(*labels, events, *limits, attributes)
 
 
 def infer_span_vocabulary(
