@@ -21,8 +21,11 @@ has none, the tokenizer `char-class` and the sentence splitter `punctuation` are
 then writes one column per layer.
 
 Corpora are stored in brat (folders of `.txt` and `.ann`). It holds everything but scores; a span
-that crosses a line end has one fragment per line. `--reader-option encoding=latin-1` reads brat
-files that are not UTF-8.
+that crosses a line end has one fragment per line ([brat](#brat)).
+
+Text files are UTF-8. `--encoding latin-1` (of `check`, `train`, `init`, `annotate`, `evaluate`,
+`convert`, `view`) reads others; in a recipe the key is `encoding`. `spanloom check` goes on after a
+file in another encoding, and says which one it is. JSON lines are UTF-8 whatever the option says.
 
 In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
@@ -30,9 +33,45 @@ annotation has its own spans. `python docs/formats.py` writes this page.
 """
 
 
+BRAT = """
+## brat
+
+A folder of documents, with subfolders: `NAME.txt` with `NAME.ann`, or with `.a1`, `.a2`, `.rel` and
+`.co` where there is no `.ann`. A document's name is its path without `.txt`. `NAME.words` has given
+words and sentences, `NAME.queries` questions; both are our own, and brat ignores them.
+
+* **Read:** spans (`T`), also of several fragments, relations (`R`), equivalences (`*`), events
+  (`E`), attributes (`A`, `M`), normalizations (`N`) and notes (`#`). A type `layer__Label` belongs
+  to that layer, any other to `main`. Offsets count code points; if they fit the texts of spans only
+  in UTF-16 units, bytes, or with line ends counted as one, they are read so.
+* **Kept:** every raw line. What was not changed is written back byte for byte, in its order, with
+  its line ends and its unit of offsets. Lines that cannot be read are kept too and are listed as
+  problems, with file, line and what was expected.
+* **Written:** new annotations get ids that no line uses or mentions. A span that crosses a line end
+  has a fragment per line, as brat wants it. Scores have no place in brat. A file that changed on
+  disk since it was read is not replaced. `annotate --in-place` only adds lines.
+* **`annotation.conf`** has the types, for brat to open the folder. A folder that is written from
+  another brat folder gets that folder's file as it is, with comments, macros and constraints; types
+  that it lacks are added at the end of their section. Without one it is made of the documents:
+  types, the roles of events and the types that fill them, values of attributes. A file that is
+  there already is never changed. Mistakes in it are errors with their line.
+
+````text
+T1	Action 0 3	Add
+T2	Amount 4 8	5 ml
+T3	Verb 10 14;18 20	look up
+E1	Action:T1 Amount:T2
+R1	Before Arg1:T1 Arg2:T3
+A1	Certain E1
+#1	AnnotatorNotes T3	a phrasal verb
+````
+"""
+
+
 def page() -> str:
     """Return the page."""
-    return HEAD + "".join(section(name) for name in _files.names())
+    sections = {name: section(name) for name in _files.names()} | {_files.BRAT: BRAT}
+    return HEAD + "".join(sections[name] for name in sorted(sections))
 
 
 def section(name: str) -> str:

@@ -233,3 +233,10 @@ def test_an_interrupt_is_one_line(fails, home, monkeypatch):
 
     monkeypatch.setattr(serialization, "load", interrupted)
     assert fails("annotate", TEXT, "-m", home / "model", code=1) == "spanloom: interrupted"
+
+
+def test_a_text_that_the_encoder_hardly_knows_is_warned_of(spanloom):
+    told = spanloom("annotate", "Собака спит в саду, а кошка сидит на крыше.", "--tasks", "ner")
+    assert "text: 100 % of the letters are of scripts that the encoder hardly knows" in told.stderr
+    assert "docs/start.md names encoders for other languages" in told.stderr
+    assert "hardly knows" not in spanloom("annotate", "Ada met Bob.", "--tasks", "ner").stderr

@@ -115,3 +115,24 @@ def test_check_mistakes(fails, home, tmp_path):
     assert "say one of them" in fails("check", home / "corpus", *both, code=2)
     assert "cannot be read" in fails("check", home / "corpus", "--recipe", tmp_path / "r", code=1)
     assert "no manifest.json" in fails("check", home / "corpus", "-m", tmp_path, code=1)
+
+
+def test_the_configuration_of_a_brat_folder_stays_with_it(spanloom, home, tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_text("Add it", encoding="utf-8")
+    (source / "a.ann").write_text("T1\tAction 0 3\tAdd\nT2\tThing 4 6\tit\n", encoding="utf-8")
+    conf = "# ours\n[entities]\n!Act\n Action|A\n[relations]\nto\tArg1:Action, Arg2:<ANY>\n"
+    (source / "annotation.conf").write_text(conf + "[events]\n[attributes]\n", encoding="utf-8")
+    spanloom("convert", source, tmp_path / "out")
+    spanloom("annotate", source, "-m", home / "model", "--to", "brat", "-o", tmp_path / "said")
+    for folder in ("out", "said"):
+        text = (tmp_path / folder / "annotation.conf").read_text(encoding="utf-8")
+        assert text.startswith("# ours\n[entities]\n!Act\n Action|A\n")
+        assert "to\tArg1:Action, Arg2:<ANY>\n" in text
+    assert "\nThing\n" in (tmp_path / "out/annotation.conf").read_text(encoding="utf-8")
+    (source / "annotation.conf").write_text("[entitys]\n", encoding="utf-8")
+    logged = spanloom("convert", source, tmp_path / "anew").stderr
+    assert "did you mean [entities]?; a new annotation.conf is written" in logged.replace(
+        " (known: entities, relations, events, attributes, spans)", ""
+    )

@@ -182,7 +182,7 @@ def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folde
 
 def test_options_of_brat_are_heard(fails, folder, tmp_path):
     out = tmp_path / "o.jsonl"
-    hint = "is not utf-8; spanloom convert reads others: --reader-option encoding=NAME"
+    hint = "is not utf-8; --encoding NAME reads others, as --encoding latin-1"
     assert hint in fails("convert", folder, out, code=1)
     known = "unknown key; did you mean 'encoding'? (known: encoding)"
     assert known in fails("convert", folder, out, "--reader-option", "encodin=latin-1", code=1)

@@ -61,7 +61,7 @@ def test_a_file_in_another_encoding_stops_reading_unless_it_may_be_skipped(tmp_p
     assert [document.name for document in corpus.documents] == ["b"]
     (problem,) = corpus.problems
     assert (problem.path, problem.line, problem.file) == ("a", 2, ".txt")
-    assert "encoding=NAME" in problem.message
+    assert "--encoding NAME" in problem.message
 
 
 @given(st.permutations(DOCUMENTS))

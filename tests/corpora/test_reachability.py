@@ -76,7 +76,7 @@ def test_what_leaves_a_part_of_a_long_sentence_is_out_of_reach():
 def test_one_label_on_the_same_bounds_and_duplicates_are_one_item():
     spans = [span("T1", "A", (0, 3)), span("T2", "B", (0, 3)), span("T3", "A", (0, 3))]
     assert whys(spans) == [None, Reason.SECOND]
-    assert whys(spans, one_label_a_span=False) == [None, None]
+    assert whys(spans, multi_label=True) == [None, None]
 
 
 def test_a_label_that_is_unknown_takes_no_place():
@@ -175,3 +175,43 @@ def test_options_open_what_a_model_can_do():
     both = arrows(("r", "T1", "T1"), ("r", "T1", "T2"), ("q", "T1", "T2"))
     assert relation_whys(both) == [Reason.SELF, None, Reason.PAIR]
     assert relation_whys(both, self_pairs=True) == [None, None, Reason.PAIR]
+
+
+def test_sets_of_labels_are_reachable_as_far_as_train_has_them_together():
+    spans = [span(f"T{label}", label, (0, 3)) for label in "ABC"]
+    known = frozenset(map(frozenset, (["A"], ["B"], ["C"], ["B", "C"])))
+    judged = span_verdicts(spans, GRID, ModelLimits(split, multi_label=True), None, known)
+    assert [verdict.reason for verdict in judged] == [Reason.SET, None, None]
+    alone = span_verdicts(spans[:1], GRID, ModelLimits(split, multi_label=True), None, frozenset())
+    assert [verdict.reason for verdict in alone] == [None]
+
+
+def test_spans_with_gaps_are_reachable_by_their_fragments():
+    spans = [
+        span("T1", "A", (0, 3), (14, 18)),
+        span("T2", "A", (4, 6), (19, 23)),  # off word borders
+        span("T3", "A", (24, 27), (28, 32)),  # across sentences
+        span("T4", "A", (4, 7)),
+        span("T5", "A", (8, 13), (14, 23)),  # crosses the second fragment of the first
+    ]
+    expected = [None, Reason.BORDERS, Reason.SENTENCES, None, Reason.OVERLAP]
+    assert whys(spans, discontinuous=True) == expected
+    assert whys(spans[:1], discontinuous=True, width=1) == [None]
+    assert whys(spans)[:3] == [Reason.GAPS, Reason.GAPS, Reason.GAPS]
+    rivals = [span("T1", "A", (0, 3), (8, 13)), span("T2", "B", (0, 3), (4, 7))]
+    assert Reason.SHARED in whys(rivals, discontinuous=True)
+
+
+def test_relations_across_sentences_are_reachable_up_to_the_horizon():
+    ends = [span("T1", "A", (0, 3)), span("T2", "A", (28, 32)), span("T3", "A", (33, 37))]
+    pairs = [Relation("R1", "to", "T1", "T2"), Relation("R2", "to", "T3", "T1")]
+    by_id = {end.id: end for end in ends}
+
+    def whys_of(**options):
+        limits = ModelLimits(split, **options)
+        judged = span_verdicts(ends, GRID, limits)
+        return [item.reason for item in relation_verdicts(pairs, judged, by_id, GRID, limits)]
+
+    assert whys_of() == [Reason.APART, Reason.APART]
+    assert whys_of(relation_horizon=6) == [None, Reason.FAR]
+    assert whys_of(relation_horizon=7) == [None, None]

@@ -151,3 +151,18 @@ def test_a_devel_set_is_learnt_from_by_nobody(tmp_path):
     brat(tmp_path, "train/a", "train/b", "devel/c")
     sizes = {name: len(folder.read(tmp_path, name).documents) for name in splits(tmp_path)}
     assert sizes == {"train": 2, "dev": 1}
+
+
+def test_the_files_of_conll_2003_are_splits_by_their_own_names(tmp_path):
+    lines = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n"
+    for name in ("eng.train", "eng.testa", "eng.testb"):
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    paths = folder.splits(tmp_path)
+    assert {split: path.name for split, path in paths.items()} == {
+        "train": "eng.train",
+        "dev": "eng.testa",
+        "test": "eng.testb",
+    }
+    corpus = folder.read(tmp_path, "train")
+    assert corpus.formats == ("columns",)
+    assert [span.label for span in corpus.documents[0]["entities"].spans] == ["ORG"]

@@ -122,3 +122,26 @@ def test_by_tail_keeps_the_pairs_of_a_tail_in_one_part(pairing, most):
     tails = [set(part[:, 1].tolist()) for part in parts]
     assert sum(map(len, tails)) == len(set().union(*tails))
     assert all(len(part) <= max(most, 5) for part in parts)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 5), max_size=4),
+    steps=st.lists(st.integers(0, 4), min_size=20, max_size=20),
+    horizon=st.integers(1, 9),
+)
+def test_a_horizon_keeps_the_pairs_that_start_near_each_other(sizes, steps, horizon):
+    group = [row for row, size in enumerate(sizes) for _ in range(size)]
+    starts = [sum(steps[: row + 1]) for row in range(len(group))]
+    expected = [
+        [i, j]
+        for i in range(len(group))
+        for j in range(len(group))
+        if i != j and group[i] == group[j] and abs(starts[i] - starts[j]) <= horizon
+    ]
+    pairing = PairGenerator(horizon=horizon)
+    given = torch.tensor(group, dtype=torch.long), torch.tensor(starts, dtype=torch.long)
+    assert pairing.all_pairs(given[0], starts=given[1]).tolist() == expected
+    by_tail = [
+        pair for part in pairing.iter_by_tail(given[0], 7, given[1]) for pair in part.tolist()
+    ]
+    assert sorted(by_tail) == expected

@@ -1,5 +1,6 @@
 """A model process: what it is told and tells, what it survives, how it is replaced."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from spanloom.errors import ModelError
 from spanloom.serve.engine import BatchFailed, Process, ProcessLost
 from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.messages import format_batch, parse_batch
-from spanloom.serve.replies import FORMATS, ReplyFormat
+from spanloom.serve.replies import FORMATS, WARNING, ReplyFormat
 
 JSON = ReplyFormat("json")
 HERE = Path(__file__).parent
@@ -164,3 +165,10 @@ def test_it_does_not_outlive_the_server(command, started):
     made.end()
     with pytest.raises(ProcessLost):
         made.begin()
+
+
+def test_a_warning_of_a_document_is_in_its_json_and_in_the_data_of_its_page():
+    document = Document("Ada", name="a", meta=((WARNING, "not English"),))
+    assert json.loads(ReplyFormat("json")(document))["meta"] == [["warning", "not English"]]
+    assert json.loads(ReplyFormat("page")(document))["warnings"] == ["not English"]
+    assert "warnings" not in json.loads(ReplyFormat("page")(Document("Ada", name="a")))

@@ -6,8 +6,9 @@
 
 ``project`` strips the numbers of roles, replaces events by their triggers, and merges relations
 with the same label, head and tail. ``restore`` goes back: each span with a trigger label gets one
-event. ``losses`` counts what this loses: several events on one trigger become one; spans with a
-trigger label that trigger nothing get an event; roles are numbered anew as brat does (Theme,
+event, or several where the scheme has roles that divide (``annotation.event_division``). ``losses``
+counts what this loses: several events on one trigger become one; spans with a trigger label that
+trigger nothing get an event; roles are numbered anew as brat does (Theme,
 Theme2, Theme3); an end that was written as the trigger span comes back as its event; a name that is
 both a role and a relation follows the majority.
 """
@@ -19,6 +20,7 @@ from dataclasses import astuple, dataclass, replace
 from itertools import count
 from typing import TypeVar
 
+from spanloom.annotation.event_division import EventArgument, divide, dividing_roles
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
 Projection = tuple[Sequence[Span], tuple[Relation, ...]]
@@ -32,12 +34,14 @@ class EventScheme:
 
     ``trigger_labels`` are labels of spans that trigger events, ``roles`` the argument names without
     numbers. ``relations`` are roles that, from a trigger, are relations (R lines) more often than
-    arguments: ``restore`` makes relations of them.
+    arguments: ``restore`` makes relations of them. ``dividing`` are pairs of a trigger label and a
+    role that each event of such a trigger has once: arguments of that role make several events.
     """
 
     trigger_labels: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     relations: frozenset[str] = frozenset()
+    dividing: frozenset[tuple[str, str]] = frozenset()
 
     def role(self, written: str) -> str:
         """Return the role without its number: ``Theme2`` is ``Theme``, unless ``Theme2`` is a role.
@@ -63,7 +67,8 @@ class EventScheme:
 class EventLosses:
     """How many items of a layer do not survive ``restore(*project(layer))``.
 
-    ``shared``: events beyond the first on one trigger; ``merged``: duplicate relations or
+    ``shared``: events beyond the first on one trigger or, where roles divide them, those that do
+    not come back; ``merged``: duplicate relations or
     arguments; ``unnamed``: spans with a trigger label and no event; ``swapped``: arguments that
     come back as relations, or the reverse. ``cyclic`` (events that are arguments of themselves) and
     ``without_arguments`` are counted, but lose nothing.
@@ -102,6 +107,24 @@ def collect(layers: Iterable[Layer]) -> EventScheme:
     as_relation = _count_relations_from_triggers(layers, scheme.trigger_labels)
     mostly_relations = {role for role in scheme.roles if as_relation[role] > as_argument[role]}
     return replace(scheme, relations=frozenset(mostly_relations))
+
+
+def with_division(scheme: EventScheme, layers: Iterable[Layer]) -> EventScheme:
+    """Return the scheme with the roles that divide the arguments of a trigger among its events."""
+    events_of: dict[str, list[list[list[EventArgument]]]] = defaultdict(list)
+    for layer in layers:
+        labels = {span.id: span.label for span in layer.spans}
+        by_trigger: dict[str, list[list[EventArgument]]] = defaultdict(list)
+        for event in layer.events:
+            by_trigger[event.trigger].append(
+                [(scheme.role(argument.role), argument.target, 0) for argument in event.arguments]
+            )
+        for trigger, events in by_trigger.items():
+            events_of[labels.get(trigger, "")].append(events)
+    pairs = {
+        (label, role) for label, events in events_of.items() for role in dividing_roles(events)
+    }
+    return replace(scheme, dividing=frozenset(pairs))
 
 
 def _strip_numbers(written: Iterable[str]) -> frozenset[str]:
@@ -163,6 +186,19 @@ def project(layer: Layer, scheme: EventScheme | None = None) -> Projection:
     return layer.spans, tuple(relation_at.values())
 
 
+def flatten(layer: Layer, scheme: EventScheme) -> Layer:
+    """Return the layer with relations in place of events; their attributes become the triggers'."""
+    if not layer.events:
+        return layer
+    spans, relations = project(layer, scheme)
+    trigger_of = _trigger_of(layer)
+    attributes = (
+        replace(attribute, target=trigger_of.get(attribute.target, attribute.target))
+        for attribute in layer.attributes
+    )
+    return Layer(layer.name, spans, relations, attributes=tuple(attributes))
+
+
 def restore(
     spans: Sequence[Span],
     relations: Sequence[Relation],
@@ -170,35 +206,80 @@ def restore(
     name: str = MAIN,
     new_id: Callable[[str], str] | None = None,
 ) -> Layer:
-    """Return a layer in which spans with a trigger label have one event each.
+    """Return a layer in which spans with a trigger label have an event each, or several.
 
     Relations that the scheme calls arguments become event arguments, in the order given; the others
-    stay. An end with an event is written as that event, as in brat. Events have the ids E1, E2, …,
-    skipping ids in use (or what ``new_id("E")`` returns), and take their trigger's score.
+    stay. An end with an event is written as that event, as in brat: of several as the first, except
+    in arguments of events. Events have the ids E1, E2, …, skipping ids in use (or what
+    ``new_id("E")`` returns), and take their trigger's score.
     """
-    triggers = [span for span in spans if span.label in scheme.trigger_labels]
+    triggers = {span.id: span for span in spans if span.label in scheme.trigger_labels}
     labels = {span.id: span.label for span in spans}
     make_id = new_id or _new_ids({*labels, *(relation.id for relation in relations)})
-    event_id_of = {span.id: make_id("E") for span in triggers}
-    remaining: list[Relation] = []
-    arguments_of: dict[str, list[Argument]] = defaultdict(list)
-    role_counts: Counter[tuple[str, str]] = Counter()
+    arguments_of: dict[str, list[tuple[str, str]]] = {id: [] for id in triggers}
+    others: list[Relation] = []
     for relation in relations:
-        tail = event_id_of.get(relation.tail, relation.tail)
         if scheme.is_argument(relation.label, labels.get(relation.head, "")):
-            role_counts[relation.head, relation.label] += 1
-            number = role_counts[relation.head, relation.label]
-            role = relation.label if number == 1 else f"{relation.label}{number}"
-            arguments_of[relation.head].append(Argument(role, tail))
+            arguments_of[relation.head].append((relation.label, relation.tail))
         else:
-            remaining.append(
-                replace(relation, head=event_id_of.get(relation.head, relation.head), tail=tail)
-            )
+            others.append(relation)
+    divided = _divide_events(arguments_of, labels, scheme)
+    ids = {id: [make_id("E") for _ in divided[id]] for id in triggers}
+
+    def event_id(target: str, index: int = 0) -> str:
+        return ids[target][index] if target in ids else target
+
     events = (
-        Event(event_id_of[span.id], span.label, span.id, tuple(arguments_of[span.id]), span.score)
-        for span in triggers
+        Event(
+            ids[span.id][row], span.label, span.id, _number_roles(arguments, event_id), span.score
+        )
+        for span in triggers.values()
+        for row, arguments in enumerate(divided[span.id])
+    )
+    remaining = (
+        replace(relation, head=event_id(relation.head), tail=event_id(relation.tail))
+        for relation in others
     )
     return Layer(name, tuple(spans), tuple(remaining), tuple(events))
+
+
+def _divide_events(
+    arguments_of: Mapping[str, Sequence[tuple[str, str]]],
+    labels: Mapping[str, str],
+    scheme: EventScheme,
+) -> dict[str, list[list[EventArgument]]]:
+    """Return the arguments of each event of each trigger; arguments are roles and ends by trigger.
+
+    An argument that is a trigger of several events is one for each of them.
+    """
+    if not scheme.dividing:
+        return {id: [[(role, end, 0) for role, end in ends]] for id, ends in arguments_of.items()}
+    graph = {id: [end for _, end in ends] for id, ends in arguments_of.items()}
+    visited: set[str] = set()
+    order = [id for node in graph for id in _postorder(graph, node, visited)]
+    divided: dict[str, list[list[EventArgument]]] = {}
+    for id in order:
+        arguments = [
+            (role, end, index)
+            for role, end in arguments_of[id]
+            for index in range(len(divided.get(end, ("",))))  # on a cycle: the first event
+        ]
+        roles = {role for label, role in scheme.dividing if label == labels[id]}
+        divided[id] = divide(arguments, roles)
+    return divided
+
+
+def _number_roles(
+    arguments: Iterable[EventArgument], event_id: Callable[[str, int], str]
+) -> tuple[Argument, ...]:
+    """Return arguments with numbered roles, as in brat: Theme, Theme2, Theme3."""
+    counts: Counter[str] = Counter()
+    numbered = []
+    for role, end, index in arguments:
+        counts[role] += 1
+        written = role if counts[role] == 1 else f"{role}{counts[role]}"
+        numbered.append(Argument(written, event_id(end, index)))
+    return tuple(numbered)
 
 
 def _new_ids(used: set[str]) -> Callable[[str], str]:
@@ -224,7 +305,7 @@ def losses(layer: Layer, scheme: EventScheme) -> EventLosses:
         for rel in layer.relations
     )
     return EventLosses(
-        shared=len(layer.events) - len(triggers),
+        shared=_count_shared(layer, scheme) if layer.events else 0,
         merged=len(layer.relations) + len(arguments) - num_projected,
         unnamed=sum(
             span.label in scheme.trigger_labels and span.id not in triggers for span in layer.spans
@@ -233,6 +314,33 @@ def losses(layer: Layer, scheme: EventScheme) -> EventLosses:
         cyclic=len(cyclic(layer.events)),
         without_arguments=sum(not event.arguments for event in layer.events),
     )
+
+
+def _count_shared(layer: Layer, scheme: EventScheme) -> int:
+    """Count the events beyond the first on one trigger that do not come back."""
+    num_events = Counter(event.trigger for event in layer.events)
+    if not scheme.dividing:
+        return num_events.total() - len(num_events)
+    restored = contents(restore(*project(layer, scheme), scheme), scheme)
+    lost = Counter(contents(layer, scheme)) - Counter(restored)
+    return sum(count for (trigger, _), count in lost.items() if num_events[trigger] > 1)
+
+
+def contents(layer: Layer, scheme: EventScheme) -> list[tuple[str, str]]:
+    """Return the trigger of each event and its arguments in writing, without ids of events."""
+    event_of = {event.id: event for event in layer.events}
+
+    def write(id: str, path: tuple[str, ...] = ()) -> str:
+        event = event_of.get(id)
+        if event is None or id in path:
+            return id if event is None else event.trigger
+        arguments = sorted(
+            f"{scheme.role(argument.role)} {write(argument.target, (*path, id))}"
+            for argument in event.arguments
+        )
+        return f"{event.trigger}({', '.join(arguments)})"
+
+    return [(event.trigger, write(event.id)) for event in layer.events]
 
 
 def cyclic(events: Iterable[Event]) -> frozenset[str]:

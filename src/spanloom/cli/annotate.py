@@ -10,7 +10,7 @@ import typer
 from spanloom.cli import in_place as adding
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
-from spanloom.cli.options import Precision, line_of, options_of
+from spanloom.cli.options import Encoding, Precision, line_of, options_of
 from spanloom.cli.outputs import BRAT, SHOWN, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
@@ -52,6 +52,7 @@ class AnnotateOptions:
     ] = False
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
     precision: Precision = "fastest"
+    encoding: Encoding = "utf-8"
 
 
 @options_of(AnnotateOptions)
@@ -83,8 +84,9 @@ def annotate(options: AnnotateOptions) -> None:
             _load_model(options.model, options.device, options.precision, names), collection, names
         )
         return
-    stream = iter([source]) if isinstance(source, Document) else _readable(source)
+    stream = iter([source]) if isinstance(source, Document) else _readable(source, options.encoding)
     model = _load_model(options.model, options.device, options.precision, names)
+    stream = _warned(model, stream)
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
@@ -94,7 +96,10 @@ def annotate(options: AnnotateOptions) -> None:
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)
-    job = OutputJob(output_form, out, title, writer_options, layers, work, options.resume, again)
+    path = source if isinstance(source, Path) else None
+    job = OutputJob(
+        output_form, out, title, writer_options, layers, work, options.resume, again, path
+    )
     annotate_into(model, stream, names, job)
 
 
@@ -128,18 +133,31 @@ def _output_form(options: AnnotateOptions, *, folder: bool) -> str:
         return output_form
     if not folder:
         raise WrongUse("--in-place needs a DIR of brat files")
+    if options.encoding != "utf-8":
+        raise WrongUse("--in-place adds to files in UTF-8; it goes with no --encoding")
     if options.out is not None or options.to not in (None, BRAT):
         raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
     return BRAT
 
 
-def _readable(path: Path) -> Iterator[Document]:
+def _readable(path: Path, encoding: str) -> Iterator[Document]:
     """Yield the documents of a path; the first is read now, so that mistakes show early."""
     if path.suffix == ".ann" and not path.is_dir():
         raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
-    stream = documents(path)
+    stream = documents(path, encoding)
     first = next(stream, None)
     return iter(()) if first is None else _chain(first, stream)
+
+
+def _warned(model: "Model", stream: Iterator[Document]) -> Iterator[Document]:
+    """Yield the documents; log it if the encoder hardly knows the language of the first."""
+    first = next(stream, None)
+    if first is None:
+        return iter(())
+    known = model.known_language()
+    if known and (warning := known.warning([model.tokenize(first)])):
+        log(f"{first.name or 'text'}: {warning}")
+    return _chain(first, stream)
 
 
 def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.options import Encoding
 from spanloom.document import WORDS
+from spanloom.errors import DataError
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
@@ -26,6 +28,7 @@ def check(
         Path | None, typer.Option("-m", "--model", help="split words and limit as it does")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Count labels, widths and shapes; report mistakes in files, and what no model can find.
 
@@ -42,19 +45,23 @@ def check(
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
     corpora = {
-        split: folder.read(data, split, skip_unreadable=True) for split in folder.splits(data)
+        split: folder.read(data, split, skip_unreadable=True, encoding=encoding)
+        for split in folder.splits(data)
     }
+    if not any(corpus.documents for corpus in corpora.values()):
+        first = next(problem for corpus in corpora.values() for problem in corpus.problems)
+        raise DataError(f"{data}: nothing can be read: {first}")
     formats = {name for corpus in corpora.values() for name in corpus.formats}
     log(f"{data}: read as {', '.join(sorted(formats))}")
     model_recipe = _recipe(recipe, model)
     words = model_recipe.tokenization if model_recipe else _words(corpora)
-    width, nested = _limits(model_recipe, corpora)
     given = any(
         document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
     )
     kept = "those that documents give, else " if given else ""
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
-    reach = ModelLimits(word_tokenizer(words.tokenizer, words.sentence_splitter), width, nested)
+    tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
+    reach = ModelLimits(tokenizer, **_limits(model_recipe, corpora))
     report = judge(corpora, reach)
     ceilings = _coreference_ceilings(model_recipe, corpora, reach) if model_recipe else {}
     if as_json:
@@ -118,9 +125,13 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     )
 
 
-def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[int | None, bool]:
-    """Return the widest span of any task, and whether spans of a task may nest."""
+def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> dict[str, Any]:
+    """Return the limits of a model: the widest span of any task, whether spans of a task may nest.
+
+    What a task of the recipe has options for counts as in reach of the model.
+    """
     from spanloom.annotation.nesting import has_nesting
+    from spanloom.corpora.reachability import RELATION_HORIZON
 
     tasks: list[dict[str, Any]] = []
     if recipe is not None:
@@ -132,12 +143,27 @@ def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> tuple[i
     known_widths = [width for width in widths if width is not None]
     nested_options = [options["nested"] for options in tasks if options.get("nested") is not None]
     first = corpora.get("train") or next(iter(corpora.values()))
+    shaped = {
+        name: any(options.get(name) for options in tasks)
+        for name in ("multi_label", "discontinuous", "several_events")
+    }
     bounds = (
-        [(span.start, span.end) for span in layer.spans]
+        [
+            bounds
+            for span in layer.spans
+            for bounds in (span.fragments if shaped["discontinuous"] else [(span.start, span.end)])
+        ]
         for document in first.documents
         for layer in document.layers
     )
-    nested = any(nested_options) if nested_options else has_nesting(bounds)
-    return (
-        max(known_widths) if known_widths and len(known_widths) == len(widths) else None
-    ), nested
+    horizons = [
+        options.get("relation_horizon", RELATION_HORIZON)
+        for options in tasks
+        if options.get("relation_scope") == "document"
+    ]
+    return {
+        "width": max(known_widths) if known_widths and len(known_widths) == len(widths) else None,
+        "nested": any(nested_options) if nested_options else has_nesting(bounds),
+        "relation_horizon": max(horizons, default=None),
+        **shaped,
+    }

@@ -10,6 +10,7 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import documents, guess_format, read
+from spanloom.cli.options import Encoding
 from spanloom.cli.outputs import of_name, pairs, parse_values, save_collection, save_file, tell
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -34,13 +35,15 @@ def convert(
         typer.Option("--writer-option", metavar="KEY=VALUE", help="an option of OUT's"),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Convert between formats, and report which ones were used and what the new one cannot hold.
 
     Formats: absa, absa_seg, brat, columns, compression, conll04, conll2005, conll2012, conllu,
-    conllulex, coreference, crossre, docbin, docred, dygie, e2e, framenet, gum_xml, jsonl,
-    knowledgenet, label_lines, oie, opinions, qamr, semcor, semeval2010, squad, streusle_json,
-    table, tacred, trees (docs/formats.md tells what each is and its options).
+    conllulex, coreference, crossre, docbin, doccano, docred, dygie, e2e, framenet, gum_xml, jsonl,
+    knowledgenet, label_lines, labelstudio, oie, opinions, prodigy, pubtator, qamr, semcor,
+    semeval2010, squad, streusle_json, table, tacred, trees, uner, webanno_tsv (docs/formats.md
+    tells what each is and its options).
 
     Example: spanloom convert train.conllu train/ --to brat
     """
@@ -56,10 +59,10 @@ def convert(
     if target_form != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {target_form}")
     log(f"{source} ({name}) to {out} ({target_form})")
-    stream = _read(source, name, pairs("--reader-option", reading or ()))
+    stream = _read(source, name, pairs("--reader-option", reading or ()), encoding)
     writer_options = pairs("--writer-option", writing or ())
     lost = (
-        _save(stream, out, writer_options)
+        _save(stream, out, writer_options, source)
         if target_form == BRAT
         else _file(stream, out, target_form, writer_options)
     )
@@ -68,25 +71,28 @@ def convert(
         raise DataError(f"{out}: {target_form} has no place for {things} (--strict)")
 
 
-def _read(source: Path, name: str, options: dict[str, str]) -> Iterator[Document]:
+def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> Iterator[Document]:
     """Read the documents of IN."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
     from spanloom.formats._files import BRAT
 
     class Brat(Options):
-        """Options of reading brat files."""
+        """Options of reading brat files; the command has the same one for all formats."""
 
         encoding: str = "utf-8"
 
     if name != BRAT:
-        return read(source, name, parse_values("--reader-option", options), options)
-    return documents(
-        source, validate_options(Brat, options, SourceLocation("--reader-option")).encoding
+        return read(source, name, parse_values("--reader-option", options), options, encoding)
+    given = validate_options(
+        Brat, {"encoding": encoding} | options, SourceLocation("--reader-option")
     )
+    return documents(source, given.encoding)
 
 
-def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Counter[str]:
+def _save(
+    stream: Iterable[Document], out: Path, options: dict[str, str], source: Path
+) -> Counter[str]:
     """Write brat files, which have no options; return what they cannot hold."""
     from spanloom.config.options import Options, validate_options
     from spanloom.config.yaml import SourceLocation
@@ -94,7 +100,7 @@ def _save(stream: Iterable[Document], out: Path, options: dict[str, str]) -> Cou
 
     validate_options(Options, options, SourceLocation("--writer-option"))
     lost: Counter[str] = Counter()
-    save_collection(_count_brat_losses(stream, lost), out)
+    save_collection(_count_brat_losses(stream, lost), out, source)
     tell(BRAT, lost)
     return lost
 
@@ -163,6 +169,7 @@ def view(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="the page; NAME.spanloom.html if not said")
     ] = None,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Draw documents with spans and arcs as one HTML page that loads nothing.
 
@@ -176,7 +183,7 @@ def view(
     from spanloom.atomic_io import write_file
     from spanloom.viewer import html
 
-    sides = [list(documents(path)) for path in paths]
+    sides = [list(documents(path, encoding)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
         log(f"gold: {paths[0]}, predicted: {paths[1]}")

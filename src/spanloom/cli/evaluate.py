@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
-from spanloom.cli.options import Precision
+from spanloom.cli.options import Encoding, Precision
 from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
     precision: Precision = "auto",
+    encoding: Encoding = "utf-8",
     test_log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),
@@ -45,7 +46,7 @@ def evaluate(
     from spanloom.model.serialization import load
 
     split = split or usual_split(data)
-    documents = folder.read(data, split).documents
+    documents = folder.read(data, split, encoding=encoding).documents
     is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")

@@ -38,10 +38,10 @@ def exists(source: str) -> bool:
         return False
 
 
-def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
+def documents(path: Path, encoding: str) -> Iterator[Document]:
     """Yield the documents of a brat folder or .txt, or of a file of any format; logs problems.
 
-    ``encoding`` is that of brat's files.
+    ``encoding`` is that of text files; JSON lines are always UTF-8.
 
     Names are those of brat collections; a nameless document of a file is called by its number.
     Raises ``DataError`` for other paths and for empty folders, ``FormatError`` as readers do.
@@ -53,7 +53,7 @@ def documents(path: Path, encoding: str = "utf-8") -> Iterator[Document]:
     elif not path.exists():
         raise DataError(f"{path}: no such file or folder")
     else:
-        yield from read(path, guess_format(path), {}, {})
+        yield from read(path, guess_format(path), {}, {}, encoding)
 
 
 def guess_format(path: Path) -> str:
@@ -73,7 +73,11 @@ def guess_format(path: Path) -> str:
 
 
 def read(
-    path: Path, form: str, options: Mapping[str, Any], raw_options: Mapping[str, str]
+    path: Path,
+    form: str,
+    options: Mapping[str, Any],
+    raw_options: Mapping[str, str],
+    encoding: str,
 ) -> Iterator[Document]:
     """Yield the documents of a file of a format, each with a name."""
     from spanloom.config.yaml import SourceLocation
@@ -88,7 +92,7 @@ def read(
         for key, value in read_options.model_dump(exclude_unset=True).items():
             log(f"{path}: {key} {value}, by its looks (--reader-option {key}=… says another)")
     stream = (
-        _files.read(path, input_format, read_options, raw_options)
+        _files.read(path, input_format, read_options, raw_options, encoding)
         if form != "jsonl"
         else jsonl.read(path)
     )

@@ -20,6 +20,10 @@ Precision = Annotated[
     ),
 ]
 
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="of text files that are not UTF-8, as latin-1")
+]
+
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
     """Turn a function of one value into a command; its options are the fields of ``kind``."""

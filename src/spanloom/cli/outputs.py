@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.document import WORDS, Document
-from spanloom.errors import NameNotFound
+from spanloom.errors import FormatError, NameNotFound
 from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.config.options import Options
     from spanloom.formats._base import Format
+    from spanloom.formats.brat.conf_from_documents import Config
 
 BRAT, JSON, TEXT, TABLE, HTML = "brat", "json", "text", "table", "html"
 _OWN = (BRAT, JSON, TEXT, TABLE, HTML)
@@ -113,8 +114,11 @@ def write(
     log(f"written to {out}")
 
 
-def save_collection(documents: Iterable[Document], out: Path) -> None:
-    """Save documents as brat files below ``out``, and annotation.conf if it is missing."""
+def save_collection(documents: Iterable[Document], out: Path, source: Path | None = None) -> None:
+    """Save documents as brat files below ``out``, and annotation.conf if it is missing.
+
+    ``source`` is the folder that they come from, if they do.
+    """
     from spanloom.formats.brat.save import save
 
     def save_documents() -> Iterator[Document]:
@@ -122,11 +126,14 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
             save(document, out)
             yield document
 
-    configure(save_documents(), out)
+    configure(save_documents(), out, source)
 
 
-def configure(documents: Iterable[Document], out: Path) -> None:
-    """Write the annotation.conf of the documents below ``out``, unless it exists."""
+def configure(documents: Iterable[Document], out: Path, source: Path | None = None) -> None:
+    """Write the annotation.conf of the documents below ``out``, unless it exists.
+
+    It is that of the folder ``source``, if it has one, with the types that it lacks.
+    """
     from spanloom.atomic_io import write_file
     from spanloom.formats.brat import conf
 
@@ -138,13 +145,29 @@ def configure(documents: Iterable[Document], out: Path) -> None:
             count += 1
             yield document
 
-    config = conf.dumps(conf.from_documents(count_documents()))
+    config = _configuration(conf.from_documents(count_documents()), source)
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
         log(f"{out / conf.NAME}: kept as it was")
     else:
         write_file(out / conf.NAME, config.encode())
     log(f"written to {out}/: {quantity(count, 'document')}")
+
+
+def _configuration(found: "Config", source: Path | None) -> str:
+    """Return the text of an annotation.conf: that of a folder with more types, or a new one."""
+    from spanloom.formats.brat import conf
+    from spanloom.formats.brat.conf_extension import extend
+    from spanloom.formats.brat.read import read_text_file
+
+    path = None if source is None or not source.is_dir() else source / conf.NAME
+    if path is None or not path.is_file():
+        return conf.dumps(found)
+    try:
+        return extend(read_text_file(path), found)
+    except FormatError as error:
+        log(f"{error}; a new {conf.NAME} is written")
+        return conf.dumps(found)
 
 
 def save_file(

@@ -32,6 +32,7 @@ class OutputJob:
     """The output of a run: form, path, title, options, and the command that resumes it.
 
     ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
+    ``source`` is the path of the documents, if they have one.
     """
 
     to: str
@@ -42,6 +43,7 @@ class OutputJob:
     work: Mapping[str, str]
     resume: bool
     again: str
+    source: Path | None = None
 
 
 def annotate_into(
@@ -115,7 +117,7 @@ def _end(under_way: Work, output: OutputJob) -> None:
         return
     documents = jsonl.read(under_way.path)
     if output.to == BRAT:
-        configure(documents, output.out)
+        configure(documents, output.out, output.source)
     else:
         write(
             documents,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import StatusLine, log, write_stdout
-from spanloom.cli.options import plugin_options
+from spanloom.cli.options import Encoding, plugin_options
 from spanloom.cli.outputs import pairs
 from spanloom.errors import StorageError, TrainingError
 from spanloom.quantity import quantity
@@ -35,6 +35,7 @@ def train(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=3")
     ] = None,
     kinds: Kinds = None,
+    encoding: Encoding = "utf-8",
     resume: Annotated[bool, typer.Option("--resume", help="go on where a run stopped")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="read, build, estimate time and memory; train nothing")
@@ -56,7 +57,9 @@ def train(
     from spanloom.training.from_data import read_recipe
     from spanloom.training.progress_line import LogIntervals, Status
 
-    recipe, recipe_dir = read_recipe(source, settings or [], log, pairs("--kind", kinds or ()))
+    recipe, recipe_dir = read_recipe(
+        source, settings or [], log, pairs("--kind", kinds or ()), encoding
+    )
     _refuse_foreign(out)
 
     logging.disable_progress_bar()
@@ -76,17 +79,23 @@ def train(
         if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
             raise typer.Exit(1) from None
         left = f"{interrupt}; " if str(interrupt) else ""
-        command = _resume_command(source, out, settings or [], kinds or [], device)
+        command = _resume_command(source, out, settings or [], kinds or [], encoding, device)
         raise TrainingError(f"interrupted; {left}to go on: {command}") from None
     _print_end(progress, out, time.monotonic() - began)
 
 
 def _resume_command(
-    source: Path, out: Path, settings: list[str], kinds: list[str], device: str | None
+    source: Path,
+    out: Path,
+    settings: list[str],
+    kinds: list[str],
+    encoding: str,
+    device: str | None,
 ) -> str:
     """Return the command that resumes this run, quoted for a shell."""
     options = [part for setting in settings for part in ("--set", setting)]
     options += [part for kind in kinds for part in ("--kind", kind)]
+    options += [] if encoding == "utf-8" else ["--encoding", encoding]
     options += [] if device is None else ["--device", device]
     arguments = ["train", str(source), "-o", str(out), *options, *plugin_options(), "--resume"]
     world, local = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
@@ -168,6 +177,7 @@ def init(
     data: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="data")],
     out: Annotated[Path, typer.Option("-o", "--out", help="the recipe")] = Path("recipe.yaml"),
     kinds: Kinds = None,
+    encoding: Encoding = "utf-8",
     force: Annotated[bool, typer.Option("--force", help="replace a recipe that is there")] = False,
 ) -> None:
     """Write a commented recipe with one task for each annotated layer.
@@ -180,7 +190,7 @@ def init(
     if os.path.lexists(out) and not force:
         raise StorageError(f"{out}: already there; choose another -o, or --force replaces it")
     relative = os.path.relpath(data, out.parent)
-    proposal = propose_recipe(data, relative, pairs("--kind", kinds or ()))
+    proposal = propose_recipe(data, relative, pairs("--kind", kinds or ()), encoding)
     write_file(out, with_comments(proposal.recipe, proposal.notes).encode())
     for line in proposal.lines():
         write_stdout(line)

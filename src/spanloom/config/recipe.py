@@ -209,6 +209,9 @@ class Recipe(Options):
     tokenization: TokenizationSpec = Field(
         default=TokenizationSpec(), description="how raw text is split"
     )
+    encoding: str = Field(
+        default="utf-8", description="of the data's text files, as latin-1 (JSON lines are UTF-8)"
+    )
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
     sharing: Literal["separate-heads", "task-embedding", "task-token", "shared-head"] = Field(
         default="separate-heads",
@@ -244,6 +247,11 @@ class Recipe(Options):
         description="of decisions, by task, as {ner: {span: 0.5}}; above 0 more is predicted",
     )
     _location: SourceLocation = PrivateAttr(default_factory=SourceLocation)
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether the trunk has a transformer, whose pieces tell which languages it knows."""
+        return any(embedder.name == "transformer" for embedder in self.trunk)
 
     @property
     def kept_tasks(self) -> tuple[str, ...]:
@@ -299,6 +307,8 @@ def to_plain(recipe: Recipe) -> Raw:
             del data[key]
     if recipe.card == CardSpec():
         del data["card"]
+    if recipe.encoding == "utf-8":
+        del data["encoding"]
     return data
 
 

@@ -6,11 +6,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from spanloom.annotation.events import EventLosses, EventScheme, collect, losses, project
+from spanloom.annotation.events import (
+    EventLosses,
+    EventScheme,
+    collect,
+    losses,
+    project,
+    with_division,
+)
+from spanloom.annotation.label_sets import label_sets_of
 from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.annotation.word_index import WordIndex
 from spanloom.corpora.folder import Corpus
 from spanloom.corpora.reachability import (
+    LabelSets,
     ModelLimits,
     Reachability,
     Reason,
@@ -157,8 +166,7 @@ class CheckReport:
 
     splits: dict[str, SplitReport]
     duplicates: tuple[DuplicateGroup, ...]
-    width: int | None
-    nested: bool
+    limits: ModelLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +176,7 @@ class _TrainLayer:
     scheme: EventScheme
     spans: frozenset[str] | None = None
     relations: frozenset[str] | None = None
+    label_sets: LabelSets | None = None
 
 
 def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
@@ -178,7 +187,7 @@ def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
     """
     train = corpora.get("train")
     train_layers = _train_layers(
-        corpora.values() if train is None else [train], closed=train is not None
+        corpora.values() if train is None else [train], limits, closed=train is not None
     )
     train_sentences: set[str] = set()
     splits: dict[str, SplitReport] = {}
@@ -187,27 +196,38 @@ def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
         splits[name] = checker.split(corpora[name])
     documents = {name: corpus.documents for name, corpus in corpora.items()}
     ordered = {name: splits[name] for name in corpora}
-    return CheckReport(ordered, duplicates(documents), limits.width, limits.nested)
+    return CheckReport(ordered, duplicates(documents), limits)
 
 
-def _train_layers(corpora: Iterable[Corpus], *, closed: bool) -> dict[str, _TrainLayer]:
+def _train_layers(
+    corpora: Iterable[Corpus], limits: ModelLimits, *, closed: bool
+) -> dict[str, _TrainLayer]:
     """Return the event scheme and labels of each layer, by name."""
     layers: dict[str, list[Layer]] = defaultdict(list)
     for corpus in corpora:
         for document in corpus.documents:
             for layer in document.layers:
                 layers[layer.name].append(layer)
-    return {name: _collect_layer(same_name, closed=closed) for name, same_name in layers.items()}
+    return {
+        name: _collect_layer(same_name, limits, closed=closed) for name, same_name in layers.items()
+    }
 
 
-def _collect_layer(layers: Sequence[Layer], *, closed: bool) -> _TrainLayer:
+def _collect_layer(layers: Sequence[Layer], limits: ModelLimits, *, closed: bool) -> _TrainLayer:
     """Collect the event scheme of a layer, and its labels if they are ``closed``."""
     scheme = collect(layers)
+    if limits.several_events:
+        scheme = with_division(scheme, layers)
     if not closed:
         return _TrainLayer(scheme)
     spans = frozenset(span.label for layer in layers for span in layer.spans)
     relations = (relation for layer in layers for relation in project(layer, scheme)[1])
-    return _TrainLayer(scheme, spans, frozenset(relation.label for relation in relations))
+    return _TrainLayer(
+        scheme,
+        spans,
+        frozenset(relation.label for relation in relations),
+        frozenset(labels for layer in layers for labels in label_sets_of(layer.spans)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,14 +276,16 @@ class _SplitChecker:
     ) -> None:
         """Count one document's layer and its oracle scores; ``pair``: ids of the two text parts."""
         train_layer = self.train_layers.get(
-            layer.name, _TrainLayer(EventScheme(), frozenset(), frozenset())
+            layer.name, _TrainLayer(EventScheme(), frozenset(), frozenset(), frozenset())
         )
         statistics = report.statistics.layers[layer.name]
         layer_report = report.layers.setdefault(layer.name, LayerReport(statistics))
         _, relations = project(layer, train_layer.scheme)
         statistics.add_shapes(layer, relations, word_index)
         layer_report.events += losses(layer, train_layer.scheme)
-        span_results = span_verdicts(layer.spans, word_index, self.limits, train_layer.spans)
+        span_results = span_verdicts(
+            layer.spans, word_index, self.limits, train_layer.spans, train_layer.label_sets
+        )
         layer_report.spans.add(span_results, locator)
         by_id = {span.id: span for span in layer.spans}
         scored_relations = [

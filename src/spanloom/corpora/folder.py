@@ -21,9 +21,10 @@ from spanloom.annotation.excerpt import clip
 from spanloom.corpora import files
 from spanloom.corpora.splits import SPLITS, find
 from spanloom.document import SENTENCES, Document
-from spanloom.errors import DataError
+from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files, jsonl
 from spanloom.formats._document_builder import is_counted
+from spanloom.formats._text import UTF8
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 
@@ -82,14 +83,15 @@ def splits(path: Path) -> dict[str, Path]:
     return {ALL: path}
 
 
-def _read_file(path: Path) -> Iterable[Document]:
-    """Yield the named documents of one file."""
+def _read_file(path: Path, encoding: str) -> Iterable[Document]:
+    """Yield the named documents of one file; JSON lines are always UTF-8."""
     format_name = files.require_format(path)
     if format_name == files.LINES:
         return jsonl.read(path)  # line by line
     file_format = _files.load(format_name)
     return _files.name_documents(
-        _files.read(path, file_format, _files.sniff_options(path, file_format)), path
+        _files.read(path, file_format, _files.sniff_options(path, file_format), encoding=encoding),
+        path,
     )
 
 
@@ -102,29 +104,45 @@ def split_path(path: Path, split: str) -> Path:
 
 
 @pause_gc()
-def read(path: Path, split: str, *, skip_unreadable: bool = False) -> Corpus:
+def read(path: Path, split: str, *, skip_unreadable: bool = False, encoding: str = UTF8) -> Corpus:
     """Read one split of a corpus; document names are relative to the split's folder.
 
     Raises ``DataError`` if the split is missing or empty or two documents have one name, and
-    ``FormatError`` for unreadable files; invalid lines become problems, and so do unreadable brat
-    documents if they may be skipped.
+    ``FormatError`` for unreadable files; invalid lines become problems, and so do unreadable files
+    if they may be skipped: a corpus without documents then has at least one problem.
     """
     root = split_path(path, split)
+    unreadable: list[Problem] | None = [] if skip_unreadable else None
     if root.is_file():
-        return _corpus(_read_file(root), (), root, [files.require_format(root)])
-    unreadable: list[Problem] = []
-    readings = list(folder.read_all(root, unreadable=unreadable if skip_unreadable else None))
+        documents = _documents_of(root, encoding, unreadable)
+        return _corpus(documents, unreadable or (), root, [files.require_format(root)])
+    readings = list(folder.read_all(root, encoding=encoding, unreadable=unreadable))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
     other_files = _other_files(root, documents)
     for path in other_files:
-        documents += (
-            _read_file(path) if len(other_files) == 1 else _with_file_names(_read_file(path), path)
-        )
+        in_file = _documents_of(path, encoding, unreadable)
+        documents += in_file if len(other_files) == 1 else _with_file_names(in_file, path)
         format_names.append(files.require_format(path))
-    problems = [*folder.collect(root).problems, *unreadable]
+    problems = [*folder.collect(root).problems, *(unreadable or ())]
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, format_names)
+
+
+def _documents_of(
+    path: Path, encoding: str, unreadable: list[Problem] | None
+) -> Sequence[Document]:
+    """Return the documents of a file; one that cannot be read has none if ``unreadable`` lists it.
+
+    Without such a list it raises ``FormatError``.
+    """
+    try:
+        return list(_read_file(path, encoding))
+    except FormatError as error:
+        if unreadable is None:
+            raise
+        unreadable.append(Problem(path.name, error.line, "", error.problem))
+        return ()
 
 
 def _other_files(root: Path, documents: Sequence[Document]) -> list[Path]:
@@ -160,12 +178,15 @@ def _corpus(
 ) -> Corpus:
     """Return a corpus sorted by name; raises ``DataError`` if it is empty or a name repeats."""
     by_name = _sort_by_name(documents)
+    problems = tuple(problems)
+    if not by_name and problems:
+        return Corpus((), problems, root, tuple(dict.fromkeys(format_names)))
     if not by_name:
         raise DataError(f"{root}: no documents; looked for *.txt (with .ann) and *.jsonl")
     name, count = Counter(document.name for document in by_name).most_common(1)[0]
     if count > 1:
         raise DataError(f"{root}: expected one document {name!r}, got {count}")
-    return Corpus(by_name, tuple(problems), root, tuple(dict.fromkeys(format_names)))
+    return Corpus(by_name, problems, root, tuple(dict.fromkeys(format_names)))
 
 
 def locate(data: str, recipe_dir: Path) -> Path:

@@ -2,8 +2,10 @@
 
 A span model predicts spans of whole words inside one sentence (of a sentence read in parts:
 inside one part), up to a width, with one label per span; flat: no two overlap; nested: no two
-cross. It predicts one label per ordered pair of different spans of one sentence or part. Items
-are compared as they are scored: duplicates count once, relations by the bounds of their ends.
+cross. It predicts one label per ordered pair of different spans of one sentence or part. Options
+of a task widen this (``ModelLimits``): several labels on a span, in sets that train has; spans with
+gaps, as fragments; relations across sentences, up to a distance. Items are compared as they are
+scored: duplicates count once, relations by the bounds of their ends.
 
 An interval is ``[start, end)`` with ``start < end``. Two intervals cross if they overlap and
 neither contains the other; equal intervals do not cross.
@@ -11,10 +13,12 @@ neither contains the other; equal intervals do not cross.
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
+from spanloom.annotation import fragments
 from spanloom.annotation.word_index import WordIndex, WordSpan
 from spanloom.document import Fragment, Relation, Span
 from spanloom.metrics import spans as span_metric
@@ -24,6 +28,8 @@ from spanloom.tokenization import Tokenization
 
 Ends = tuple[Fragment, ...]
 Interval = tuple[int, int]
+LabelSets = frozenset[frozenset[str]]  # sets of labels on the same characters
+RELATION_HORIZON = 100  # words between the starts of two spans where relations cross sentences
 
 
 class Reason(StrEnum):
@@ -37,6 +43,8 @@ class Reason(StrEnum):
     WIDE = "wider than the model looks"
     LABEL = "label not in train"
     SECOND = "another label on the same bounds"
+    SET = "labels on the same bounds that train does not have together"
+    SHARED = "fragments that several spans have cannot be told apart"
     OVERLAP = "overlaps spans that are kept (flat)"
     CROSSING = "crosses spans that are kept"
     NO_SPAN = "an end is no span of this layer"
@@ -44,17 +52,25 @@ class Reason(StrEnum):
     SELF = "from a span to itself"
     APART = "ends in different sentences"
     APART_PARTS = "ends in different parts of a long sentence"
+    FAR = "ends farther apart than the model looks"
     PAIR = "another label on the same ordered pair"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """Limits of what a model can predict. ``width`` is in words, None for any width."""
+    """Limits of what a model can predict. ``width`` is in words, None for any width.
+
+    ``relation_horizon`` is the largest distance, in words, of the starts of two spans of a relation
+    across sentences; None if there is none across.
+    """
 
     split: Callable[[str], Tokenization]
     width: int | None = None
     nested: bool = False
-    one_label_a_span: bool = True
+    multi_label: bool = False
+    discontinuous: bool = False
+    relation_horizon: int | None = None
+    several_events: bool = False
     self_pairs: bool = False
 
 
@@ -71,62 +87,108 @@ def span_verdicts(
     word_index: WordIndex,
     limits: ModelLimits,
     labels: frozenset[str] | None = None,
+    label_sets: LabelSets | None = None,
 ) -> list[Reachability]:
     """Return a verdict for each span of one text, duplicates merged, in their order.
 
-    ``labels`` are those a model knows, None for all. The first of several labels on the same bounds
-    counts. Of spans that overlap or cross, as many as possible count.
+    ``labels`` and ``label_sets`` are those a model knows, None for all. The first of several labels
+    on the same bounds counts, or as many as train has together. Of spans that overlap or cross, as
+    many as possible count.
     """
     items: dict[Key, Span] = {}
     for span in spans:
         (key,) = span_metric.keys([span])
         items.setdefault(key, span)
-    word_spans = {key: word_index.locate(span) for key, span in items.items()}
+    word_spans = {key: _word_spans(span, word_index, limits) for key, span in items.items()}
     reasons = {
         key: _span_reason(span, word_spans[key], limits, labels) for key, span in items.items()
     }
-    for key, word_span in word_spans.items():
+    for key, parts in word_spans.items():
         if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.in_different_parts(
-            word_span.first, word_span.end - 1
+            parts[0].first, parts[-1].end - 1
         ):
             reasons[key] = Reason.PARTS
-    _refuse_second_labels(reasons, limits)
-    candidates = {
-        key: (word_spans[key].first, word_spans[key].end) for key in items if reasons[key] is None
-    }
-    select, reason = (laminar, Reason.CROSSING) if limits.nested else (disjoint, Reason.OVERLAP)
-    selected = select(candidates.values())
-    reasons.update(
-        {key: reason for key, word_span in candidates.items() if word_span not in selected}
-    )
+    if limits.discontinuous:
+        shared = fragments.losses(list(items.values()))
+        for key in [key for key, span in items.items() if span.id in shared]:
+            reasons[key] = reasons[key] or Reason.SHARED
+    if not limits.multi_label:
+        _refuse_second_labels(reasons)
+    elif label_sets is not None:
+        _refuse_unknown_sets(reasons, label_sets)
+    _refuse_rivals(reasons, word_spans, limits)
     return [Reachability(span, reasons[key]) for key, span in items.items()]
 
 
+def _word_spans(span: Span, word_index: WordIndex, limits: ModelLimits) -> Sequence[WordSpan]:
+    """Return the words of what is learnt of a span: the whole, or its fragments."""
+    if not limits.discontinuous or len(span.fragments) == 1:
+        return (word_index.locate(span),)
+    return [
+        word_index.locate(replace(span, fragments=(fragment,)))
+        for fragment in sorted(span.fragments)
+    ]
+
+
 def _span_reason(
-    span: Span, word_span: WordSpan, limits: ModelLimits, labels: frozenset[str] | None
+    span: Span,
+    word_spans: Sequence[WordSpan],
+    limits: ModelLimits,
+    labels: frozenset[str] | None,
 ) -> Reason | None:
     """Return why a span cannot be predicted, regardless of the other spans."""
     if span.start == span.end:
         return Reason.ZERO
-    if len(span.fragments) > 1:
+    if len(span.fragments) > len(word_spans):
         return Reason.GAPS
-    if not word_span.aligned:
+    if not all(part.aligned for part in word_spans):
         return Reason.BORDERS
-    if word_span.sentence != word_span.last_sentence:
+    if word_spans[0].sentence != word_spans[-1].last_sentence:
         return Reason.SENTENCES
-    if limits.width is not None and word_span.width > limits.width:
+    if limits.width is not None and any(part.width > limits.width for part in word_spans):
         return Reason.WIDE
     return Reason.LABEL if labels is not None and span.label not in labels else None
 
 
-def _refuse_second_labels(reasons: dict[Key, Reason | None], limits: ModelLimits) -> None:
+def _refuse_second_labels(reasons: dict[Key, Reason | None]) -> None:
     """Mark all but the first label on the same bounds as out of reach."""
     labelled_bounds: set[object] = set()
     for key, reason in reasons.items():
-        if reason is None and limits.one_label_a_span and key[1] in labelled_bounds:
+        if reason is None and key[1] in labelled_bounds:
             reasons[key] = Reason.SECOND
         elif reason is None:
             labelled_bounds.add(key[1])
+
+
+def _refuse_unknown_sets(reasons: dict[Key, Reason | None], label_sets: LabelSets) -> None:
+    """Mark labels beyond the largest set of those on the same bounds that train has."""
+    labels_at: dict[object, set[str]] = {}
+    for key, reason in reasons.items():
+        if reason is None:
+            labels_at.setdefault(key[1], set()).add(key[0])
+    for place, labels in labels_at.items():
+        subsets = [known for known in label_sets if known <= labels] if len(labels) > 1 else []
+        best = max(subsets, key=lambda known: (len(known), sorted(known)), default=labels)
+        for label in labels - best:
+            reasons[label, place] = Reason.SET
+
+
+def _refuse_rivals(
+    reasons: dict[Key, Reason | None],
+    word_spans: Mapping[Key, Sequence[WordSpan]],
+    limits: ModelLimits,
+) -> None:
+    """Mark spans that overlap or cross those of a largest set that does not."""
+    candidates = {
+        key: [(part.first, part.end) for part in word_spans[key]]
+        for key, reason in reasons.items()
+        if reason is None
+    }
+    select, rival = (laminar, Reason.CROSSING) if limits.nested else (disjoint, Reason.OVERLAP)
+    selected = select(chain.from_iterable(candidates.values()))
+    for key, intervals in candidates.items():
+        if not selected.issuperset(intervals):
+            reasons[key] = rival
 
 
 def relation_verdicts(
@@ -184,13 +246,19 @@ def _relation_reason(
         return Reason.END
     if bounds(head) == bounds(tail) and not limits.self_pairs:
         return Reason.SELF
-    head_words, tail_words = word_index.locate(head), word_index.locate(tail)
-    if head_words.sentence != tail_words.sentence:
+    return _distance_reason(word_index.locate(head), word_index.locate(tail), word_index, limits)
+
+
+def _distance_reason(
+    head: WordSpan, tail: WordSpan, word_index: WordIndex, limits: ModelLimits
+) -> Reason | None:
+    """Return why two spans are too far apart to be related."""
+    first, last = sorted((head.first, tail.first))
+    if limits.relation_horizon is not None:
+        return Reason.FAR if last - first > limits.relation_horizon else None
+    if head.sentence != tail.sentence:
         return Reason.APART
-    in_two_parts = word_index.in_different_parts(
-        min(head_words.first, tail_words.first), max(head_words.first, tail_words.first)
-    )
-    return Reason.APART_PARTS if in_two_parts else None
+    return Reason.APART_PARTS if word_index.in_different_parts(first, last) else None
 
 
 def count_nested(intervals: Iterable[Interval]) -> int:

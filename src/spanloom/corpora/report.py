@@ -10,6 +10,7 @@ from spanloom.corpora.check import (
     OracleScore,
     SplitReport,
 )
+from spanloom.corpora.reachability import Reason
 from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 from spanloom.quantity import quantity
@@ -19,7 +20,7 @@ NAMES = 4  # documents listed per group of duplicates
 BARS = 12  # widths listed in the text; wider ones share one line
 QUANTILES = (0.5, 0.95, 0.99, 0.998)
 EVENTS = {
-    "shared": "events beyond the first on one trigger (lost: a trigger has one event)",
+    "shared": "events beyond the first on one trigger (lost, unless several_events divides them)",
     "merged": "arguments or relations that say the same as another (merged)",
     "unnamed": "spans with a trigger's label and no event (a model gives them one)",
     "swapped": "arguments that come back as relations, or relations as arguments",
@@ -27,11 +28,28 @@ EVENTS = {
     "without_arguments": "events without arguments",
 }
 
+WIDENED: Mapping[str, str] = {
+    "multi_label": "several labels on a span",
+    "discontinuous": "spans with gaps",
+    "relation_horizon": "relations across sentences",
+    "several_events": "several events a trigger",
+}  # options of tasks that widen what a model can predict
+LEARNT_WITH = {
+    Reason.SECOND: "multi_label: true",
+    Reason.GAPS: "discontinuous: true",
+    Reason.APART: "relation_scope: document",
+    Reason.APART_PARTS: "relation_scope: document",
+}  # the option of kind relations (the first: of entities, too) that brings an item into reach
+
 
 def to_json(report: CheckReport) -> dict[str, object]:
     """Return the report as numbers and strings, ready for ``json.dump``."""
     return {
-        "model": {"width": report.width, "nested": report.nested},
+        "model": {
+            "width": report.limits.width,
+            "nested": report.limits.nested,
+            **{name: value for name in WIDENED if (value := getattr(report.limits, name))},
+        },
         "splits": {name: _split_json(split) for name, split in report.splits.items()},
         "duplicates": [asdict(group) for group in report.duplicates],
     }
@@ -161,9 +179,11 @@ def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator
     yield from _counts_text("relations (event arguments among them)", layer.statistics.links)
     yield from _counts_text("events", {EVENTS[key]: n for key, n in asdict(layer.events).items()})
     yield from _answer_counts(layer)
-    shape = "nested" if report.nested else "flat"
-    width = "any width" if report.width is None else f"up to {report.width} words"
-    yield f"ceiling of a model of {shape} spans of {width}:"
+    limits = report.limits
+    shape = "nested" if limits.nested else "flat"
+    width = "any width" if limits.width is None else f"up to {limits.width} words"
+    more = [words for name, words in WIDENED.items() if getattr(limits, name)]
+    yield ", ".join([f"ceiling of a model of {shape} spans of {width}", *more]) + ":"
     yield from _oracle_text("spans", layer.spans)
     yield from _oracle_text("relations", layer.relations)
 
@@ -220,6 +240,7 @@ def _oracle_text(kind: str, oracle: OracleScore) -> Iterator[str]:
     oracle_scores = f"recall {100 * oracle.recall:.2f}, F1 {100 * oracle.f1:.2f}"
     yield f"  {kind}: {oracle.reachable} of {oracle.gold} in reach: {oracle_scores}"
     for reason, count in oracle.missed.most_common():
-        yield f"    {count:6}  {reason}"
+        option = f" (learnt with {LEARNT_WITH[reason]})" if reason in LEARNT_WITH else ""
+        yield f"    {count:6}  {reason}{option}"
         for example in oracle.examples[reason]:
             yield f"              {example}"

@@ -2,7 +2,8 @@
 
 train/  Train/  training.jsonl  train_v2.jsonl  en_ewt-ud-train.conllu  2013_CG_devel_data/
 
-Words are separated by punctuation and digits, so ``trainable`` names no split.
+Words are separated by punctuation and digits, so ``trainable`` names no split. ``eng.testa`` and
+``eng.testb`` are dev and test, as CoNLL-2003 has them.
 """
 
 import re
@@ -14,8 +15,8 @@ from spanloom.errors import DataError
 
 SPLITS = {
     "train": ("train", "training"),
-    "dev": ("dev", "devel", "development", "val", "valid", "validation"),
-    "test": ("test", "eval"),  # held-out data should never be trained on
+    "dev": ("dev", "devel", "development", "val", "valid", "validation", "testa"),
+    "test": ("test", "eval", "testb"),  # held-out data should never be trained on
 }
 _SPLIT_BY_WORD = {word: split for split, words in SPLITS.items() for word in words}
 _WORD = re.compile(r"[^\W\d_]+")

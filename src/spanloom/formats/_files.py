@@ -17,7 +17,7 @@ from spanloom.config.yaml import SourceLocation
 from spanloom.document import WORDS, Document
 from spanloom.errors import DocumentError, FormatError, NameNotFound
 from spanloom.formats._base import Format
-from spanloom.formats._text import decode_text
+from spanloom.formats._text import UTF8, decode_text
 
 BRAT = "brat"
 _HEAD_SIZE = 65_536  # bytes read to detect a format
@@ -128,18 +128,19 @@ def read(
     file_format: Format,
     options: Options,
     sidecar_names: Mapping[str, str] | None = None,
+    encoding: str = UTF8,
 ) -> Iterator[Document]:
     """Yield the documents of a file; ``sidecar_names`` replaces default names of its sidecar files.
 
-    Raises ``FormatError`` for files that cannot be read, for bytes that are not UTF-8, and as
-    ``loads`` does.
+    Raises ``FormatError`` for files that cannot be read, for bytes that are not of the encoding,
+    and as ``loads`` does.
     """
     paths = {
         key: sidecar_path(path, (sidecar_names or {}).get(key, name))
         for key, name in file_format.sidecars.items()
     }
-    texts = {key: _read_text(sidecar_path) for key, sidecar_path in paths.items()}
-    text = _read_bytes(path) if file_format.binary else _read_text(path)
+    texts = {key: _read_text(sidecar_path, encoding) for key, sidecar_path in paths.items()}
+    text = _read_bytes(path) if file_format.binary else _read_text(path, encoding)
     yield from file_format.loads(text, path=str(path), options=options, **texts)
 
 
@@ -181,9 +182,9 @@ def _encode(text: str, path: Path) -> bytes:
         ) from error
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, encoding: str) -> str:
     """Return the text of a file, line ends unchanged, without a byte order mark."""
-    return decode_text(_read_bytes(path), path, "utf-8-sig")
+    return decode_text(_read_bytes(path), path, encoding).removeprefix("\ufeff")
 
 
 def _read_bytes(path: Path, max_bytes: int = -1) -> bytes:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from spanloom.errors import DocumentError, FormatError
 
+UTF8 = "utf-8"
+
 
 def text_of(path: Path) -> str:
     """Return the text of a UTF-8 file, line ends as they are; raises ``FormatError``."""
@@ -18,14 +20,17 @@ def text_of(path: Path) -> str:
     return decode_text(data, path)
 
 
-def decode_text(data: bytes, path: Path, encoding: str = "utf-8") -> str:
-    """Decode bytes; raises ``FormatError`` with the line of the first wrong byte."""
+def decode_text(data: bytes, path: Path | str, encoding: str = UTF8) -> str:
+    """Decode bytes; raises ``FormatError`` with line and offset of the first wrong byte."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
-        raise FormatError(str(path), line, problem) from error
+        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding}"
+        hint = "--encoding NAME reads others, as --encoding latin-1"
+        raise FormatError(str(path), line, f"{problem}; {hint}") from error
+    except LookupError as error:
+        raise FormatError(str(path), None, f"unknown encoding {encoding!r}") from error
 
 
 TAB, SPACE = "\t", " "

@@ -95,7 +95,7 @@ def _layer(corpus: Corpus, layer: str) -> str:
     reach = ModelLimits(
         word_tokenizer("whitespace", "newline"),
         nested=has_nesting(bounds),
-        one_label_a_span=layer not in _CHAINS,
+        multi_label=layer in _CHAINS,
         self_pairs=layer in _ROOTS,
     )
     report = check({"all": replace(corpus, documents=alone)}, reach).splits["all"]

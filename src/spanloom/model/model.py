@@ -17,6 +17,7 @@ from spanloom.cancellation import checkpoint
 from spanloom.config.recipe import Recipe
 from spanloom.corpora import folder as corpora
 from spanloom.data.collate import bucket_by_length, collate
+from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import (
     MAX_WORD_CHARACTERS,
@@ -92,6 +93,10 @@ class Model:
     def tokenize(self, document: Document) -> TokenizedDocument:
         """Split a document into words and pieces."""
         return tokenize(document, self.word_tokenizer, self.subword_tokenizer)
+
+    def known_language(self) -> KnownLanguage | None:
+        """Read off the encoder's vocabulary which languages it knows; None without an encoder."""
+        return KnownLanguage.of(self.subword_tokenizer) if self.recipe.has_encoder else None
 
     def tokenize_prompt(self, text: str) -> Prompt:
         """Split a text that is not part of a document."""
@@ -178,20 +183,24 @@ class Model:
             yield from stretch
 
     def evaluate(
-        self, data: str | Path | Sequence[Document], split: str | None = None
+        self,
+        data: str | Path | Sequence[Document],
+        split: str | None = None,
+        *,
+        encoding: str = "utf-8",
     ) -> dict[str, Report]:
         """Score each task whose layer the documents have; return the reports by task.
 
         ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
-        (default: dev, or all where there are none). A look at a test set is noted in
-        ``test-evaluations.jsonl``. Predictions never see gold. Raises ``DataError`` where no task
-        can be scored, and what reading raises.
+        (default: dev, or all where there are none); ``encoding`` is that of text files. A look at a
+        test set is noted in ``test-evaluations.jsonl``. Predictions never see gold. Raises
+        ``DataError`` where no task can be scored, and what reading raises.
         """
         if not isinstance(data, str | Path):
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)
         path = Path(data)
         split = split or usual_split(path)
-        documents = corpora.read(path, split).documents
+        documents = corpora.read(path, split, encoding=encoding).documents
         reports = evaluate_tasks(self, documents, path, _LOG.info)
         if is_test_set(path, split):
             metrics = {name: self.tasks[name].metrics(report) for name, report in reports.items()}

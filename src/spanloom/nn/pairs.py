@@ -218,7 +218,8 @@ class PairGenerator:
     """Generate the ordered pairs ``(head, tail)`` of the spans of a group that are scored.
 
     ``antecedents_only``: only heads before the tail, the nearest ``max_antecedents`` of them
-    (None: all). ``self_pairs``: each span is paired with itself too, as a root is its own head.
+    (None: all). ``horizon``: only spans that start at most so many words apart (None: all).
+    ``self_pairs``: each span is paired with itself too, as a root is its own head.
     ``single_relation``: a group (a sentence) has exactly one relation, so the softmax is over all
     its pairs, not over those of one tail.
     """
@@ -227,6 +228,7 @@ class PairGenerator:
     max_antecedents: int | None = None
     self_pairs: bool = False
     single_relation: bool = False
+    horizon: int | None = None
 
     def softmax_group(
         self, pairs: Int[Tensor, "pair 2"], group: Int[Tensor, " span"]
@@ -235,13 +237,17 @@ class PairGenerator:
         return group[pairs[:, 0]] if self.single_relation else pairs[:, 1]
 
     def all_pairs(
-        self, group: Int[Tensor, " span"], head_mask: Bool[Tensor, " span"] | None = None
+        self,
+        group: Int[Tensor, " span"],
+        head_mask: Bool[Tensor, " span"] | None = None,
+        starts: Int[Tensor, " span"] | None = None,
     ) -> Int[Tensor, "pair 2"]:
         """Return all pairs, ordered by head.
 
-        ``group`` is sorted; ``head_mask`` tells which spans may be heads (None: all).
+        ``group`` is sorted; ``head_mask`` tells which spans may be heads (None: all). A horizon
+        needs ``starts``: the first word of each span, sorted.
         """
-        chunks = list(self.iter_by_head(group, len(group) ** 2, head_mask))
+        chunks = list(self.iter_by_head(group, len(group) ** 2, head_mask, starts))
         return torch.cat(chunks) if chunks else group.new_zeros(0, 2)
 
     def iter_by_head(
@@ -249,10 +255,11 @@ class PairGenerator:
         group: Int[Tensor, " span"],
         chunk_size: int,
         head_mask: Bool[Tensor, " span"] | None = None,
+        starts: Int[Tensor, " span"] | None = None,
     ) -> Iterator[Int[Tensor, "_ 2"]]:
         """Yield ``all_pairs`` in chunks of about ``chunk_size``, no head's pairs divided."""
         head = torch.arange(len(group), device=group.device)
-        start, end = _group_bounds(group)
+        start, end = self._near(starts, *_group_bounds(group))
         if self.antecedents_only:
             start = head + 1
             if self.max_antecedents is not None:
@@ -266,12 +273,29 @@ class PairGenerator:
                 else pairs[pairs[:, 0] != pairs[:, 1]]
             )
 
+    def _near(
+        self,
+        starts: Int[Tensor, " span"] | None,
+        first: Int[Tensor, " span"],
+        end: Int[Tensor, " span"],
+    ) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
+        """Return the bounds of the spans of a group that are within the horizon of each span."""
+        if self.horizon is None:
+            return first, end
+        assert starts is not None, "a horizon needs to know where spans start"
+        nearest = torch.searchsorted(starts, starts - self.horizon)
+        farthest = torch.searchsorted(starts, starts + self.horizon, right=True)
+        return torch.maximum(first, nearest), torch.minimum(end, farthest)
+
     def iter_by_tail(
-        self, group: Int[Tensor, " span"], chunk_size: int
+        self,
+        group: Int[Tensor, " span"],
+        chunk_size: int,
+        starts: Int[Tensor, " span"] | None = None,
     ) -> Iterator[Int[Tensor, "_ 2"]]:
         """Yield all pairs by tail, in chunks of about ``chunk_size``, no tail's pairs divided."""
         tail = torch.arange(len(group), device=group.device)
-        start, end = _group_bounds(group)
+        start, end = self._near(starts, *_group_bounds(group))
         if self.antecedents_only:
             if self.max_antecedents is not None:
                 start = torch.maximum(start, tail - self.max_antecedents)

@@ -43,6 +43,11 @@ class KeptSpans:
     types: Types
     is_selected: Bool[Tensor, " kept"] | None = None
 
+    @property
+    def starts(self) -> Int[Tensor, " kept"]:
+        """The first word of each span."""
+        return self.spans.bounds[:, 0].contiguous()
+
 
 PairDecoder = Callable[[SpanRelation, SpanInputs, KeptSpans], Decoded]
 
@@ -238,7 +243,7 @@ class EachPair:
         """Return the spans, and a relation for each pair whose best label is not "none"."""
         relations = [PredictedRelations()]
         groups = group_of(kept.spans.bounds, inputs.pair_groups)
-        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
+        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS, starts=kept.starts)
         scored_chunks = _score_chunks(head, inputs, kept, chunks, self.allow)
         for pairs, scores, attribute_scores in scored_chunks:
             scores = self.bias.add(scores, pairs, kept.is_selected)
@@ -265,7 +270,7 @@ class SelectedHeads:
         """Return the spans, and a relation from each selected head."""
         relations = [PredictedRelations()]
         groups = group_of(kept.spans.bounds, inputs.pair_groups)
-        chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS)
+        chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS, kept.starts)
         if head.coarse_antecedents is not None:
             bounds, types = kept.spans.bounds, kept.types
             chunks = head.coarse_antecedents(inputs, bounds, types, groups)
@@ -292,7 +297,7 @@ class OneRelation:
         """Return the spans, and one relation per group that has pairs."""
         groups = group_of(kept.spans.bounds, inputs.pair_groups)
         best = BestPair.empty(len(inputs.pair_groups), groups.device)
-        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS)
+        chunks = head.pair_generator.iter_by_head(groups, MAX_PAIRS, starts=kept.starts)
         for pairs, scores, _ in _score_chunks(head, inputs, kept, chunks, self.allow):
             softmax_group = head.pair_generator.softmax_group(pairs, groups)
             best = best.update(pairs, scores, softmax_group)

@@ -223,9 +223,9 @@ class SpanRelation(nn.Module):
         ``gold_to_kept`` is the index in ``bounds`` of each gold span, -1 for one that was pruned.
         """
         assert self.pairs is not None, "the head has no pair scorer"
-        group = group_of(bounds, inputs.pair_groups)
+        group, starts = group_of(bounds, inputs.pair_groups), bounds[:, 0].contiguous()
         if self.coarse_antecedents is None:
-            pairs = self.pair_generator.all_pairs(group, head_mask)
+            pairs = self.pair_generator.all_pairs(group, head_mask, starts)
         else:
             pairs = sort_pairs([*self.coarse_antecedents(inputs, bounds, types, group)], len(group))
         if self.pair_generator.antecedents_only:

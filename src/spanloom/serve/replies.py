@@ -14,6 +14,7 @@ from spanloom.viewer.data import drawing
 
 Layers = tuple[tuple[str, str], ...]  # pairs of a task and the layer that it predicts
 FORMATS = ("json", "brat", "conllu", "page")  # of /v1/annotate
+WARNING = "warning"  # in the meta of a document: its text is none that the model knows
 NEED_TOKENS = frozenset({"conllu", "page"})  # formats that show words or sentences
 
 
@@ -52,7 +53,9 @@ def _conllu(document: Document, layers: Layers) -> str:
 def _page(document: Document, layers: Layers) -> str:
     """Return what the page draws; sentences start lines, words are not drawn."""
     drawn = tuple(layer for layer in document.layers if layer.name != WORDS)
-    return json.dumps(drawing([replace(document, layers=drawn)], title=document.name))
+    page = drawing([replace(document, layers=drawn)], title=document.name)
+    warnings = [value for key, value in document.meta if key == WARNING]
+    return json.dumps(page | {"warnings": warnings} if warnings else page)
 
 
 def _answers(document: Document, layers: Layers) -> str:

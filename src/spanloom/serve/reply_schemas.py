@@ -94,7 +94,8 @@ _CONLLU = _record({"conllu": STRING})
 _PAGE: Schema = {
     "type": "object",
     "required": ["title", "sides", "layers", "documents", "differences"],
-    "description": "the data of the viewer",
+    "properties": {"warnings": _array(STRING)},
+    "description": "the data of the viewer; warnings if the model hardly knows the language",
 }
 _FORMATS = {"json": _JSON, "brat": _BRAT, "conllu": _CONLLU, "page": _PAGE}
 

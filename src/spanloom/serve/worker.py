@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 from queue import SimpleQueue
 from time import thread_time
@@ -25,7 +25,7 @@ from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.messages import Hello, Message, encode, format_hello, parse_batch
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import error_location
-from spanloom.serve.replies import ReplyFormat
+from spanloom.serve.replies import WARNING, ReplyFormat
 
 Annotate = Callable[[Sequence[Document], tuple[str, ...], bool], Iterable[Document]]
 """Annotates documents with the named tasks, and with words and sentences if the flag is set."""
@@ -139,12 +139,15 @@ def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     for module in options.plugins:
         plugins.load(module)
     model = serialization.load(options.model, device=options.device, precision=options.precision)
-    name = options.model or serialization.DEFAULT
+    name, known = options.model or serialization.DEFAULT, model.known_language()
 
     def annotate(
         documents: Sequence[Document], tasks: tuple[str, ...], with_tokens: bool
     ) -> Iterable[Document]:
-        return model.annotate(documents, tasks, with_tokens=with_tokens)
+        for document in model.annotate(documents, tasks, with_tokens=with_tokens):
+            warning = known.warning([model.tokenize(document)]) if known else None
+            meta = () if warning is None else ((WARNING, warning),)
+            yield replace(document, meta=document.meta + meta) if meta else document
 
     return annotate, model_info(model, name, serialization.card_of(options.model))
 

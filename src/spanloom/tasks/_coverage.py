@@ -34,11 +34,14 @@ def span_coverage_notes(
     full_sentences: Sequence[Sequence[Bounds]],
     gold: Mapping[int, SpanGold],
     prepare: Callable[[Layer], Layer] = _same,
+    *,
+    across_sentences: bool = False,
 ) -> list[str]:
     """Return a line on a task's gold, and more lines if sentences cut some of it off.
 
     ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
-    them after. ``prepare`` is what the task does to a layer before it is expressed over words.
+    them after. ``prepare`` is what the task does to a layer before it is expressed over words. With
+    ``across_sentences`` relations may cross sentences.
     """
     spans = sum(len(document.spans) for document in gold.values())
     pairs = sum(len(document.pairs) for document in gold.values())
@@ -53,6 +56,8 @@ def span_coverage_notes(
     for index, document in gold.items():
         before = _add(before, cross_sentence_gold(full_sentences[index], document))
         after = _add(after, cross_sentence_gold(train[index][1].sentences, document))
+    if across_sentences:
+        before, after = (before[0], 0), (after[0], 0)
     if any(before):
         lines.append(f"{name}: not learnt, as they reach across sentences: {_format(before)}")
     if num_divided := _num_divided(train, full_sentences, gold):

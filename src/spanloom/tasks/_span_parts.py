@@ -1,6 +1,6 @@
 """Parts of span-relation tasks: reading gold from a layer, building heads, metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxtyping import Int
@@ -65,14 +65,23 @@ class GoldSpans:
         id_of = {index: id for id, index in reversed(list(span_index.items()))}
         pairs = self.pairs(layer, span_index, vocabulary)
         scheme, span_ids = vocabulary.attributes, [id_of[index] for index in range(len(order))]
-        annotated, labels = annotated_labels(document, name), vocabulary.spans
+        annotated = annotated_labels(document, name)
         return SpanGold(
             tuple((*bounds, label_at[bounds]) for bounds in order),
             tuple((*ends, label) for ends, (label, _) in pairs.items()),
             _attribute_values(layer, scheme.spans, span_ids),
             _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),
-            None if annotated is None else (True, *(label in annotated for label in labels)),
+            None if annotated is None else (True, *self._are_annotated(vocabulary, annotated)),
         )
+
+    def label_parts(self, label: str) -> Sequence[str]:
+        """Return the labels of the layer that a learnt label stands for."""
+        return (label,)
+
+    def _are_annotated(self, vocabulary: Vocabulary, annotated: frozenset[str]) -> Iterator[bool]:
+        """Yield whether each label of the vocabulary was annotated."""
+        for label in vocabulary.spans:
+            yield annotated.issuperset(self.label_parts(label))
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from torch import nn
 
-from spanloom.annotation import attributes
-from spanloom.annotation.events import EventScheme, restore
+from spanloom.annotation.events import restore
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
@@ -29,6 +28,7 @@ from spanloom.tasks._base import (
 from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._document_prediction import DocumentPrediction, number_relations, to_characters
 from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics
+from spanloom.tasks._span_shapes import Shape
 from spanloom.tasks._spans import (
     InstancePrediction,
     Labels,
@@ -47,7 +47,8 @@ class SpanRelationTask(LayerTask):
 
     ``label_names`` are those of decoded labels; None if they are the vocabulary's. With
     ``is_given`` some of the gold layer is input; with ``gold_spans`` this is all spans, so they are
-    not learnt. With ``across_sentences`` spans of one instance form pairs.
+    not learnt. With ``across_sentences`` spans of one instance form pairs. ``shapes`` turn
+    predictions back into the annotation that ``gold`` was read from.
     """
 
     vocabulary: Vocabulary
@@ -61,6 +62,7 @@ class SpanRelationTask(LayerTask):
     across_sentences: bool = False
     unwritten: frozenset[str] = frozenset()
     decisions: Mapping[str, str] = field(default_factory=dict)
+    shapes: Sequence[Shape] = ()
 
     def __post_init__(self) -> None:
         """Raise ``DataError`` if there is no label, or a width that no recipe may ask for."""
@@ -120,7 +122,13 @@ class SpanRelationTask(LayerTask):
     ) -> list[str]:
         """Report what is learnt, and what sentence bounds cut off."""
         return span_coverage_notes(
-            self.name, self.layer, train, full_sentences, gold, self.gold.prepare
+            self.name,
+            self.layer,
+            train,
+            full_sentences,
+            gold,
+            self.gold.prepare,
+            across_sentences=self.across_sentences,
         )
 
     def collate_targets(
@@ -172,38 +180,53 @@ class SpanRelationTask(LayerTask):
         predictions: Sequence[tuple[Instance, InstancePrediction]],
         new_id: NewId,
     ) -> Layer:
-        """Return a layer of the predictions: spans in text order, one event per trigger."""
+        """Return a layer of the predictions: spans in text order, one event per trigger.
+
+        A trigger has several events only where the event scheme divides their arguments.
+        """
         prediction = to_characters(predictions, new_id)
-        scheme = self.vocabulary.events if self.vocabulary.relations else EventScheme()
         layer = Layer(self.layer, prediction.spans, prediction.relations)
-        if scheme.trigger_labels:
-            layer = restore(prediction.spans, prediction.relations, scheme, self.layer, new_id)
+        if prediction.attributes:
+            layer = replace(layer, attributes=_draft_attributes(prediction))
+        for shape in reversed(self.shapes):
+            layer = shape.restore(layer, new_id)
+        drafts, scheme = layer.attributes, self.vocabulary.events
+        if self.vocabulary.relations and scheme.trigger_labels:
+            layer = restore(layer.spans, layer.relations, scheme, self.layer, new_id)
         relations = number_relations(layer.relations, new_id)
-        if not prediction.attributes:
+        if not drafts:
             return replace(layer, relations=relations)
         pairs = zip(layer.relations, relations, strict=True)
         ids = {predicted.id: numbered.id for predicted, numbered in pairs}
         return replace(
-            layer,
-            relations=relations,
-            attributes=self._to_attributes(prediction, layer, ids, new_id),
+            layer, relations=relations, attributes=self._to_attributes(drafts, layer, ids, new_id)
         )
 
     def _to_attributes(
-        self, prediction: DocumentPrediction, layer: Layer, ids: Mapping[str, str], new_id: NewId
+        self, drafts: Sequence[Attribute], layer: Layer, ids: Mapping[str, str], new_id: NewId
     ) -> tuple[Attribute, ...]:
         """Return attributes; those of relations that became arguments of events are lost."""
-        events = {event.trigger: event.id for event in layer.events}
+        events: dict[str, list[str]] = {}
+        for event in layer.events:
+            events.setdefault(event.trigger, []).append(event.id)
         targets = {span.id: span.id for span in layer.spans} | dict(ids)
         decoded = []
-        for id, name, value, prob in prediction.attributes:
-            target = targets.get(id)
-            if name in self.vocabulary.attributes.events:
-                target = events.get(id, id)
-            if target is not None:
-                decoded.append(attributes.attribute(name, value, target, prob, new_id))
+        for draft in drafts:
+            target = targets.get(draft.target)
+            owners = [] if target is None else [target]
+            if draft.label in self.vocabulary.attributes.events:
+                owners = events.get(draft.target, [draft.target])
+            decoded += [replace(draft, id=new_id("A"), target=owner) for owner in owners]
         return tuple(decoded)
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return the labels in the documents' layers that train did not have."""
         return self.gold.unseen_labels([doc[self.layer] for doc in documents], self.vocabulary)
+
+
+def _draft_attributes(prediction: DocumentPrediction) -> tuple[Attribute, ...]:
+    """Return the attributes of predictions, whose ids are not final."""
+    return tuple(
+        Attribute(f"A{row}", name, target, value or None, prob)
+        for row, (target, name, value, prob) in enumerate(prediction.attributes)
+    )

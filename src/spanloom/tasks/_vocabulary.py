@@ -13,6 +13,7 @@ from spanloom.annotation.events import EventScheme, collect, project
 from spanloom.annotation.nesting import has_nesting
 from spanloom.annotation.partial_labels import UNKNOWN_LABEL
 from spanloom.config.options import Options
+from spanloom.corpora.reachability import RELATION_HORIZON
 from spanloom.tasks._base import TrainDocuments
 from spanloom.tasks._spans import Labels, word_bounds
 
@@ -88,6 +89,14 @@ class SelectedSpanOptions(SpanOptions):
     )
 
 
+class LabeledSpanOptions(SelectedSpanOptions):
+    """Options of tasks whose spans may have several labels."""
+
+    multi_label: bool = Field(
+        False, description="a span may have several labels, in sets that train has"
+    )
+
+
 class PairScorerOptions(Options):
     """The option of tasks that score pairs of spans."""
 
@@ -98,7 +107,7 @@ class PairScorerOptions(Options):
     )
 
 
-class RelationOptions(SelectedSpanOptions, PairScorerOptions):
+class RelationOptions(LabeledSpanOptions, PairScorerOptions):
     """Options of tasks with relations."""
 
     spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 5, "spans_per_sentence": 5}
@@ -111,6 +120,24 @@ class RelationOptions(SelectedSpanOptions, PairScorerOptions):
     )
     gold_spans: bool = Field(
         False, description="gold spans are given, only relations are predicted"
+    )
+    relation_scope: Literal["sentence", "document"] = Field(
+        "sentence", description="sentence | document: where the two spans of a relation may stand"
+    )
+    relation_horizon: int = Field(
+        RELATION_HORIZON,
+        ge=1,
+        le=1000,
+        description="of a document: words that two related spans are apart",
+    )
+    max_training_windows: int = Field(
+        2, ge=1, le=64, description="of a document: windows that training reads at once"
+    )
+    several_events: bool = Field(
+        False, description="a trigger may have several events, divided by roles as in train"
+    )
+    discontinuous: bool = Field(
+        False, description="spans with gaps are learnt, as linked fragments"
     )
 
 
@@ -152,6 +179,9 @@ class Vocabulary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers for the saved recipe."""
+        dividing: dict[str, list[str]] = {}
+        for label, role in sorted(self.events.dividing):
+            dividing.setdefault(label, []).append(role)
         return {
             "span_labels": list(self.spans),
             "relation_labels": list(self.relations),
@@ -165,12 +195,15 @@ class Vocabulary:
             "relation_attributes": {
                 name: list(values) for name, values in self.attributes.relations.items()
             },
+            **({"dividing_roles": dividing} if dividing else {}),
         }
 
 
 def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary that ``to_dict`` wrote."""
-    named = (frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations"))
+    triggers, roles, role_relations = (
+        frozenset(data[key]) for key in ("trigger_labels", "roles", "role_relations")
+    )
     labels = tuple(data["span_labels"]), tuple(data["relation_labels"])
     spans, relations = (
         {name: tuple(values) for name, values in data[key].items()}
@@ -178,7 +211,10 @@ def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     )
     attributes = AttributeScheme(spans, relations, frozenset(data["event_attributes"]))
     limits = int(data["max_span_width"]), bool(data["nested"])
-    return Vocabulary(*labels, EventScheme(*named), *limits, attributes)
+    dividing = data.get("dividing_roles", {})  # absent where no trigger has several events
+    pairs = frozenset((label, role) for label, roles in dividing.items() for role in roles)
+    events = EventScheme(triggers, roles, role_relations, pairs)
+    return Vocabulary(*labels, events, *limits, attributes)
 
 
 def infer_span_vocabulary(

@@ -8,7 +8,8 @@ from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._vocabulary import SelectedSpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._span_shapes import infer_shaped_vocabulary, read_shapes, shaped_gold
+from spanloom.tasks._vocabulary import LabeledSpanOptions, read_vocabulary
 
 _SAMPLE = Document(
     "Ada Lovelace met Bob in London .\nShe wrote .",
@@ -27,13 +28,14 @@ _SAMPLE = Document(
 
 
 def _infer_vocabulary(
-    options: SelectedSpanOptions, layer: str, train: TrainDocuments
+    options: LabeledSpanOptions, layer: str, train: TrainDocuments
 ) -> dict[str, Any]:
-    return infer_span_vocabulary(options, layer, train, relations=False).to_dict()
+    return infer_shaped_vocabulary(options, layer, train, relations=False)
 
 
-def _build(setup: TaskSetup[SelectedSpanOptions]) -> SpanRelationTask:
+def _build(setup: TaskSetup[LabeledSpanOptions]) -> SpanRelationTask:
     vocabulary = read_vocabulary(setup.vocabulary)
+    shapes = read_shapes(setup.options, setup.vocabulary)
     return SpanRelationTask(
         setup.name,
         setup.layer,
@@ -43,10 +45,12 @@ def _build(setup: TaskSetup[SelectedSpanOptions]) -> SpanRelationTask:
         SpanPairDecoder(
             span_selector(setup.options, nested=vocabulary.nested), bias=setup.bias("span")
         ),
+        shaped_gold(shapes, vocabulary),
         decisions={"span": "span_f1"},
+        shapes=shapes,
     )
 
 
 KIND = TaskType(
-    SelectedSpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True
+    LabeledSpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True
 )

@@ -1,10 +1,12 @@
 """Entities and the relations between them, end to end, or relations of gold entities.
 
 Events are trigger spans with relations to their arguments, in training and in scoring; what is
-written has one event per trigger. With ``single_relation`` a sentence has one relation, as in
-SemEval-2010 task 8: the best-scoring pair of its K most probable spans (SpanRel, appendix C), or of
-the given ones. The ``negative_label`` is learnt, but it is no relation: it is neither written nor
-scored, and with ``single_relation`` its two spans are not either, so a sentence may have none.
+written has one event per trigger or, with ``several_events``, one for each argument of the roles
+that divide them. With ``relation_scope: document`` relations may cross sentences. With
+``single_relation`` a sentence has one relation, as in SemEval-2010 task 8: the best-scoring pair of
+its K most probable spans (SpanRel, appendix C), or of the given ones. The ``negative_label`` is
+learnt, but it is no relation: it is neither written nor scored, and with ``single_relation`` its
+two spans are not either, so a sentence may have none.
 """
 
 import math
@@ -14,7 +16,7 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Int
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from spanloom.annotation.removal import without_annotations
@@ -42,12 +44,13 @@ from spanloom.nn.span_decoding import (
 from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
 from spanloom.tasks._span_parts import PAIR_SCORERS, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._vocabulary import (
-    RelationOptions,
-    Vocabulary,
-    infer_span_vocabulary,
-    read_vocabulary,
+from spanloom.tasks._span_shapes import (
+    infer_shaped_vocabulary,
+    read_shapes,
+    shaped_gold,
+    written_relations,
 )
+from spanloom.tasks._vocabulary import RelationOptions, Vocabulary, read_vocabulary
 from spanloom.tensors import PredictedSpans
 
 LabelPairs = tuple[tuple[str, str], ...]  # labels of the spans at a relation's head and tail
@@ -97,6 +100,22 @@ class PairOptions(RelationOptions):
     span_threshold: float = Field(
         0, ge=0, lt=1, description="least score of a span that is written or may be an end"
     )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "PairOptions":
+        """Raise ``ValueError`` for options that exclude each other."""
+        shaped = self.multi_label or self.discontinuous
+        if self.single_relation and (shaped or self.relation_scope == "document"):
+            raise ValueError(
+                "single_relation: a sentence with one relation has no use for multi_label, "
+                "discontinuous or relation_scope: document"
+            )
+        if self.entity_pair_labels is not None and shaped:
+            raise ValueError(
+                "entity_pair_labels: expected spans of one label without gaps, "
+                "got multi_label or discontinuous"
+            )
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +225,8 @@ def _decisions(options: PairOptions, vocabulary: Vocabulary) -> dict[str, str]:
     """Return the decisions with a bias; one relation per sentence is no such decision."""
     if options.single_relation:
         return {}
+    if vocabulary.relations and not written_relations(vocabulary):  # links between fragments
+        return {"span": "span_f1", "relation": "span_f1"}
     relations = {"relation": "relation_f1"} if vocabulary.relations else {}
     if options.gold_spans:
         return relations
@@ -229,17 +250,24 @@ def _metric_names(options: PairOptions, vocabulary: Vocabulary) -> tuple[str, ..
     if options.gold_spans:
         names: tuple[str, ...] = ("relation_f1",)
     else:
-        names = ("mean_f1", "span_f1", "relation_f1") if vocabulary.relations else ("span_f1",)
+        names = (
+            ("mean_f1", "span_f1", "relation_f1") if written_relations(vocabulary) else ("span_f1",)
+        )
     return names if options.negative_label is None else ("macro_f1", *names)
 
 
 def _infer_vocabulary(options: PairOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    vocabulary = infer_span_vocabulary(options, layer, train, relations=True)
+    vocabulary = infer_shaped_vocabulary(
+        options,
+        layer,
+        train,
+        relations=True,
+        discontinuous=options.discontinuous,
+        several_events=options.several_events,
+    )
     if options.single_relation or options.loss == "head-selection":
-        # selected relations have no attributes
-        attributes = replace(vocabulary.attributes, relations={})
-        vocabulary = replace(vocabulary, attributes=attributes)
-    return vocabulary.to_dict()
+        vocabulary["relation_attributes"] = {}  # selected relations have none
+    return vocabulary
 
 
 def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
@@ -247,7 +275,12 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
     vocabulary, negative = read_vocabulary(setup.vocabulary), options.negative_label
     _check(setup.name, options, vocabulary)
     pruner = Pruner(options.spans_per_word, options.spans_per_sentence)
-    generator = PairGenerator(single_relation=options.single_relation)
+    across = options.relation_scope == "document"
+    generator = PairGenerator(
+        single_relation=options.single_relation,
+        horizon=options.relation_horizon if across else None,
+    )
+    shapes = read_shapes(options, setup.vocabulary, discontinuous=options.discontinuous)
     parts = replace(
         head_parts(options),
         pruner=pruner,
@@ -258,15 +291,18 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
     return SpanRelationTask(
         setup.name,
         setup.layer,
-        InstanceReader(SentenceReader()),
+        InstanceReader(SentenceReader(), max_windows=options.max_training_windows if across else 1),
         vocabulary,
         parts,
         _decoder(setup, vocabulary, pruner),
+        shaped_gold(shapes, vocabulary),
         measure=RelationMetrics(_metric_names(options, vocabulary), negative, _ends_only(options)),
         is_given=options.gold_spans,
         gold_spans=options.gold_spans,
+        across_sentences=across,
         unwritten=frozenset() if negative is None else frozenset({negative}),
         decisions=_decisions(options, vocabulary),
+        shapes=shapes,
     )
 
 

@@ -16,10 +16,12 @@ from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
 from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
+from spanloom.formats._text import UTF8
 from spanloom.metrics.counts import Counts, total
 from spanloom.quantity import quantity
-from spanloom.tokenization import TOKENIZERS, given_words
-from spanloom.training.layer_kinds import LayerSample, samples, suggest, suggestion
+from spanloom.tokenization import TOKENIZERS, given_words, word_tokenizer
+from spanloom.training.layer_kinds import LayerSample, Suggestion, samples, suggest, suggestion
+from spanloom.training.layer_shapes import with_shapes
 
 LONG = 100  # words: a longer line is rather a paragraph than a sentence
 SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
@@ -48,7 +50,9 @@ class Proposal:
         ]
 
 
-def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Proposal:
+def propose_recipe(
+    path: Path, data: str, kinds: Mapping[str, str] = {}, encoding: str = UTF8
+) -> Proposal:
     """Read the corpus at ``path`` and propose a recipe whose ``data`` is ``data``.
 
     ``kinds`` gives the kind of task of some layers; the annotations of others decide theirs. Raises
@@ -56,7 +60,8 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
     an unknown kind, and what ``corpora.folder.read`` raises.
     """
     splits = folder.splits(path)
-    documents = folder.read(path, "train" if "train" in splits else next(iter(splits))).documents
+    split = "train" if "train" in splits else next(iter(splits))
+    documents = folder.read(path, split, encoding=encoding).documents
     layers = samples(documents)
     if not layers:
         layer_names = sorted({layer.name for document in documents for layer in document.layers})
@@ -68,12 +73,24 @@ def propose_recipe(path: Path, data: str, kinds: Mapping[str, str] = {}) -> Prop
         if layer not in layers:
             raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
         _check_kind(kind)
-    tasks, notes = _tasks(layers, path, data, kinds)
+    word_splits = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
+    tokenizer = word_tokenizer(word_splits["tokenizer"], word_splits["sentence_splitter"])
+    suggestions = {
+        name: with_shapes(
+            suggestion(kinds[name], "as asked") if name in kinds else suggest(sample),
+            sample,
+            tokenizer,
+            keep_kind=name in kinds,
+        )
+        for name, sample in layers.items()
+    }
+    tasks, notes = _tasks(layers, suggestions, path, data)
     num_words = sum(len(document.text.split()) for document in documents)
     raw: dict[str, Any] = {
         "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
         "tasks": tasks,
-        "tokenization": {"tokenizer": words(documents), "sentence_splitter": sentences(documents)},
+        "tokenization": word_splits,
+        "encoding": encoding,
         "stages": [
             {
                 "tasks": list(tasks),
@@ -127,14 +144,17 @@ def _check_kind(kind: str) -> None:
 
 
 def _tasks(
-    layers: Mapping[str, LayerSample], path: Path, data: str, kinds: Mapping[str, str]
+    layers: Mapping[str, LayerSample],
+    suggestions: Mapping[str, Suggestion],
+    path: Path,
+    data: str,
 ) -> tuple[dict[str, Any], dict[Keys, str]]:
     """Return one task per layer, and notes on each."""
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
     for layer, sample in layers.items():
         name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
-        suggested = suggestion(kinds[layer], "as asked") if layer in kinds else suggest(sample)
+        suggested = suggestions[layer]
         tasks[name] = {
             "data": data,
             "kind": suggested.kind,

@@ -12,6 +12,7 @@ from spanloom.corpora.folder import with_names
 from spanloom.document import Document
 from spanloom.errors import DataError, RecipeError
 from spanloom.formats import _files, jsonl
+from spanloom.formats._text import UTF8
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.plan import resolve
@@ -28,6 +29,7 @@ def train(
     out: str | Path | None = None,
     *,
     settings: Sequence[str] = (),
+    encoding: str = UTF8,
     device: str | None = None,
     log: Log = print,
 ) -> Model:
@@ -36,7 +38,8 @@ def train(
     ``source`` is a recipe, a folder or file of documents, or the documents themselves; without a
     recipe one is proposed, and without a dev split a tenth of the documents is held out. The model
     is written to ``out``; without ``out`` it is kept in memory alone. ``settings`` change the
-    recipe, as ``["stages.0.epochs=3"]``. Raises what ``training.train.train`` does.
+    recipe, as ``["stages.0.epochs=3"]``; ``encoding`` is that of text files. Raises
+    what ``training.train.train`` does.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="spanloom-")))
@@ -45,32 +48,38 @@ def train(
             proposal = propose_recipe(folder / _DOCUMENTS, _DOCUMENTS).recipe
             recipe, recipe_dir = recipes.loads(recipes.dumps(proposal), "recipe", settings), folder
         else:
-            recipe, recipe_dir = read_recipe(Path(source), settings, log)
+            recipe, recipe_dir = read_recipe(Path(source), settings, log, encoding=encoding)
         model_dir = folder / "model" if out is None else Path(out)
         training.train(resolve(recipe, recipe_dir), model_dir, log, device=device)
         return serialization.load(model_dir, device=device)
 
 
 def read_recipe(
-    source: Path, settings: Sequence[str], log: Log, kinds: Mapping[str, str] = {}
+    source: Path,
+    settings: Sequence[str],
+    log: Log,
+    kinds: Mapping[str, str] = {},
+    encoding: str = UTF8,
 ) -> tuple[Recipe, Path]:
     """Return a file's recipe, or one for data, and the folder where its relative paths begin.
 
-    ``kinds`` gives the kind of task of some layers of data. Raises ``DataError`` for what is
+    ``kinds`` gives the kind of task of some layers of data, ``encoding`` that of its text files;
+    one other than UTF-8 replaces that of a recipe. Raises ``DataError`` for what is
     neither a recipe nor data, and what ``propose_recipe`` does; ``RecipeError`` for a wrong recipe,
     or for one with ``kinds``.
     """
     if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
         if kinds:
             raise RecipeError(str(source), None, "is a recipe: its kinds of tasks stand in it")
-        return recipes.load(source, settings), source.parent
+        told = [] if encoding == UTF8 else [f"encoding={encoding}"]
+        return recipes.load(source, [*settings, *told]), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not holds_documents(source):
         raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
     if source.is_file() and source.suffix != f".{LINES}":
         log(f"{source}: read as {_files.describe(source)}")
-    proposal = propose_recipe(source, str(source.absolute()), kinds)
+    proposal = propose_recipe(source, str(source.absolute()), kinds, encoding)
     for line in proposal.lines():
         log(line)
     return recipes.loads(recipes.dumps(proposal.recipe), str(source), settings), Path()

@@ -11,6 +11,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instances import TokenizedDocument, tokenize
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
@@ -73,7 +74,7 @@ def prepare(
     """
     sources = {}
     for name in plan.recipe.all_sources:
-        corpus = _read(_locate(plan, name), plan.recipe.seed)
+        corpus = _read(_locate(plan, name), plan.recipe)
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
     corpora = {
@@ -96,7 +97,10 @@ def prepare(
         data,
         frozenset(_words({id(corpus.tokenized): corpus for corpus in corpora.values()}.values())),
         _identity(sources.values()),
-        tuple(_notes(plan, sources, corpora, data)),
+        (
+            *_language_notes(plan.recipe, sources, subword_tokenizer),
+            *_notes(plan, sources, corpora, data),
+        ),
     )
 
 
@@ -105,9 +109,7 @@ def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
 
     Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    sources = {
-        name: _read(_locate(plan, name), plan.recipe.seed) for name in plan.recipe.all_sources
-    }
+    sources = {name: _read(_locate(plan, name), plan.recipe) for name in plan.recipe.all_sources}
     return {name: _task_corpus(task, sources).dev for name, task in plan.kept_tasks.items()}
 
 
@@ -117,7 +119,7 @@ def data_identity(plan: Plan) -> str:
     Raises ``DataError`` and ``FormatError``.
     """
     paths = (locate(name, plan.recipe_dir) for name in plan.recipe.all_sources)
-    return _identity(_read(path, plan.recipe.seed) for path in paths)
+    return _identity(_read(path, plan.recipe) for path in paths)
 
 
 def _identity(corpora: Iterable[_Corpus]) -> str:
@@ -135,18 +137,18 @@ def _locate(plan: Plan, name: str) -> Path:
         raise recipe.at("corpora").error(f"{error}{did_you_mean(name, recipe.corpora)}") from error
 
 
-def _read(path: Path, seed: int) -> _Corpus:
+def _read(path: Path, recipe: Recipe) -> _Corpus:
     """Read train and dev; a corpus without dev holds out a tenth of train."""
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
     if first == "test":
         raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
-    corpora = [folder.read(path, first)]
+    corpora = [folder.read(path, first, encoding=recipe.encoding)]
     if "dev" in splits and first != "dev":
-        corpora.append(folder.read(path, "dev"))
+        corpora.append(folder.read(path, "dev", encoding=recipe.encoding))
         train, dev = corpora[0].documents, corpora[1].documents
     elif len(corpora[0].documents) > 1:
-        train, dev = hold_out(corpora[0].documents, seed=seed)
+        train, dev = hold_out(corpora[0].documents, seed=recipe.seed)
     else:
         first_part, second_part = hold_out_sentences(corpora[0].documents[0])
         train, dev = (first_part,), (second_part,)
@@ -271,6 +273,17 @@ def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
     for corpus in corpora:
         for document in corpus.tokenized:
             yield from chain(document.tokens, *(query.tokens for query in document.queries))
+
+
+def _language_notes(
+    recipe: Recipe, sources: Mapping[str, _Corpus], pieces: SubwordTokenizer
+) -> Iterator[str]:
+    """Yield a line for each corpus whose language the encoder hardly knows."""
+    if recipe.has_encoder:
+        known = KnownLanguage.of(pieces)
+        for name, corpus in sources.items():
+            if warning := known.warning(corpus.tokenized):
+                yield f"{name}: {warning}"
 
 
 def _notes(

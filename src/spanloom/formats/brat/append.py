@@ -11,8 +11,9 @@ from spanloom.annotation_ids import find_ids
 from spanloom.appending import extend
 from spanloom.document import Document
 from spanloom.errors import StorageError
+from spanloom.formats._text import decode_text
 from spanloom.formats.brat.ann_writer import home
-from spanloom.formats.brat.read import PARTS, decode, files, loads_parts, read_text_file
+from spanloom.formats.brat.read import PARTS, files, loads_parts, read_text_file
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import new_lines, separator
 
@@ -56,7 +57,7 @@ class _Addition:
     def block(self, content: bytes) -> bytes:
         """Return the lines to add as bytes; the first one begins a new line."""
         parts = {
-            suffix: decode(content, str(path)) if suffix == self._suffix else read_text_file(path)
+            suffix: decode_text(content, path) if suffix == self._suffix else read_text_file(path)
             for suffix, path in self._paths.items()
         }
         document = loads_parts(read_text_file(self._text), parts, name=self._name).document

@@ -71,9 +71,18 @@ def dumps(config: Config) -> str:
     """Return the configuration as text; ``loads`` of it is the same configuration."""
     blocks = []
     for name in SECTIONS:
-        lines = [_format_entry(entry) for entry in config.section(name)]
-        blocks.append("\n".join([f"[{name}]", *lines, ""]))
+        blocks.append("\n".join([f"[{name}]", *format_entries(config.section(name)), ""]))
     return "\n".join(blocks)
+
+
+def format_entries(entries: Iterable[Entry]) -> list[str]:
+    """Return the lines of entries."""
+    return [_format_entry(entry) for entry in entries]
+
+
+def section_name(written: str) -> str:
+    """Return the name of a section that may be called by another name."""
+    return _ALIASES.get(written, written)
 
 
 def find(folder: Path, root: Path) -> Path | None:
@@ -113,7 +122,7 @@ class _Location:
 
 def _parse_section(name: str, location: _Location) -> str:
     """Return the section's canonical name."""
-    section = _ALIASES.get(name, name)
+    section = section_name(name)
     if section in SECTIONS:
         return section
     choices = (*SECTIONS, *_ALIASES)

@@ -18,6 +18,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError, FormatError
+from spanloom.formats._text import UTF8, decode_text
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ParsedLine, owner, parse
 from spanloom.formats.brat.draft import AnnFileParse, Problem, split_lines
@@ -62,7 +63,7 @@ def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Readi
 
 
 def load(
-    path: Path, *, name: str | None = None, annotations: Path | None = None, encoding: str = "utf-8"
+    path: Path, *, name: str | None = None, annotations: Path | None = None, encoding: str = UTF8
 ) -> Reading:
     """Read ``NAME.txt`` with its .ann (else .a1, .a2, .rel, .co), .words and .queries.
 
@@ -97,26 +98,13 @@ def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
     return {suffix: file_path for suffix, file_path in paths.items() if file_path.is_file()}
 
 
-def read_text_file(path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of a file, line ends untouched; raises ``FormatError`` like ``decode``."""
+def read_text_file(path: Path, encoding: str = UTF8) -> str:
+    """Return the text of a file, line ends untouched; raises ``FormatError`` as decoding does."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
-    return decode(data, str(path), encoding)
-
-
-def decode(data: bytes, path: str, encoding: str = "utf-8") -> str:
-    """Decode bytes; raises ``FormatError`` with the line and offset of the first wrong byte."""
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding}"
-        hint = "spanloom convert reads others: --reader-option encoding=NAME"
-        raise FormatError(path, line, f"{problem}; {hint}") from error
-    except LookupError as error:
-        raise FormatError(path, None, f"unknown encoding {encoding!r}") from error
+    return decode_text(data, path, encoding)
 
 
 def _parse(draft: AnnFileParse, *, has_bom: bool) -> Unit:

@@ -1,0 +1,66 @@
+"""Data that is not in UTF-8: ``--encoding`` of each command that reads files."""
+
+import json
+
+import pytest
+
+LINES = "Zo\xe9\tB-person\nslept\tO\n\nBob\tB-person\nsl\xe9pt\tO\n\n" * 12
+
+
+@pytest.fixture
+def columns(tmp_path):
+    path = tmp_path / "words.conll"
+    path.write_text(LINES, encoding="latin-1")
+    return path
+
+
+@pytest.fixture
+def brat(tmp_path):
+    folder = tmp_path / "brat"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Zo\xe9 slept", encoding="latin-1")
+    (folder / "a.ann").write_text("T1\tperson 0 3\tZo\xe9\n", encoding="latin-1")
+    return folder
+
+
+def test_each_command_hears_it(spanloom, fails, columns, brat, tmp_path, home):
+    latin = ("--encoding", "latin-1")
+    hint = "is not utf-8; --encoding NAME reads others, as --encoding latin-1"
+    for number, data in enumerate((columns, brat)):
+        assert hint in fails("convert", data, tmp_path / "no.jsonl", code=1)
+        out = tmp_path / f"{number}.jsonl"
+        spanloom("convert", data, out, *latin)
+        assert "Zo\xe9" in out.read_text(encoding="utf-8")
+        assert hint in fails("check", data, code=1)
+        report = json.loads(spanloom("check", data, *latin, "--json").stdout)
+        assert report["splits"]["all"]["problems"] == []
+        spanloom("view", data, *latin, "-o", tmp_path / f"{number}.html")
+        assert "Zo\xe9" in (tmp_path / f"{number}.html").read_text(encoding="utf-8")
+        spanloom(
+            "annotate", data, "-m", home / "model", *latin, "-o", tmp_path / f"p{number}.jsonl"
+        )
+    assert "--in-place" in fails("annotate", brat, *latin, "--in-place", code=2)
+    assert "unknown encoding 'latin-0'" in fails("check", columns, "--encoding", "latin-0", code=1)
+
+
+def test_training_keeps_it_in_the_recipe(spanloom, fails, columns, tmp_path):
+    assert "is not utf-8" in fails("init", columns, "-o", tmp_path / "r.yaml", code=1)
+    spanloom("init", columns, "-o", tmp_path / "r.yaml", "--encoding", "latin-1")
+    assert "encoding: latin-1" in (tmp_path / "r.yaml").read_text(encoding="utf-8")
+    small = ("--set", "trunk=[{characters: cnn, num_filters: 8, ngram_sizes: [3]}]")
+    dry = spanloom("train", tmp_path / "r.yaml", "-o", tmp_path / "m", *small, "--dry-run")
+    assert "24 documents" in dry.stdout or "22 documents" in dry.stdout
+    other = ("--encoding", "latin-1", "--dry-run")
+    again = spanloom("train", columns, "-o", tmp_path / "m", *small, *other)
+    assert "nothing was trained" in again.stdout
+
+
+def test_a_file_in_another_encoding_does_not_stop_a_check(spanloom, tmp_path):
+    (tmp_path / "train.conll").write_text(LINES.replace("\xe9", "e"), encoding="utf-8")
+    (tmp_path / "dev.conll").write_text(LINES, encoding="latin-1")
+    report = json.loads(spanloom("check", tmp_path, "--json").stdout)
+    assert report["splits"]["train"]["documents"] == 24
+    assert report["splits"]["dev"]["documents"] == 0
+    (problem,) = report["splits"]["dev"]["problems"]
+    assert "dev.conll" in problem
+    assert "byte 2 (0xe9) is not utf-8" in problem
