@@ -7,6 +7,7 @@ from itertools import pairwise
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import SENTENCES, Document, Fragment, Layer
 from spanloom.viewer import palette
+from spanloom.viewer.analyses import analyses_of, repeated_layers
 from spanloom.viewer.interlinear import Line, Mark, lay_out, wrap
 from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
 from spanloom.viewer.shapes import (
@@ -44,6 +45,7 @@ def default_layers(document: Document, doubtful: Collection[str] = ()) -> list[s
     ]
     shapes = shapes_of([document])
     hidden = hidden_layers(names, shapes, [document])
+    hidden |= repeated_layers(analyses_of(names, shapes, [document]), shapes, [document])
     shown = sorted(
         (name for name in names if name not in hidden),
         key=lambda name: shapes[name] == SPANS and _is_nested(document[name]),
