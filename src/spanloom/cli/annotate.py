@@ -90,9 +90,7 @@ def annotate(options: AnnotateOptions) -> None:
     shown = ShownLayers(layers, doubts)
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
-        write(
-            predicted, output_form, None, title=title, writer_options=writer_options, shown=shown
-        )
+        write(predicted, output_form, None, title=title, writer_options=writer_options, shown=shown)
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)

@@ -83,7 +83,7 @@ class Drawing {
     const go = (text, side, item) => this.#go(text, side, item);
     const goToLine = (text, at) => this.#goToLine(text, at);
     this.search = new Search(page, texts, { changed: () => this.#refresh(), go: goToLine });
-    const heard = { go, goToLine, lit: () => this.#pin() };
+    const heard = { goToLine, lit: () => this.#pin() };
     this.entities = new Entities(page, texts, view, heard);
     const changed = () => this.#changed();
     this.panel = drawPanel(page, texts, view, { changed, wanted }, [this.search.element]);

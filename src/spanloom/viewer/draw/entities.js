@@ -15,7 +15,6 @@ export class Entities {
    * @param {import("./view_model.js").Text[]} texts
    * @param {import("./view.js").View} view
    * @param {object} heard
-   * @param {(text: number, side: number, item: object) => void} heard.go  Lead to a mark.
    * @param {(text: number, line: number) => void} heard.goToLine
    * @param {() => void} heard.lit  Another entity is chosen, or none.
    */
@@ -61,7 +60,7 @@ export class Entities {
 
   #item(entry) {
     const { page } = this;
-    const { entity, side } = entry;
+    const { entity } = entry;
     const name = { class: `name c${entity.mentions[0].colour}`, dir: "auto" };
     const whose = this.texts[0].sides.length > 1 ? ` ${["gold", "predicted"][entry.at]}` : "";
     const count = html(page, "small", {}, ` ${quantity(entity.mentions.length, "mention")}${whose}`);
@@ -74,7 +73,7 @@ export class Entities {
       if (open) return;
       button.setAttribute("aria-expanded", "true");
       item.append(this.#told(entry));
-      this.#choose(entry, side);
+      this.#choose(entry);
     });
     return item;
   }
@@ -88,9 +87,9 @@ export class Entities {
     this.heard.lit();
   }
 
-  #choose({ entity, text, at }) {
+  #choose({ entity, text, at, side }) {
     this.chosen = { text, side: at, keys: new Set(entity.mentions.map((mark) => `s${mark.at}`)) };
-    this.heard.go(text, at, entity.mentions[0]);
+    this.heard.goToLine(text, side.homeOf(entity.mentions[0]));
     this.heard.lit();
   }
 

@@ -5,8 +5,8 @@ import { countText } from "./counts.js";
 import { visible } from "./text.js";
 import { wordsFor } from "./view_model.js";
 
-const FEW = 3; // layers whose labels are listed where there is room
-const ROOMY = "(min-width: 40rem)";
+const FEW = 9; // labels that are listed where there is room
+export const ROOMY = "(min-width: 40rem)"; // where there is room for more than the text
 
 /**
  * Return the labels of all layers, folded where they would fill the page.
@@ -22,19 +22,22 @@ export function drawLegend(page, texts, view) {
     const name = html(page, "b", {}, visible(layer.name));
     return html(page, "p", {}, name, html(page, "small", {}, own), ...keys(page, texts, layer, at));
   });
-  const roomy = page.defaultView.matchMedia(ROOMY).matches;
   const summary = html(page, "summary", {}, "labels");
   const element = html(page, "details", { class: "legend" }, summary, ...lists);
-  const tell = () => lists.forEach((list, at) => (list.hidden = view.hidden.has(at)));
+  const roomy = page.defaultView.matchMedia(ROOMY).matches;
+  let touched = false;
+  summary.addEventListener("click", () => (touched = true));
+  const tell = () => {
+    lists.forEach((list, at) => (list.hidden = view.hidden.has(at)));
+    const labels = lists.filter((list) => !list.hidden).flatMap((list) => [...list.children]);
+    if (!touched) element.open = roomy && labels.filter((part) => isKey(part)).length <= FEW;
+  };
   tell();
-  element.open = roomy && lists.filter((list) => !list.hidden).length <= FEW && few(lists);
   return { element: lists.length ? element : null, tell };
 }
 
-/** Whether the lists that are shown fit on a line or two. */
-function few(lists) {
-  const shown = lists.filter((list) => !list.hidden);
-  return shown.reduce((sum, list) => sum + list.querySelectorAll(".key").length, 0) <= 3 * FEW;
+function isKey(part) {
+  return part.className === "key";
 }
 
 /** Return the labels of a layer with their counts, one count a side; those without colour link. */

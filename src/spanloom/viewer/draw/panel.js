@@ -3,7 +3,7 @@
 import { chip } from "./chip.js";
 import { countText, sizeOf } from "./counts.js";
 import { html } from "./dom.js";
-import { drawLegend } from "./legend.js";
+import { ROOMY, drawLegend } from "./legend.js";
 import { drawSlider } from "./slider.js";
 import { drawTabs } from "./tabs.js";
 import { visible } from "./text.js";
@@ -35,21 +35,25 @@ export function drawPanel(page, texts, view, heard, tools) {
   const slider = drawSlider(page, texts, view, heard.changed);
   const legend = drawLegend(page, texts, view);
   const choice = html(page, "div", { class: "choice" });
+  const doubts = html(page, "div", {});
   const tell = () => {
     tabs.tell();
     slider?.tell();
     legend.tell();
     choice.replaceChildren(...choices(page, texts, view, after));
+    doubts.replaceChildren(...notes(page, view));
   };
   tell();
   const bar = [tabs.element, html(page, "div", { class: "tools" }, ...tools, drawTheme(page))];
   const top = html(page, "div", { class: "bar" }, ...bar.filter(Boolean));
-  const options = [choice, slider?.element, legend.element].filter(Boolean);
-  const below = html(page, "div", { class: "options" }, ...options);
-  return { element: html(page, "header", { class: "panel" }, top, below), tell };
+  const parts = [choice, slider?.element, legend.element].filter(Boolean);
+  const options = html(page, "details", { class: "options" }, html(page, "summary", {}, "options"));
+  options.append(html(page, "div", {}, ...parts));
+  options.open = page.defaultView.matchMedia(ROOMY).matches;
+  return { element: html(page, "header", { class: "panel" }, top, doubts, options), tell };
 }
 
-/** Return what the analysis is, its layers where there are several, and what is to be known. */
+/** Return what the analysis is, and its layers where there are several. */
 function choices(page, texts, view, after) {
   const listed = view.listed();
   const analysis = view.analyses.find(({ key }) => key === view.analysis);
@@ -62,7 +66,7 @@ function choices(page, texts, view, after) {
   }
   const single = singletons(page, texts, view, after);
   if (single) parts.push(single);
-  return [...parts, ...notes(page, view)];
+  return parts;
 }
 
 function layerChip(page, texts, view, at, after) {

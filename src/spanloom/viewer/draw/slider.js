@@ -26,8 +26,11 @@ export function drawSlider(page, texts, view, changed) {
   const step = (max - min) / STEPS;
   const range = html(page, "input", { type: "range", min, max, step, value: min });
   const output = html(page, "output", {});
+  const name = html(page, "span", {}, "score at least");
+  const element = html(page, "label", { class: "slider" }, name, range, output);
   const tell = () => {
     const all = scored.filter((item) => view.shows(item, -Infinity));
+    element.hidden = !all.length;
     const [left, most] = [all.filter((item) => view.shows(item)), all].map((items) => items.length);
     output.textContent = `${Number(range.value).toFixed(2)}: ${left} of ${most} left`;
   };
@@ -37,6 +40,5 @@ export function drawSlider(page, texts, view, changed) {
     changed();
   });
   tell();
-  const name = html(page, "span", {}, "score at least");
-  return { element: html(page, "label", { class: "slider" }, name, range, output), tell };
+  return { element, tell };
 }
