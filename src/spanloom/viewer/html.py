@@ -93,7 +93,7 @@ def _page(data: dict[str, Any], text_sections: Iterable[tuple[str, str]]) -> str
         f'<meta http-equiv="Content-Security-Policy" content="{policy(javascript, css)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{css}</style></head>\n"
-        f'<body><h1>{title}</h1>\n<main id="drawing"></main>\n'
+        f'<body><header><h1>{title}</h1></header>\n<main id="drawing"></main>\n'
         "<noscript><p>Spans and arcs are drawn by a script, which this browser does not run. "
         f"Texts and tables are here.</p>\n{sections}</noscript>\n"
         f'<script type="application/json" id="data">{_to_script_json(data)}</script>\n'

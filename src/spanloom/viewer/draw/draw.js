@@ -60,6 +60,7 @@ class Drawing {
     this.page = host.ownerDocument;
     this.data = data;
     this.view = view;
+    this.ahead = ahead;
     this.fonts = fontsOf(host);
     this.texts = data.documents.map((document) => new Text(document, view.layers));
     host.classList.add("drawing", ...(data.sides.length > 1 ? ["pair"] : []));
@@ -68,7 +69,7 @@ class Drawing {
     const { signal } = this.#stopped;
     listen(host, (element) => this.#sideOf(element), signal);
     host.addEventListener("click", (event) => this.#fold(event), { signal });
-    this.#watch(ahead);
+    this.#watch();
   }
 
   /** Stop listening to the page. */
@@ -125,11 +126,11 @@ class Drawing {
     return element;
   }
 
-  #watch(ahead) {
+  #watch() {
     const { defaultView } = this.page;
     if (defaultView.IntersectionObserver) {
       const seen = (entries) => this.#seen(entries);
-      this.seen = new defaultView.IntersectionObserver(seen, { rootMargin: `${ahead}px 0px` });
+      this.seen = new defaultView.IntersectionObserver(seen, { rootMargin: `${this.ahead}px 0px` });
     }
     let width = this.body.clientWidth;
     let timer = 0;
@@ -274,8 +275,26 @@ class Drawing {
   #goToLine(number, at) {
     const element = this.#sectionOf(number).querySelectorAll(".line")[at];
     if (this.#lines.has(element)) this.#drawLine(element);
-    element.scrollIntoView({ block: "center" });
+    // Lines above that are drawn later would push it out of view.
+    do element.scrollIntoView({ block: "center" });
+    while (this.#drawNear(element));
     return element;
+  }
+
+  /** Draw the lines near the view that are before and behind one in view; whether there were any. */
+  #drawNear(element) {
+    const { innerHeight } = this.page.defaultView;
+    let any = false;
+    for (const step of ["previousElementSibling", "nextElementSibling"]) {
+      for (let line = element[step]; line; line = line[step]) {
+        const { top, bottom } = line.getBoundingClientRect();
+        if (bottom < -this.ahead || top > innerHeight + this.ahead) break;
+        const waiting = this.#lines.has(line) && this.#lines.get(line).drawn !== this.#generation;
+        if (waiting) this.#drawLine(line);
+        any ||= waiting;
+      }
+    }
+    return any;
   }
 
   /** Lead to a mark or a link, and switch on its layer; one that is not drawn for another reason is
