@@ -331,6 +331,17 @@ async function openToAll() {
   return found;
 }
 
+async function board() {
+  const found = {};
+  for (const width of WIDTHS) {
+    const page = await open("board", { viewport: { width, height: 900 } });
+    const used = await page.evaluate(() => document.documentElement.scrollWidth);
+    found[width] = [used, await hindrances(page, library)];
+    await page.close();
+  }
+  return found;
+}
+
 async function pictures() {
   for (const name of ["every", "pair", "crowded"]) {
     for (const colorScheme of ["light", "dark"]) {
@@ -347,7 +358,7 @@ async function pictures() {
 
 const looks = [
   ...[every, entities, crowded, trees, search, unlike, scores, keys, pair, hostile, speed],
-  ...[plain, fallback, openToAll],
+  ...[plain, fallback, openToAll, board],
 ];
 for (const look of looks) seen[look.name] = await look();
 if (shots) await pictures();

@@ -10,11 +10,14 @@ from pathlib import Path
 import drawn_samples as drawn
 import pytest
 
+from spanloom.glad import leaderboard
+from spanloom.glad.result import load_results
 from spanloom.viewer.html import render, render_pair
 
 pytestmark = pytest.mark.browser
 
 DRIVER = Path(__file__).with_name("browser.mjs")
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "glad"
 SECONDS = 2.0  # of the page's main thread, for 500 sentences
 
 
@@ -42,6 +45,7 @@ def pages():
         "hostile": render(drawn.hostile(), title=drawn.HOSTILE[0]),
         "pair": render_pair(*drawn.compared(), title="pair"),
         "unlike": render_pair([drawn.crowded()], [wrong], title="unlike"),
+        "board": leaderboard.page(load_results(RESULTS)),
     }
 
 
@@ -166,6 +170,12 @@ def test_nothing_keeps_readers_out(seen):
     if not found:
         pytest.skip("no axe-core beside playwright-core")
     assert found == dict.fromkeys(found, [])
+
+
+def test_the_leaderboard_fits_wide_and_narrow_pages(seen):
+    for width, (used, findings) in seen["board"].items():
+        assert used <= int(width)
+        assert findings in ([], None)
 
 
 def test_without_scripts_text_and_table_are_shown(seen):

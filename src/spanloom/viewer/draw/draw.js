@@ -87,17 +87,17 @@ class Drawing {
     const heard = { goToLine, lit: () => this.#pin() };
     this.entities = new Entities(page, texts, view, heard);
     const changed = () => this.#changed();
-    this.panel = drawPanel(page, texts, view, { changed, wanted }, [this.search.element]);
+    const outline = drawOutline(page, texts, goToLine);
+    const others = { tools: [this.search.element], lists: outline ? [outline] : [] };
+    this.panel = drawPanel(page, texts, view, { changed, wanted }, others);
     const compared = data.sides.length > 1;
     const above = compared
       ? [drawAgreement(page, data), drawDifferences(page, data, texts, go)]
       : [];
-    const outline = drawOutline(page, texts, goToLine);
-    const beside = [outline, this.entities.element].filter(Boolean);
     const role = view.analyses.length > 1 ? { role: "tabpanel", "aria-label": "texts" } : {};
     const sections = texts.map((text, at) => this.#section(text, at));
     this.body = html(page, "div", { class: "texts", id: TEXTS, ...role }, ...sections);
-    const lists = html(page, "div", { class: "beside" }, ...beside);
+    const lists = html(page, "div", { class: "beside" }, this.entities.element);
     const main = html(page, "div", { class: "sheet" }, this.body, lists);
     return [...above, this.panel.element, main];
   }

@@ -19,8 +19,12 @@ export function drawOutline(page, texts, go) {
   const nav = html(page, "nav", { "aria-label": "index", tabindex: 0 });
   const summary = html(page, "summary", {}, `index (${count.toLocaleString("en")} lines)`);
   const element = html(page, "details", { class: "outline" }, summary, nav);
+  const goTo = (text, line) => {
+    element.open = false;
+    go(text, line);
+  };
   element.addEventListener("toggle", () => {
-    if (element.open && !nav.children.length) nav.append(...entries(page, texts, go));
+    if (element.open && !nav.children.length) nav.append(...entries(page, texts, goTo));
   });
   return element;
 }

@@ -22,10 +22,10 @@ import { ALL } from "./view.js";
  * @param {import("./view_model.js").Text[]} texts
  * @param {import("./view.js").View} view
  * @param {Heard} heard
- * @param {HTMLElement[]} tools  What stands behind the tabs.
+ * @param {{tools: HTMLElement[], lists: HTMLElement[]}} others  What stands behind the tabs, and below.
  * @returns {{element: HTMLElement, tell: () => void}}
  */
-export function drawPanel(page, texts, view, heard, tools) {
+export function drawPanel(page, texts, view, heard, { tools, lists }) {
   const after = (wanted) => {
     tell();
     heard.changed();
@@ -46,7 +46,7 @@ export function drawPanel(page, texts, view, heard, tools) {
   tell();
   const bar = [tabs.element, html(page, "div", { class: "tools" }, ...tools, drawTheme(page))];
   const top = html(page, "div", { class: "bar" }, ...bar.filter(Boolean));
-  const parts = [choice, slider?.element, legend.element].filter(Boolean);
+  const parts = [choice, slider?.element, ...lists, legend.element].filter(Boolean);
   const options = html(page, "details", { class: "options" }, html(page, "summary", {}, "options"));
   options.append(html(page, "div", {}, ...parts));
   options.open = page.defaultView.matchMedia(ROOMY).matches;
