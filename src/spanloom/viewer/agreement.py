@@ -28,11 +28,12 @@ class Agreement:
 
     def add(self, difference: Difference) -> None:
         """Count a difference."""
-        labels = tuple(item and item.label for item in (difference.gold, difference.predicted))
-        if labels[0] is not None and labels[0] == labels[1]:
-            self.moved[labels[0]] += 1
+        gold = None if difference.gold is None else difference.gold.label
+        predicted = None if difference.predicted is None else difference.predicted.label
+        if gold is not None and gold == predicted:
+            self.moved[gold] += 1
         else:
-            self.confusions[labels[0], labels[1]] += 1
+            self.confusions[gold, predicted] += 1
 
 
 def kind_of(item: Item) -> str:
@@ -51,15 +52,15 @@ def agreements(
     counts: dict[tuple[str, str], Agreement] = {}
     for gold, predicted, differences in compared:
         for side, drawn in (("gold", gold), ("predicted", predicted)):
-            for item in (*drawn.marks, *drawn.links):
+            for item in drawn.items:
                 if isinstance(item, SpanBox) and shapes.get(item.layer) == DEPENDENCY:
                     continue
                 agreement = counts.setdefault((item.layer, kind_of(item)), Agreement())
                 getattr(agreement, side)[item.label] += 1
         for difference in differences:
-            item = difference.gold or difference.predicted
-            if item is not None and (item.layer, kind_of(item)) in counts:
-                counts[item.layer, kind_of(item)].add(difference)
+            either = difference.gold or difference.predicted
+            if either is not None and (either.layer, kind_of(either)) in counts:
+                counts[either.layer, kind_of(either)].add(difference)
     for agreement in counts.values():
         unequal = Counter(agreement.moved)
         for (gold_label, _), times in agreement.confusions.items():

@@ -153,7 +153,7 @@ class _PageBuilder:
         self.hidden = frozenset() if all_asked else repeated_layers(sure, self.shapes, documents)
         self.labels: dict[str, set[str]] = {name: set() for name in self.layers}
         for drawn in pictures:
-            for item in (*drawn.marks, *drawn.links):
+            for item in drawn.items:
                 self.labels[item.layer].add(item.label)
         labels = {(box.layer, box.label) for box in boxes}
         self.single_label = {

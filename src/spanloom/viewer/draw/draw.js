@@ -25,6 +25,7 @@ import { Text } from "./view_model.js";
 const NARROWEST = 200; // pixels that a row has at least
 const SETTLED = 150; // milliseconds that a width stays the same before lines are set anew
 const SLICE = 20; // lines that are drawn at once where nobody says which are in view
+const PATIENCE = 40; // milliseconds of drawing after which the reader sees what there is
 
 /**
  * Draw documents into an element; what it held goes.
@@ -53,6 +54,7 @@ class Drawing {
   #generation = 1; // goes up with every change of what is to be seen
   #widths = new Map(); // number of sides in a line -> width of each
   #open = new Map(); // side -> nodes of trees that the reader has opened (true) or folded
+  #near = new Set(); // elements of lines that came near the view and are not drawn yet
   #stopped = new AbortController();
 
   constructor(host, data, view, { ahead, wanted }) {
@@ -150,7 +152,32 @@ class Drawing {
   }
 
   #seen(entries) {
-    for (const entry of entries) if (entry.isIntersecting) this.#drawLine(entry.target);
+    const idle = !this.#near.size;
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) this.#near.add(target);
+      else this.#near.delete(target);
+    }
+    if (idle) this.#drawSome();
+  }
+
+  /** Draw lines near the view for a while, then let the browser show them; lines that earlier ones
+   * have pushed away wait until they come near again. */
+  #drawSome() {
+    const { defaultView } = this.page;
+    const end = defaultView.performance.now() + PATIENCE;
+    for (const element of this.#near) {
+      this.#near.delete(element);
+      if (this.#isNear(element)) this.#drawLine(element);
+      if (defaultView.performance.now() > end) break;
+    }
+    if (this.#near.size && !this.#stopped.signal.aborted)
+      defaultView.setTimeout(() => this.#drawSome());
+  }
+
+  /** Whether a line is in view, or not far from it. */
+  #isNear(element) {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom >= -this.ahead && top <= this.page.defaultView.innerHeight + this.ahead;
   }
 
   /** Ask anew which lines are in view; where nobody can say, draw all of them, a slice at a time. */
@@ -186,6 +213,7 @@ class Drawing {
 
   #refresh() {
     this.#generation += 1;
+    this.#near.clear();
     this.#widths.clear();
     this.#observe();
   }
@@ -283,12 +311,10 @@ class Drawing {
 
   /** Draw the lines near the view that are before and behind one in view; whether there were any. */
   #drawNear(element) {
-    const { innerHeight } = this.page.defaultView;
     let any = false;
     for (const step of ["previousElementSibling", "nextElementSibling"]) {
       for (let line = element[step]; line; line = line[step]) {
-        const { top, bottom } = line.getBoundingClientRect();
-        if (bottom < -this.ahead || top > innerHeight + this.ahead) break;
+        if (!this.#isNear(line)) break;
         const waiting = this.#lines.has(line) && this.#lines.get(line).drawn !== this.#generation;
         if (waiting) this.#drawLine(line);
         any ||= waiting;
