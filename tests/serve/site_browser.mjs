@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { ARGUMENTS } from "../chromium.mjs";
+import { ARGUMENTS, hindrances } from "../chromium.mjs";
 
 const [library, executablePath, url, locked, short, folder, hostileFile, shots] =
   process.argv.slice(2);
@@ -31,7 +31,7 @@ async function open(address = url, options = {}) {
   return page;
 }
 
-const ready = (page) => page.waitForSelector("#ask:not([hidden])");
+const ready = (page) => page.waitForSelector("#bar:not([hidden])");
 const drawn = (page) => page.waitForSelector("svg .item");
 const count = (page, selector) => page.locator(selector).count();
 const status = (page, said) =>
@@ -42,28 +42,113 @@ const trouble = async (page) => {
   return [await page.locator("#trouble p").innerText(), again];
 };
 
+/** Unfold the form and write a text into it. */
+async function write(page, text) {
+  if (await page.locator("#ask").isHidden()) await page.click("#edit");
+  await page.fill("#text", text);
+}
+
+/** Send what is written, and wait until it is drawn, for which the form folds away. */
+async function send(page, act = () => page.keyboard.press("Control+Enter")) {
+  await act();
+  await page.waitForSelector("#ask", { state: "hidden" });
+  await page.waitForSelector("#drawing svg");
+}
+
+/** Open the page, whose example is drawn, and have another text drawn. */
 async function annotated(options = {}, text = TEXT) {
   const page = await open(url, options);
-  await ready(page);
-  await page.fill("#text", text);
-  await page.keyboard.press("Control+Enter");
   await drawn(page);
+  await write(page, text);
+  await send(page);
   return page;
 }
 
-async function layers() {
-  const page = await open();
-  await ready(page);
-  const found = { offered: await page.locator("#layers label").allTextContents() };
-  const cells = await page
-    .locator("#layers tr:has(td)")
-    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
-  found.known = cells.map((row) => row.join(" ").trim());
-  await page.keyboard.type("Ada met Bob!");
-  for (const key of ["Tab", "Tab", "Space", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
+const sentIn = (page) => {
+  const sent = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/v1/annotate")) sent.push(request.postDataJSON());
+  });
+  return sent;
+};
+
+async function opening() {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  const sent = sentIn(page);
+  await page.goto(url);
   await drawn(page);
-  found.one = await page.locator(".panel .chip").allTextContents();
-  await page.locator("#layers input").nth(0).uncheck();
+  await status(page, "spans");
+  const found = {
+    asked: sent.map(({ text, tasks }) => [text.slice(0, 12), tasks]),
+    about: await page.locator("#about").innerText(),
+    examples: await count(page, "#examples button"),
+    folded: await page.locator("#ask").isHidden(),
+    tabs: await page.locator(".tab").allInnerTexts(),
+  };
+  await page.locator("#examples button").nth(4).click();
+  await page.waitForFunction(() => document.querySelector("#text").value.startsWith("A fox"));
+  await status(page, "spans");
+  found.again = sent.length;
+  await page.click("#edit");
+  found.open = await page.locator("#text").isVisible();
+  found.focus = await page.evaluate(() => document.activeElement.id);
+  await page.click("#model summary");
+  const cells = await page
+    .locator("#model tr:has(td)")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  found.known = cells.map((row) => row.join(" | "));
+  await page.close();
+  return found;
+}
+
+// A task that is often wrong is not asked for until the reader chooses its tab.
+async function doubts() {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  const sent = sentIn(page);
+  await page.route("**/v1/model", async (route) => {
+    const model = await (await route.fetch()).json();
+    const doubt = (task) => (task.name === "mood" ? { ...task, doubt: "f1 31.0 on x" } : task);
+    const language = "de";
+    return route.fulfill({ json: { ...model, language, tasks: model.tasks.map(doubt) } });
+  });
+  await page.goto(url);
+  await ready(page);
+  await page.waitForSelector("#ask:not([hidden])");
+  const found = {
+    about: await page.locator("#about").innerText(),
+    examples: await count(page, "#examples button"), // which are English
+    before: sent.length,
+  };
+  await write(page, TEXT);
+  await send(page);
+  found.tabs = await page.locator(".tab").allInnerTexts();
+  await page.click("#tab-classes");
+  await page.waitForSelector(".doubt");
+  found.said = await page.locator(".doubt").innerText();
+  await page.waitForFunction(() => document.querySelector("svg .caption")?.textContent.startsWith("loud"));
+  await write(page, "Dora came.");
+  await send(page);
+  found.tasks = sent.map(({ tasks }) => tasks);
+  await page.close();
+  return found;
+}
+
+async function keyboard() {
+  const page = await open();
+  await drawn(page);
+  await page.locator("#edit").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("Ada met Bob!");
+  for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
+  await page.waitForSelector("#ask", { state: "hidden" });
+  const found = { focus: await page.evaluate(() => document.activeElement.id) };
+  await page.locator('.tab[aria-selected="true"]').focus();
+  await page.keyboard.press("ArrowRight");
+  found.tab = await page.locator('.tab[aria-selected="true"]').innerText();
+  found.text = await page.locator(".document svg").first().getAttribute("aria-label");
+  await page.click("#edit");
+  await page.fill("#text", "");
   found.disabled = await page.locator("#annotate").isDisabled();
   await page.close();
   return found;
@@ -72,27 +157,32 @@ async function layers() {
 async function filters() {
   const page = await annotated();
   const found = { said: await page.locator("#status").innerText() };
+  await page.click("#tab-all");
+  await page.waitForTimeout(200);
   found.all = await count(page, ".item");
   await page.hover(".item.box");
   found.tip = await page.locator(".tip").innerText();
   await page.locator(".slider input").fill("0.6");
   await page.waitForTimeout(200);
   found.sure = await count(page, ".item");
-  await page.locator(".panel .chip").nth(1).click();
+  await page.locator(".layers .chip").nth(1).click();
   await page.waitForTimeout(200);
   found.none = await count(page, ".item");
-  await page.fill("#text", "Dora came!");
-  await page.click("#annotate");
+  await write(page, "Dora came!");
+  await send(page);
   await status(page, "2 spans");
-  const chips = await page.locator(".panel .chip").all();
+  const chips = await page.locator(".layers .chip").all();
   found.kept = await Promise.all(chips.map((chip) => chip.getAttribute("aria-pressed")));
+  found.one = await page.locator("#status").innerText();
   await page.close();
   return found;
 }
 
 async function files() {
   const page = await annotated();
-  await page.fill("#text", "Another text that is not asked about.");
+  await page.click("#tab-all");
+  await write(page, "Another text that is not asked about.");
+  await page.click("#save summary");
   const found = {};
   for (const name of FILES) {
     const saved = page.waitForEvent("download");
@@ -109,10 +199,10 @@ async function copies() {
   const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
   const page = await context.newPage();
   await page.goto(url);
-  await ready(page);
-  await page.fill("#text", TEXT);
-  await page.click("#annotate");
   await drawn(page);
+  await write(page, TEXT);
+  await send(page);
+  await page.click("#save summary");
   await page.click("#copy");
   await status(page, "copied");
   const copied = await page.evaluate(() => navigator.clipboard.readText());
@@ -121,18 +211,16 @@ async function copies() {
 }
 
 async function links() {
-  const page = await open();
-  await ready(page);
-  await page.fill("#text", TEXT);
+  const page = await annotated();
+  await page.click("#save summary");
   await page.click("#link");
   await status(page, "holds the text");
   const address = page.url();
   await page.close();
   const other = await open(address);
-  await status(other, "");
-  await ready(other);
-  await other.waitForFunction(() => document.querySelector("#text").value);
-  const found = { text: await other.inputValue("#text"), drawn: await count(other, "svg .item") };
+  await drawn(other);
+  const found = { text: await other.inputValue("#text") };
+  found.drawn = await other.locator(".document svg").first().getAttribute("aria-label");
   await other.evaluate(() => (location.hash = "#text=d.broken"));
   found.broken = await trouble(other);
   await other.close();
@@ -141,7 +229,8 @@ async function links() {
 
 async function opens() {
   const page = await open();
-  await ready(page);
+  await drawn(page);
+  await write(page, "");
   const file = (name, bytes) => ({ name, mimeType: "text/plain", buffer: Buffer.from(bytes) });
   await page.setInputFiles("#file", file("a.txt", "Böb came."));
   await page.waitForFunction(() => document.querySelector("#text").value);
@@ -161,7 +250,8 @@ async function opens() {
 
 async function wrong() {
   const page = await open();
-  await ready(page);
+  await drawn(page);
+  await write(page, "a");
   await page.evaluate(() => (document.querySelector("#text").value = "a\ud800"));
   await page.locator("#text").dispatchEvent("input");
   await page.click("#annotate");
@@ -169,6 +259,7 @@ async function wrong() {
   await page.close();
   const small = await open(short);
   await ready(small);
+  await small.waitForSelector("#ask:not([hidden])"); // the example is too long
   await small.fill("#text", "Twenty-two characters 😀");
   found.size = await small.locator("#size").innerText();
   found.disabled = await small.locator("#annotate").isDisabled();
@@ -181,6 +272,7 @@ async function wrong() {
 async function away() {
   const page = await annotated();
   await page.context().setOffline(true);
+  await page.click("#edit");
   await page.click("#annotate");
   const found = { said: await trouble(page) };
   await page.context().setOffline(false);
@@ -193,7 +285,7 @@ async function away() {
 
 async function busy() {
   const page = await open();
-  await ready(page);
+  await drawn(page);
   let times = 0;
   await page.route("**/v1/annotate", (route) => {
     times += 1;
@@ -201,15 +293,14 @@ async function busy() {
     const headers = { "Retry-After": times === 1 ? "0" : "30" };
     return route.fulfill({ status: 503, headers, json: PROBLEM });
   });
-  await page.fill("#text", TEXT);
+  await write(page, TEXT);
   await page.click("#annotate");
   await status(page, "asking again in 30 s");
   const found = { said: await page.locator("#status").innerText() };
   await page.click("#cancel");
   await status(page, "given up");
   found.hidden = await page.locator("#cancel").isHidden();
-  await page.click("#annotate");
-  await drawn(page);
+  await send(page, () => page.click("#annotate"));
   await page.close();
   return { ...found, times };
 }
@@ -219,12 +310,11 @@ async function token() {
   await page.waitForSelector("#access:not([hidden])");
   await page.keyboard.type("secret");
   await page.keyboard.press("Enter");
-  await ready(page);
-  await page.reload();
-  await ready(page);
-  await page.fill("#text", TEXT);
-  await page.click("#annotate");
   await drawn(page);
+  await page.reload();
+  await drawn(page);
+  await write(page, TEXT);
+  await send(page);
   const kept = await page.evaluate(() => [localStorage.length, document.cookie]);
   await page.close();
   return kept;
@@ -233,7 +323,10 @@ async function token() {
 async function hostile() {
   const strings = JSON.parse(readFileSync(hostileFile, "utf8"));
   const page = await browser.newPage();
-  const tasks = strings.map((name) => ({ name, kind: name, endpoints: ["/v1/annotate"] }));
+  const tasks = strings.map((name) => {
+    const said = { name, kind: name, layer: name, about: name, doubt: name, colour: 1 };
+    return { ...said, endpoints: ["/v1/annotate"], analysis: "names" };
+  });
   await page.route("**/v1/model", async (route) => {
     const reply = await route.fetch();
     const model = await reply.json();
@@ -242,25 +335,66 @@ async function hostile() {
     await route.fulfill({ json: { ...model, name, scores, tasks: [...model.tasks, ...tasks] } });
   });
   await page.goto(url);
-  await ready(page);
-  const found = { boxes: await count(page, "#layers input") };
-  const boxes = await page.locator("#layers input").all();
-  for (const box of boxes.slice(2)) await box.evaluate((element) => (element.checked = false));
-  await page.fill("#text", strings.join("\n"));
-  await page.click("#annotate");
   await drawn(page);
+  await write(page, strings.join("\n"));
+  await send(page);
+  await page.click("#tab-all");
+  const found = { chips: await count(page, ".layers .chip") };
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await page.click("#save summary");
   await page.click("#link");
   await page.route("**/v1/annotate", (route) => {
     const json = { title: strings.join(""), detail: strings.join("") };
     return route.fulfill({ status: 422, json });
   });
+  await page.click("#edit");
   await page.click("#annotate");
   await trouble(page);
   found.hurt = await page.evaluate(() => window.hurt ?? null);
   found.strange = await count(page, "img, svg svg, iframe, object, link:not([rel=icon]), svg script, svg image");
   found.scripts = await count(page, "script");
   await page.close();
+  return found;
+}
+
+// Milliseconds from the end of the reply to the first line drawn, for 100 sentences.
+async function speed() {
+  const page = await open();
+  await drawn(page);
+  const sentence = "Ada met Bob in Paris , and Carl told Dora of the Eiffel Tower .";
+  await write(page, Array(100).fill(sentence).join("\n"));
+  await page.evaluate(() => {
+    const place = document.querySelector("#drawing");
+    new MutationObserver((_, observer) => {
+      if (document.querySelectorAll(".line").length < 100 || !place.querySelector("svg")) return;
+      globalThis.first = performance.now();
+      observer.disconnect();
+    }).observe(place, { childList: true, subtree: true });
+  });
+  await send(page);
+  await page.waitForFunction(() => globalThis.first);
+  const milliseconds = await page.evaluate(() => {
+    const replies = performance.getEntriesByType("resource");
+    const last = replies.filter(({ name }) => name.endsWith("/v1/annotate")).at(-1);
+    return globalThis.first - last.responseEnd;
+  });
+  const waiting = await count(page, ".line.waiting");
+  await page.close();
+  return { milliseconds, waiting };
+}
+
+async function openToAll() {
+  const found = {};
+  for (const [width, colorScheme] of [
+    [1400, "light"],
+    [390, "dark"],
+  ]) {
+    const page = await annotated({ colorScheme, viewport: { width, height: 900 } });
+    await page.click("#edit");
+    await page.click("#model summary");
+    found[`${width} ${colorScheme}`] = await hindrances(page, library);
+    await page.close();
+  }
   return found;
 }
 
@@ -273,10 +407,11 @@ async function plain() {
 
 async function pictures() {
   for (const colorScheme of ["light", "dark"]) {
-    for (const width of [1200, 400]) {
+    for (const width of [1400, 390]) {
       const page = await annotated({ colorScheme, viewport: { width, height: 1000 } });
       await page.screenshot({ path: join(shots, `site-${width}-${colorScheme}.png`) });
       await page.context().setOffline(true);
+      await page.click("#edit");
       await page.click("#annotate");
       await trouble(page);
       const box = { x: 0, y: 0, width, height: 620 };
@@ -286,8 +421,11 @@ async function pictures() {
   }
 }
 
-const looks = [layers, filters, files, copies, links, opens, wrong, away, busy, token, hostile];
-for (const look of [...looks, plain]) seen[look.name] = await look();
+const looks = [
+  ...[opening, doubts, keyboard, filters, files, copies, links, opens, wrong, away, busy, token],
+  ...[hostile, speed, openToAll, plain],
+];
+for (const look of looks) seen[look.name] = await look();
 seen.wide = await (async () => {
   const page = await annotated({ viewport: { width: 360, height: 800 } });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

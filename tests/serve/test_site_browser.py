@@ -7,6 +7,7 @@ pictures.
 import json
 import os
 import struct
+import sys
 import zipfile
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from spanloom.serve.limits import Limits
 pytestmark = pytest.mark.browser
 
 DRIVER = Path(__file__).with_name("site_browser.mjs")
-SAMPLES = Path(__file__).parents[1] / "page"
+SAMPLES = Path(__file__).parents[1] / "viewer"
 TEXT = "Ada met Bob in Paris.\nThen Carl, 😀 and Dora came!"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -70,22 +71,47 @@ def test_nothing_goes_wrong_and_nobody_else_is_asked(seen):
     assert all(url.startswith((*seen["urls"], "blob:")) for url in seen["requests"])
 
 
-def test_layers_are_chosen_with_the_keyboard_alone(seen):
-    assert seen["layers"]["offered"] == ["names", "mood"]
-    assert seen["layers"]["known"] == [
-        "names relations people f1 99.00",
-        "mood extractive_classification",
-    ]
-    assert seen["layers"]["one"] == ["names 2"]
-    assert seen["layers"]["disabled"]
+def test_the_page_opens_with_an_example_and_says_what_it_is(seen):
+    opening = seen["opening"]
+    assert opening["asked"] == [["Ada Lovelace", [NAMES, MOOD]]]
+    assert opening["about"] == (
+        "shows in a text: relations and classes. The model fake reads English."
+    )
+    assert (opening["examples"], opening["again"]) == (5, 2)  # one click each
+    assert opening["folded"]
+    assert (opening["open"], opening["focus"]) == (True, "text")
+    assert opening["tabs"] == ["Relations", "Classes", "All together"]
+    first, second = opening["known"]
+    assert first.startswith("names | things in the text")
+    assert first.endswith("| relations | people | f1 99.00")
+    assert "extractive classification" in second
+
+
+def test_what_is_often_wrong_is_off_until_it_is_chosen_and_says_so(seen):
+    doubts = seen["doubts"]
+    assert doubts["about"].endswith("The model fake reads German.")
+    assert (doubts["examples"], doubts["before"]) == (0, 0)
+    assert doubts["tabs"] == ["Relations", "Classes often wrong", "All together"]
+    said = "moods is often wrong (f1 31.0 on x), so it is off until you choose it."
+    assert doubts["said"] == said
+    assert doubts["tasks"] == [[NAMES], [NAMES, MOOD], [NAMES, MOOD]]
+
+
+def test_all_can_be_done_with_the_keyboard_alone(seen):
+    keyboard = seen["keyboard"]
+    assert keyboard["focus"] == "edit"
+    assert keyboard["tab"] == "Classes"
+    assert keyboard["text"] == "Ada met Bob!"
+    assert keyboard["disabled"]
 
 
 def test_what_is_drawn_is_pointed_at_and_filtered(seen):
     filters = seen["filters"]
     assert filters["said"] == "7 spans, 5 links"
-    assert filters["tip"].startswith("T")
+    assert "\nlayer names, T" in filters["tip"]
     assert filters["all"] > filters["sure"] > filters["none"] == 0
     assert filters["kept"] == ["true", "false"]  # what is switched off stays off for the next text
+    assert filters["one"] == "2 spans, 0 links"
 
 
 def test_saved_json_is_what_the_model_said(seen, saved):
@@ -134,7 +160,7 @@ def test_saved_pictures_show_the_words(seen, saved):
 def test_a_link_holds_the_text_and_no_server_sees_it(seen):
     links = seen["links"]
     assert links["text"] == TEXT
-    assert links["drawn"] == 0  # nothing is sent before the reader says so
+    assert links["drawn"] == "Ada met Bob in Paris."  # a link draws when it is opened
     assert links["address"].partition("#")[2].startswith("text=d.")
     assert links["broken"] == ["The link holds no whole text; a part of it may be lost.", False]
 
@@ -169,7 +195,22 @@ def test_a_token_is_asked_for_once_and_kept_with_the_tab(seen):
 def test_hostile_strings_run_nothing(seen, hostile):
     found = seen["hostile"]
     assert (found["hurt"], found["strange"], found["scripts"]) == (None, 0, 1)
-    assert found["boxes"] == len(hostile) + 2
+    assert found["chips"] == len(hostile) + 2
+
+
+def test_a_hundred_sentences_are_soon_seen(seen, capsys):
+    speed = seen["speed"]
+    with capsys.disabled():
+        sys.stdout.write(f"\n100 sentences: drawn {speed['milliseconds']:.0f} ms after the reply\n")
+    assert speed["milliseconds"] < 1000
+    assert speed["waiting"] > 50  # only what is near the view is drawn
+
+
+def test_nothing_keeps_readers_out(seen):
+    found = {page: findings for page, findings in seen["openToAll"].items() if findings is not None}
+    if not found:
+        pytest.skip("no axe-core beside playwright-core")
+    assert found == dict.fromkeys(found, [])
 
 
 def test_small_screens_have_room_and_no_script_says_what_is_missing(seen):

@@ -4,11 +4,11 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { ARGUMENTS } from "../chromium.mjs";
+import { ARGUMENTS, hindrances } from "../chromium.mjs";
 
 const [library, executablePath, folder, shots] = process.argv.slice(2);
 const { chromium } = createRequire(import.meta.url)(library);
-const WIDTHS = [1280, 400];
+const WIDTHS = [1400, 390];
 
 const seen = { errors: [], requests: [] };
 const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
@@ -28,9 +28,15 @@ async function open(name, options = {}) {
 const drawn = (page) => page.waitForSelector("svg .item");
 const count = (page, selector) => page.locator(selector).count();
 
+async function together(page) {
+  await page.click("#tab-all");
+  await page.waitForTimeout(200);
+}
+
 async function every() {
   const page = await open("every");
   await drawn(page);
+  await together(page);
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
   const found = {
     lines: await count(page, ".line"),
@@ -70,45 +76,113 @@ function overlapping() {
   return found;
 }
 
-async function layers() {
+async function entities() {
   const page = await open("coreference");
   await drawn(page);
   const before = await count(page, ".item");
   await page.hover('.item[data-cluster="2"], .tint[data-cluster="2"]');
   const lit = await page.locator(".item.lit").allTextContents();
   const tip = await page.locator(".tip").innerText();
-  await page.click(".panel .chip");
-  await page.waitForTimeout(100);
-  const without = await count(page, ".item");
-  await page.click(".panel .chip");
-  await page.waitForTimeout(100);
-  const again = await count(page, ".item");
+  await page.mouse.move(0, 0);
+  const list = page.locator(".entities > ul > li > button");
+  const names = await list.allInnerTexts();
+  await list.nth(1).click();
+  const pinned = await page.locator(".item.pinned").count();
+  const said = await page.locator(".entities .said").innerText();
+  await list.nth(1).click();
+  const after = await page.locator(".item.pinned").count();
   await page.close();
-  return { before, lit, tip, without, again };
+  return { before, lit, tip, names, pinned, said, after };
 }
 
 async function crowded() {
   const page = await open("crowded");
   await drawn(page);
-  const chips = page.locator(".layers .chip");
-  const lists = () => page.locator(".panel details b:visible").allTextContents();
-  const states = await chips.evaluateAll((all) =>
-    all.map((each) => [each.textContent, each.getAttribute("aria-pressed")]),
-  );
+  const tabs = page.locator(".tab");
+  const lists = () => page.locator(".legend b:visible").allTextContents();
   const found = {
-    chips: Object.fromEntries(states),
-    before: await count(page, ".item"),
-    trees: await count(page, "svg.tree"),
+    tabs: await tabs.allTextContents(),
+    first: [await lists(), await count(page, ".item"), await count(page, "svg.tree")],
   };
-  await page.click(".panel summary");
-  found.lists = await lists();
-  await chips.nth(2).click();
+  await tabs.nth(3).click();
   await page.waitForSelector("svg.tree");
-  found.treed = await count(page, "svg.tree");
-  found.longer = await lists();
-  await chips.nth(0).click();
+  found.tree = await count(page, "svg.tree");
+  await page.click("#tab-grammar");
+  await page.click(".legend summary");
+  await page.waitForTimeout(200);
+  found.grammar = [await lists(), await page.locator(".layers .chip").allTextContents()];
+  found.sources = await page.locator(".number .source").allTextContents();
+  await page.locator(".layers .chip").nth(0).click();
+  await page.waitForTimeout(200);
+  found.untagged = await lists();
+  await together(page);
+  found.all = await lists();
+  await page.close();
+  return found;
+}
+
+// Tabs are walked with the arrow keys; trees fold and fit.
+async function trees() {
+  const page = await open("crowded", { viewport: { width: 390, height: 900 } });
+  await drawn(page);
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  await page.locator(".tab").nth(0).focus();
+  const found = { walked: [] };
+  for (const key of ["ArrowLeft", "ArrowRight", "End", "Home", "ArrowRight", "ArrowRight", "ArrowRight"]) {
+    await page.keyboard.press(key);
+    found.walked.push(await focused());
+  }
+  await page.waitForSelector("svg.tree");
+  const width = () => page.locator("svg.tree").evaluate((tree) => tree.clientWidth);
+  const folded = () =>
+    page.locator(".tree .folded").evaluateAll((all) => all.map((node) => node.dataset.key).sort());
+  found.narrow = [(await width()) <= 390, await folded()];
+  await page.locator(".tree .folded").first().click();
   await page.waitForTimeout(100);
-  found.tagged = await count(page, ".item");
+  found.opened = await folded();
+  found.kept = await page.evaluate(() => document.activeElement.matches(".tree .foldable:not(.folded)"));
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(100);
+  found.closed = await folded();
+  await page.close();
+  return found;
+}
+
+async function search() {
+  const page = await open("many");
+  await drawn(page);
+  const output = page.locator(".search output");
+  const until = (said) =>
+    page.waitForFunction((s) => document.querySelector(".search output").textContent === s, said);
+  await page.fill(".search input", "LYSIS buffer");
+  await until("1 of 500");
+  for (const _ of [1, 2]) await page.press(".search input", "Enter");
+  await page.press(".search input", "Shift+Enter");
+  const found = { said: await output.innerText(), hits: await count(page, ".hit") };
+  await page.press(".search input", "Shift+Enter");
+  await page.press(".search input", "Shift+Enter");
+  await page.waitForTimeout(200);
+  found.last = await output.innerText();
+  // Lines that are out of view keep what they had until they are seen again.
+  found.seen = await page.locator(".hit.current").evaluateAll((hits) => {
+    const boxes = hits.map((hit) => hit.getBoundingClientRect());
+    return boxes.filter(({ top, bottom }) => top > 0 && bottom < innerHeight).length;
+  });
+  await page.fill(".search input", "unheard of");
+  await until("not found");
+  await page.fill(".search input", "");
+  await until("");
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  found.none = await count(page, ".hit");
+  await page.click(".outline summary");
+  found.lines = await count(page, ".outline li");
+  await page.locator(".outline li button").nth(250).click();
+  await page.waitForTimeout(200);
+  found.there = await page.evaluate(() => {
+    const { top, bottom } = document.querySelectorAll(".line")[250].getBoundingClientRect();
+    const bar = document.querySelector(".panel").getBoundingClientRect();
+    return [top > bar.bottom && bottom < innerHeight, bar.top];
+  });
   await page.close();
   return found;
 }
@@ -121,7 +195,7 @@ async function unlike() {
   await page.click(".differences td button.attachment");
   found.after = await sides();
   found.place = await page.evaluate(() => document.activeElement.getAttribute("class"));
-  found.pressed = await page.locator(".layers .chip").nth(1).getAttribute("aria-pressed");
+  found.tab = await page.locator('.tab[aria-selected="true"]').textContent();
   await page.close();
   return found;
 }
@@ -145,7 +219,7 @@ async function keys() {
   await drawn(page);
   const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? null);
   await page.locator(".theme").focus();
-  for (const _ of ["chip", "labels", "row"]) await page.keyboard.press("Tab");
+  for (const _ of ["slider", "labels", "row"]) await page.keyboard.press("Tab");
   const found = {
     first: await focused(),
     label: await page.evaluate(() => document.activeElement.ariaLabel),
@@ -172,10 +246,14 @@ async function pair() {
   const sides = await page
     .locator(".line")
     .evaluateAll((all) => all.map((line) => line.children.length));
+  const rates = await page.locator(".agreement summary").allInnerTexts();
+  await page.locator(".agreement summary").first().click();
+  const confused = await page.locator(".agreement details[open] .confusions").innerText();
+  const around = await page.locator(".differences tbody:last-child tr:last-child .around mark").allInnerTexts();
   await page.click(".differences .chip.missed");
   const shown = await page.locator(".differences tbody tr:visible").count();
   await page.close();
-  return { kinds, rows, place, sides, shown };
+  return { kinds, rows, place, sides, shown, rates, confused, around };
 }
 
 async function hostile() {
@@ -234,6 +312,36 @@ async function fallback() {
   return theme;
 }
 
+// What axe finds, by page, width and scheme; null where there is no axe.
+async function openToAll() {
+  const found = {};
+  for (const name of ["every", "pair", "crowded", "coreference"]) {
+    for (const [width, colorScheme] of [
+      [1400, "light"],
+      [390, "dark"],
+    ]) {
+      const page = await open(name, { colorScheme, viewport: { width, height: 1000 } });
+      await drawn(page);
+      if (name !== "coreference") await together(page);
+      await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+      found[`${name} ${width} ${colorScheme}`] = await hindrances(page, library);
+      await page.close();
+    }
+  }
+  return found;
+}
+
+async function board() {
+  const found = {};
+  for (const width of WIDTHS) {
+    const page = await open("board", { viewport: { width, height: 900 } });
+    const used = await page.evaluate(() => document.documentElement.scrollWidth);
+    found[width] = [used, await hindrances(page, library)];
+    await page.close();
+  }
+  return found;
+}
+
 async function pictures() {
   for (const name of ["every", "pair", "crowded"]) {
     for (const colorScheme of ["light", "dark"]) {
@@ -248,7 +356,10 @@ async function pictures() {
   }
 }
 
-const looks = [every, layers, crowded, unlike, scores, keys, pair, hostile, speed, plain, fallback];
+const looks = [
+  ...[every, entities, crowded, trees, search, unlike, scores, keys, pair, hostile, speed],
+  ...[plain, fallback, openToAll, board],
+];
 for (const look of looks) seen[look.name] = await look();
 if (shots) await pictures();
 await browser.close();

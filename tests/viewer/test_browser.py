@@ -10,11 +10,14 @@ from pathlib import Path
 import drawn_samples as drawn
 import pytest
 
+from spanloom.glad import leaderboard
+from spanloom.glad.result import load_results
 from spanloom.viewer.html import render, render_pair
 
 pytestmark = pytest.mark.browser
 
 DRIVER = Path(__file__).with_name("browser.mjs")
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "glad"
 SECONDS = 2.0  # of the page's main thread, for 500 sentences
 
 
@@ -42,6 +45,7 @@ def pages():
         "hostile": render(drawn.hostile(), title=drawn.HOSTILE[0]),
         "pair": render_pair(*drawn.compared(), title="pair"),
         "unlike": render_pair([drawn.crowded()], [wrong], title="unlike"),
+        "board": leaderboard.page(load_results(RESULTS)),
     }
 
 
@@ -59,34 +63,57 @@ def test_all_shapes_are_drawn_and_no_text_covers_another(seen):
         assert not width["wide"]
 
 
-def test_a_cluster_lights_up_and_a_layer_switches_off(seen):
-    layers = seen["layers"]
-    assert layers["lit"] == ["2", "2", "2", "2"]
-    assert layers["tip"] == "m2 mention: Bob"
-    assert (layers["before"], layers["without"], layers["again"]) == (8, 0, 8)
+def test_a_cluster_lights_up_and_entities_are_listed(seen):
+    entities = seen["entities"]
+    assert entities["before"] == 8
+    assert entities["lit"] == ["2", "2", "2", "2"]
+    assert entities["tip"] == ("mention (words for a person or thing): Bob\nlayer coreference, m2")
+    assert entities["names"] == ["Bob 4 mentions", "Ada 2 mentions", "his sister 2 mentions"]
+    assert (entities["pinned"], entities["after"]) == (2, 0)
+    assert entities["said"] == "nothing else is said of it"
 
 
-def test_a_page_of_many_layers_begins_without_the_dense_ones(seen):
+def test_a_page_of_many_layers_shows_one_analysis_at_a_time(seen):
     crowded = seen["crowded"]
-    assert crowded["chips"] == {
-        "tags 17": "false",
-        "dependency 17": "false",
-        "constituency 15": "false",
-        "names 2": "true",
-        "relations 2": "true",
-    }
-    assert (crowded["before"], crowded["trees"]) == (5, 0)
-    assert crowded["lists"] == ["names", "relations"]
-    assert (crowded["treed"], crowded["longer"]) == (1, ["constituency", "names", "relations"])
-    assert crowded["tagged"] == crowded["before"] + 15 + 17
+    assert crowded["tabs"] == ["Names", "Who did what", "Grammar", "Tree", "All together"]
+    assert crowded["first"] == [["names"], 2, 0]
+    assert crowded["tree"] == 1
+    assert crowded["grammar"] == [["tags", "dependency"], ["tags 17", "dependency 17"]]
+    assert crowded["sources"] == ["tags", "dependency"]  # rows name their layers
+    assert crowded["untagged"] == ["dependency"]
+    assert crowded["all"] == ["dependency", "constituency", "names", "relations"]
+
+
+def test_tabs_are_walked_with_keys_and_trees_fold_and_fit(seen):
+    trees = seen["trees"]
+    tabs = seen["crowded"]["tabs"]
+    assert trees["walked"] == [tabs[at] for at in (-1, 0, -1, 0, 1, 2, 3)]
+    fits, folded = trees["narrow"]
+    assert fits
+    assert folded
+    assert trees["kept"]
+    assert folded[0] not in trees["opened"]
+    assert trees["closed"] == folded
+
+
+def test_texts_are_searched_and_have_an_index(seen):
+    search = seen["search"]
+    assert search["said"] == "2 of 500"
+    assert 1 < search["hits"] < 500  # only what is near the view is drawn
+    assert (search["last"], search["seen"]) == ("500 of 500", 1)
+    assert search["none"] == 0
+    assert search["lines"] == 500
+    in_view, bar_top = search["there"]
+    assert in_view
+    assert bar_top == 0  # the controls stay in sight
 
 
 def test_a_difference_switches_on_its_layer(seen):
     unlike = seen["unlike"]
     assert unlike["sides"] == 1  # what differs is not shown yet
     assert unlike["after"] == 2
-    assert unlike["place"].startswith("item arc attachment")
-    assert unlike["pressed"] == "true"
+    assert unlike["place"].startswith("item arc c0 attachment")
+    assert unlike["tab"] == "Grammar"
 
 
 def test_the_slider_hides_what_is_less_sure(seen):
@@ -100,7 +127,8 @@ def test_the_slider_hides_what_is_less_sure(seen):
 def test_keys_walk_through_a_row_and_escape_leaves(seen):
     keys = seen["keys"]
     assert (keys["first"], keys["second"], keys["left"]) == ("s0", "s2", None)
-    assert keys["label"].startswith("T1 Organization: Bank of the United States of America. score")
+    label = "Organization: Bank of the United States of America. layer main, T1, score 0.910"
+    assert keys["label"].startswith(label)
     assert keys["tip"]
     assert keys["hidden"]
 
@@ -109,9 +137,17 @@ def test_differences_are_listed_by_kind_and_lead_to_their_places(seen):
     pair = seen["pair"]
     assert pair["kinds"] == ["2 missed", "2 spurious", "1 boundary", "2 label", "1 attachment"]
     last = ["attachment", "one", "dependency", "obl: “works” → “town”", "nmod: “Orbis” → “town”"]
-    assert pair["rows"][-1] == last
-    assert pair["place"].startswith("item arc attachment")
-    assert pair["sides"] == [2, 1, 2, 1, 1]  # a line without difference is drawn once
+    assert pair["rows"][-1][:-1] == last
+    assert pair["rows"][-1][-1] == drawn.SENTENCE  # the sentence around it
+    assert pair["around"] == ["works", "town"]
+    assert pair["place"].startswith("item arc c0 attachment")
+    assert pair["sides"] == [2, 1, 1, 1, 1]  # a line without difference is drawn once
+    assert pair["rates"] == [
+        "main, spans precision 75.0, recall 75.0, F1 75.0",
+        "main, links precision 66.7, recall 66.7, F1 66.7",
+        "dependency, links precision 94.1, recall 94.1, F1 94.1",
+    ]
+    assert "Group\t\t\t1" in pair["confused"]
     assert pair["shown"] == len(pair["rows"]) - 2
 
 
@@ -127,6 +163,19 @@ def test_five_hundred_sentences_are_quick(seen):
     assert speed["lines"] == 500
     assert speed["waiting"] > 400  # only what is near the view is drawn
     assert speed["first"] < SECONDS
+
+
+def test_nothing_keeps_readers_out(seen):
+    found = {page: findings for page, findings in seen["openToAll"].items() if findings is not None}
+    if not found:
+        pytest.skip("no axe-core beside playwright-core")
+    assert found == dict.fromkeys(found, [])
+
+
+def test_the_leaderboard_fits_wide_and_narrow_pages(seen):
+    for width, (used, findings) in seen["board"].items():
+        assert used <= int(width)
+        assert findings in ([], None)
 
 
 def test_without_scripts_text_and_table_are_shown(seen):

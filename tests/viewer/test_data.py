@@ -8,6 +8,7 @@ import pytest
 from spanloom.document import SENTENCES, Document, Layer, Query, Relation, Span
 from spanloom.errors import DataError, DocumentError, LayerError
 from spanloom.viewer.data import comparison, drawing
+from spanloom.viewer.palette import number
 
 
 def only(document):
@@ -26,7 +27,7 @@ def test_spans_and_links_are_handed_over_by_their_places():
         "score": 0.91,
         "about": ["#1 AnnotatorNotes: founded 1791"],
         "fragments": [[4, 40]],
-        "colour": 2,
+        "colour": number("organization"),
     }
     assert side["links"][1] == {"id": "R2", "layer": 0, "label": "in", "source": 0, "target": 1}
     assert side["links"][0]["score"] == 0.8
@@ -55,9 +56,9 @@ def test_offsets_are_code_points():
 
 def test_words_of_a_tree_are_bare_and_constituents_know_what_is_above_them():
     shown = drawing([drawn.parsed()], title="t")
-    assert shown["layers"] == [
-        {"name": "dependency", "shape": "dependency"},
-        {"name": "constituency", "shape": "constituents"},
+    assert [(layer["name"], layer["shape"]) for layer in shown["layers"]] == [
+        ("dependency", "dependency"),
+        ("constituency", "constituents"),
     ]
     spans = shown["documents"][0]["sides"][0]["spans"]
     words = [span for span in spans if span["layer"] == 0]
@@ -122,6 +123,47 @@ def test_differences_are_listed_with_their_places_on_both_sides():
     assert [sides[at]["links"][9]["state"] for at in (0, 1)] == ["attachment", "attachment"]
     assert [sides[at]["links"][9]["label"] for at in (0, 1)] == ["obl", "nmod"]
     assert shown["documents"][1]["equal"] == 10
+
+
+def test_layers_belong_to_analyses_and_say_what_they_and_their_labels_mean():
+    shown = drawing([drawn.parsed(), drawn.coreference(), drawn.tuples()], title="t")
+    assert [analysis["title"] for analysis in shown["analyses"]] == [
+        *("Who did what", "Coreference", "Grammar", "Tree")
+    ]
+    roles = shown["layers"][-1]
+    assert (roles["name"], roles["analysis"]) == ("srl", "roles")
+    assert roles["about"] == "who did what to whom, when and where"
+    assert roles["labels"]["ARGM-TMP"] == "when"
+    assert "sell.01" not in roles["labels"]  # nothing explains it
+
+
+def test_a_label_has_one_colour_whatever_stands_beside_it():
+    alone = Document("Ada", (Layer("one", (Span("T1", "Seal", ((0, 3),)),)),))
+    crowd = tuple(Span(f"U{at}", f"L{at}", ((0, 3),)) for at in range(40))
+    among = Document("Ada", (Layer("two", (*crowd, Span("T1", "Seal", ((0, 3),)))),))
+    assert only(alone)["spans"][0]["colour"] == only(among)["spans"][-1]["colour"]
+
+
+def test_a_doubtful_layer_says_why_and_is_shown_where_it_is_asked_for():
+    doubts = {"coreference": "conll_f1 38.4 on x", "other": "f1 1.0"}
+    (layer,) = drawing([drawn.coreference()], title="t", doubts=doubts)["layers"]
+    assert layer["doubt"] == "conll_f1 38.4 on x"
+    asked = drawing([drawn.coreference()], title="t", layers=["coreference"], doubts=doubts)
+    assert "doubt" not in asked["layers"][0]
+
+
+def test_agreement_is_counted_by_layer_and_label():
+    shown = comparison(*drawn.compared(), title="t")
+    names = [(shown["layers"][part["layer"]]["name"], part["what"]) for part in shown["agreement"]]
+    assert names == [("main", "spans"), ("main", "links"), ("dependency", "links")]
+    spans = shown["agreement"][0]
+    assert ["Place", 3, 4, 2, 1] in spans["labels"]  # one has other bounds
+    assert ["Group", "Place", 1] in spans["confusions"]
+    assert ["Action", None, 1] in spans["confusions"]
+    assert [None, "Time", 1] in spans["confusions"]
+    equal = sum(document["equal"] for document in shown["documents"])
+    words = len(drawn.SENTENCE.split())  # equal, but no annotation
+    assert equal - words == sum(row[3] for part in shown["agreement"] for row in part["labels"])
 
 
 def document(name: str, *layers: Layer) -> Document:

@@ -1,10 +1,10 @@
-"""What a page begins without."""
+"""What a terminal begins without: layers that crowd a page of many."""
 
 import drawn_samples as drawn
 import pytest
 
 from spanloom.document import Document, Layer, Relation, Span
-from spanloom.viewer.data import comparison, drawing
+from spanloom.viewer.shapes import hidden_layers, shapes_of
 
 
 def tags(name, share=1.0):
@@ -28,11 +28,16 @@ def phrases(name):
     return Layer(name, (Span(f"{name}1", "P", ((0, cut),)), Span(f"{name}2", "P", ((cut, 60),))))
 
 
-def aside(*layers, named=None):
-    document = Document(drawn.SENTENCE, layers, "d")
-    alone = drawing([document], title="t", layers=named)["layers"]
-    assert alone == comparison([document], [document], title="t", layers=named)["layers"]
-    return [layer["name"] for layer in alone if layer.get("aside")]
+def hidden(documents):
+    names = list(dict.fromkeys(layer.name for document in documents for layer in document.layers))
+    shapes = shapes_of(documents)
+    drawn_names = [name for name in names if name in shapes]
+    found = hidden_layers(drawn_names, shapes, documents)
+    return [name for name in drawn_names if name in found]
+
+
+def aside(*layers):
+    return hidden([Document(drawn.SENTENCE, layers, "d")])
 
 
 FEW = (tags("few", 0.5), phrases("phrases"), arcs("some", 0.5))
@@ -64,7 +69,7 @@ def test_few_layers_are_all_shown():
 
 def test_few_layers_of_each_text_are_all_shown():
     texts = [Document(drawn.SENTENCE, layers, str(layers)) for layers in [(tags("upos"),), FEW]]
-    assert not any(layer.get("aside") for layer in drawing(texts, title="t")["layers"])
+    assert hidden(texts) == []
 
 
 def test_something_is_always_shown():
@@ -73,13 +78,7 @@ def test_something_is_always_shown():
     assert aside(*many, phrases("p")) == ["t0", "t1", "t2", "t3", "t4"]
 
 
-def test_what_is_asked_for_by_name_is_shown():
-    layers = (tags("upos"), *FEW)
-    assert aside(*layers, named=[layer.name for layer in layers]) == []
-
-
 def test_documents_without_the_layer_do_not_count():
     full = Document(drawn.SENTENCE, (tags("upos"), *FEW), "full")
     others = [Document("no layer"), Document(drawn.SENTENCE * 9, (Layer("upos"),), "bare")]
-    found = drawing([*others, full], title="t")["layers"]
-    assert [layer["name"] for layer in found if layer.get("aside")] == ["upos"]
+    assert hidden([*others, full]) == ["upos"]

@@ -21,7 +21,7 @@ from spanloom.viewer.script import DRAWING, modules, script
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "main", "noscript", "p"),
-    *("h2", "pre", "script"),
+    *("h2", "pre", "script", "header"),
 }
 ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "id", "type"}
 

@@ -1,10 +1,16 @@
 import colorsys
 import itertools
 import re
+import subprocess
+import sys
 
 import pytest
 
-from spanloom.viewer.palette import DARK_INK, LIGHT_INK, SIZE, fill, numbers, style
+from spanloom.viewer.palette import DARK_INK, LIGHT_INK, SIZE, edge, fill, number, style
+
+NAMES = "person organization place event work product time animal plant object substance"
+LAYERS = "srl openie dependency coreference relations main"
+PHRASES = "S NP VP PP SBAR ADJP ADVP QP"
 
 
 def luminance(colour: tuple[int, int, int]) -> float:
@@ -34,9 +40,27 @@ def test_no_two_numbers_have_one_colour_and_neighbours_differ_in_hue(dark):
     assert min(min(turn, 1 - turn) for turn in turns) > 0.1
 
 
-def test_numbers_depend_on_the_labels_only():
-    assert numbers(["b", "a", "b", "c"]) == numbers(["c", "b", "a"]) == {"a": 0, "b": 1, "c": 2}
-    assert max(numbers(map(str, range(100))).values()) == SIZE - 1
+def test_a_number_depends_on_the_name_only():
+    command = (
+        "from spanloom.viewer.palette import number; print(*map(number, ('Seal', 'é', '\\ud800')))"
+    )
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    ).stdout
+    assert elsewhere.split() == [str(number(name)) for name in ("Seal", "é", "\ud800")]
+    assert number("Person") == number("person") == number("PER")
+    assert {number(f"label {at}") for at in range(1000)} == set(range(SIZE))
+
+
+@pytest.mark.parametrize("labels", [NAMES, LAYERS, PHRASES])
+def test_usual_labels_that_stand_together_have_colours_of_their_own(labels):
+    assert len({number(label) for label in labels.split()}) == len(labels.split())
+
+
+@pytest.mark.parametrize(("dark", "ground"), [(False, (255, 255, 255)), (True, (21, 23, 28))])
+def test_every_border_and_arc_can_be_seen(dark, ground):
+    # 3 is what WCAG 2 asks for graphics (level AA).
+    assert min(contrast(edge(number, dark=dark), ground) for number in range(SIZE)) >= 3
 
 
 def test_every_number_has_a_class_with_both_schemes():

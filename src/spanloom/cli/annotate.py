@@ -11,7 +11,7 @@ from spanloom.cli import in_place as adding
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
-from spanloom.cli.outputs import BRAT, SHOWN, form, needs_cuts, write
+from spanloom.cli.outputs import BRAT, SHOWN, ShownLayers, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
 
@@ -88,17 +88,17 @@ def annotate(options: AnnotateOptions) -> None:
     model = _load_model(options.model, options.device, options.precision, names)
     stream = _warned(model, stream)
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
+    doubts = _doubts(model, options.model) if names is None and output_form in SHOWN else {}
+    shown = ShownLayers(layers, doubts)
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
-        write(
-            predicted, output_form, None, title=title, writer_options=writer_options, layers=layers
-        )
+        write(predicted, output_form, None, title=title, writer_options=writer_options, shown=shown)
         return
     again = line_of("annotate", replace(options, resume=True))
     work = _work(model, options.model, names)
     path = source if isinstance(source, Path) else None
     job = OutputJob(
-        output_form, out, title, writer_options, layers, work, options.resume, again, path
+        output_form, out, title, writer_options, shown, work, options.resume, again, path
     )
     annotate_into(model, stream, names, job)
 
@@ -106,6 +106,16 @@ def annotate(options: AnnotateOptions) -> None:
 def _names(option: str) -> list[str]:
     """Return the names of an option that takes several, with commas."""
     return [name.strip() for name in option.split(",")]
+
+
+def _doubts(model: "Model", model_path: str | None) -> dict[str, str]:
+    """Return the layers that are wrong more often than right by the model's card, with scores."""
+    from spanloom.model.card_scores import doubtful_layers
+    from spanloom.model.serialization import card_of
+
+    on_request = {name for name, task in model.recipe.tasks.items() if task.on_request}
+    layers = {task: layer for task, layer in model.layers.items() if task not in on_request}
+    return doubtful_layers(card_of(model_path), layers)
 
 
 def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:

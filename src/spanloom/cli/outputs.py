@@ -4,7 +4,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,23 @@ SHOWN = (TEXT, TABLE, HTML)  # forms for eyes, whose layers can be chosen
 ALL_LAYERS = "all"
 TXT = ".txt"
 _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLayers:
+    """The layers that the forms for eyes show: the named ones, or all but the doubtful ones.
+
+    ``doubts`` says by layer why it is off by default.
+    """
+
+    names: Sequence[str] | None = None
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+    def log_doubts(self, form: str) -> None:
+        """Log which layers a form leaves out or hides."""
+        if self.names is None and form in (TEXT, HTML):
+            for layer, why in self.doubts.items():
+                log(f"{layer} is off, as it is often wrong ({why}); --layers {layer} shows it")
 
 
 def form(name: str | None, out: Path | None, *, folder: bool) -> str:
@@ -88,12 +105,13 @@ def write(
     *,
     title: str,
     writer_options: Mapping[str, str],
-    layers: Sequence[str] | None = None,
+    shown: ShownLayers = ShownLayers(),
 ) -> None:
     """Write documents as they come; an HTML page and files of formats need all of them at once.
 
-    ``writer_options`` are those of a format; ``layers`` are shown by the forms for eyes.
+    ``writer_options`` are those of a format; ``shown`` is for the forms for eyes.
     """
+    shown.log_doubts(to)
     if to == BRAT and out is not None:
         save_collection(documents, out)
         return
@@ -101,7 +119,7 @@ def write(
         save_file(documents, out, to, writer_options)
         return
     if to in SHOWN:
-        pieces = _shown(documents, to, title, layers, to_terminal=out is None and is_terminal())
+        pieces = _shown(documents, to, title, shown, to_terminal=out is None and is_terminal())
     else:
         pieces = _pieces(documents, to, writer_options)
     if out is None:
@@ -241,7 +259,7 @@ def _shown(
     documents: Iterable[Document],
     to: str,
     title: str,
-    layers: Sequence[str] | None,
+    shown: ShownLayers,
     *,
     to_terminal: bool,
 ) -> Iterator[str]:
@@ -249,21 +267,28 @@ def _shown(
     from spanloom.viewer import html
     from spanloom.viewer.marks import drawn_layers
     from spanloom.viewer.table import table
-    from spanloom.viewer.terminal import draw
+    from spanloom.viewer.terminal import default_layers, draw
 
+    layers = shown.names
     chosen = None if layers == [ALL_LAYERS] else layers
     if to == HTML:
-        yield html.render(map(_without_words, documents), title=title, layers=chosen)
+        doubts = shown.doubts if layers is None else {}
+        drawn = map(_without_words, documents)
+        yield html.render(drawn, title=title, layers=chosen, doubts=doubts)
         return
     width = shutil.get_terminal_size().columns if to_terminal else None
     for number, document in enumerate(documents):
         if to == TABLE:
-            shown = table(document, width=width, layers=chosen)
+            text = table(document, width=width, layers=chosen)
         else:
-            names = [layer.name for layer in drawn_layers(document, chosen)] if layers else None
+            names = (
+                [layer.name for layer in drawn_layers(document, chosen)]
+                if layers
+                else default_layers(document, shown.doubts)
+            )
             colored = to_terminal and "NO_COLOR" not in os.environ
-            shown = draw(document, width=width, colored=colored, layers=names)
-        yield "\n" * (number > 0) + f"# {document.name}\n" + (shown or "nothing found\n")
+            text = draw(document, width=width, colored=colored, layers=names)
+        yield "\n" * (number > 0) + f"# {document.name}\n" + (text or "nothing found\n")
 
 
 def _without_words(document: Document) -> Document:

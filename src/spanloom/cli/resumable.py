@@ -7,7 +7,7 @@ whole or not at all. Brat files are also written as they come.
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice, tee
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanloom.cli.console import log
-from spanloom.cli.outputs import BRAT, JSON, configure, needs_cuts, write
+from spanloom.cli.outputs import BRAT, JSON, ShownLayers, configure, needs_cuts, write
 from spanloom.document import Document
 from spanloom.progress import Work, open_work
 from spanloom.quantity import quantity
@@ -39,7 +39,7 @@ class OutputJob:
     out: Path
     title: str
     writer_options: Mapping[str, str]
-    layers: Sequence[str] | None
+    shown: ShownLayers
     work: Mapping[str, str]
     resume: bool
     again: str
@@ -125,7 +125,7 @@ def _end(under_way: Work, output: OutputJob) -> None:
             output.out,
             title=output.title,
             writer_options=output.writer_options,
-            layers=output.layers,
+            shown=output.shown,
         )
     under_way.finish()
 

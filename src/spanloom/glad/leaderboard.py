@@ -12,10 +12,19 @@ HEAD = (
 )
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
-    "max-width:75rem;padding:0 1rem}table{border-collapse:collapse;width:100%}"
-    "th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid #8884}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:.85em}"
+    "max-width:90rem;padding:0 1rem}"
+    "table{border-collapse:collapse;width:100%;font-size:.8rem}"
+    "th,td{padding:.3rem .35rem;text-align:left;border-bottom:1px solid #8884}"
+    "td:is(:first-child,:nth-child(8),:last-child){overflow-wrap:anywhere}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "code{font-size:.85em;overflow-wrap:anywhere}"
+    # a narrow page shows each row as a block of its own, with the heads beside the values
+    "@media(max-width:80rem){thead{position:absolute;clip-path:inset(50%)}"
+    "tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(9rem,1fr));"
+    "padding:.5rem 0;border-bottom:1px solid #8884}td,td.n{border:0;text-align:left;padding:0}"
+    "td:empty{display:none}td::before{content:attr(data-head) ' ';opacity:.7}}"
 )
+_CLASS = ' class="n"'
 _NUMBERS = {"dev", "test", "95 %", "seed", "min", "trained", "words/s", "of encoder"}
 
 
@@ -71,16 +80,16 @@ def page(rows: Sequence[Result]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>Open GLAD</title><style>{_STYLE}</style></head><body>\n<h1>Open GLAD</h1>\n"
+        f"<title>Open GLAD</title><style>{_STYLE}</style></head><body><main>\n<h1>Open GLAD</h1>\n"
         f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>\n"
-        f"<h2>Commands</h2>\n<ul>\n{how}\n</ul>\n</body></html>\n"
+        f"<h2>Commands</h2>\n<ul>\n{how}\n</ul>\n</main></body></html>\n"
     )
 
 
 def _cells(row: Result) -> str:
     named = zip(HEAD, cells(row), strict=True)
     return "".join(
-        f'<td class="n">{escape(cell)}</td>' if name in _NUMBERS else f"<td>{escape(cell)}</td>"
+        f'<td data-head="{name}"{_CLASS if name in _NUMBERS else ""}>{escape(cell)}</td>'
         for name, cell in named
     )
 

@@ -141,9 +141,14 @@ def _initial_weights(part: EmbedderSpec) -> list[str]:
 
 def licence(card: str) -> str | None:
     """Return the licence of the weights from a card's front matter, None if it has none."""
+    return front_matter_value(card, "license")
+
+
+def front_matter_value(card: str, key: str) -> str | None:
+    """Return the value of a key of a card's front matter, None if it has none."""
     front = re.match(r"---\n(.*?\n)---\n", card, re.DOTALL)
-    license_line = re.search(r"^license:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
-    return license_line[1].strip() if license_line else None
+    line = re.search(rf"^{key}:[ ]*(\S.*)$", front[1], re.MULTILINE) if front else None
+    return line[1].strip() if line else None
 
 
 def tables(card: str) -> Iterator[dict[str, str]]:

@@ -1,11 +1,24 @@
 """Describe a model by plain values, which are all that the server knows of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
+from spanloom.viewer.analyses import (
+    ANALYSES,
+    CLASSES,
+    COREFERENCE,
+    GRAMMAR,
+    NAMES,
+    RELATIONS,
+    ROLES,
+    TREE,
+    Analysis,
+)
+from spanloom.viewer.explanations import explain_layer
+from spanloom.viewer.palette import number
 
 if TYPE_CHECKING:
     from spanloom.model.model import Model
@@ -15,13 +28,22 @@ CLASSIFYING_KINDS = frozenset(
     {"text_classification", "extractive_classification", "extractive_regression"}
 )
 _LICENSED = {"dataset", "license"}
+_BY_KIND: Mapping[str, Analysis] = {
+    **dict.fromkeys(("relations", "word_relations"), RELATIONS),
+    **dict.fromkeys(("srl", "openie", "opinions"), ROLES),
+    "coreference": COREFERENCE,
+    **dict.fromkeys(("pos", "dependency"), GRAMMAR),
+    "constituency": TREE,
+    **dict.fromkeys(CLASSIFYING_KINDS, CLASSES),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
     """One task of a model: its kind, predicted layer, labels, and the layers it requires.
 
-    A task ``on_request`` runs only if a request names it.
+    A task ``on_request`` runs only if a request names it. ``doubt`` is the score of a task that is
+    wrong more often than right; the page shows its layer only if the reader asks for it.
     """
 
     name: str
@@ -30,6 +52,12 @@ class TaskInfo:
     labels: Mapping[str, tuple[str, ...]]
     given: tuple[str, ...] = ()
     on_request: bool = False
+    doubt: str | None = None
+
+    @property
+    def analysis(self) -> Analysis:
+        """The tab of the page that shows the layer; names for kinds that are not known here."""
+        return _BY_KIND.get(self.kind, NAMES)
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -49,18 +77,23 @@ class TaskInfo:
             "on_request": self.on_request,
             "labels": {key: list(labels) for key, labels in self.labels.items()},
             "endpoints": list(self.endpoints),
+            "analysis": self.analysis.key,
+            "about": explain_layer(self.layer, self.analysis.about),
+            "colour": number(self.layer),
+            "doubt": self.doubt,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model: its tasks, device and precision, and from its card the scores and licences."""
+    """A model: its tasks, device and precision, and from its card scores, licences, language."""
 
     name: str
     compute: str
     tasks: tuple[TaskInfo, ...]
     license: str | None = None
     scores: tuple[Mapping[str, str], ...] = ()
+    language: str | None = None
 
     def annotating(self) -> tuple[str, ...]:
         """Return the names of the tasks that only need a text."""
@@ -92,6 +125,8 @@ class ModelInfo:
             "name": self.name,
             "compute": self.compute,
             "license": self.license,
+            "language": self.language,
+            "analyses": [asdict(analysis) for analysis in ANALYSES],
             "tasks": [task.plain() for task in self.tasks],
             "scores": list(self.scores),
             "licenses": licenses,
@@ -103,15 +138,20 @@ class ModelInfo:
 
 def model_info(model: "Model", source: str, card: str) -> ModelInfo:
     """Describe a loaded model; ``source`` is its folder, of which only the name is kept, or id."""
+    from spanloom.model.card_scores import doubtful_tasks, language
     from spanloom.model.model_card import labels, licence, tables
 
-    layers = model.layers
+    layers, doubts = model.layers, doubtful_tasks(card)
 
     def task_info(name: str) -> TaskInfo:
         task, spec = model.tasks[name], model.recipe.tasks[name]
         task_labels = labels(model.recipe, task)
-        return TaskInfo(name, spec.kind, layers[name], task_labels, task.inputs, spec.on_request)
+        return TaskInfo(
+            *(name, spec.kind, layers[name], task_labels, task.inputs, spec.on_request),
+            doubt=doubts.get(name),
+        )
 
     name = Path(source).resolve().name if Path(source).exists() else source
     tasks = tuple(map(task_info, layers))
-    return ModelInfo(name, str(model.compute), tasks, licence(card), tuple(tables(card)))
+    scores = tuple(tables(card))
+    return ModelInfo(name, str(model.compute), tasks, licence(card), scores, language(card))

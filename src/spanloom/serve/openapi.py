@@ -152,6 +152,8 @@ MODEL = _get(
         "name": "spanloom-en",
         "compute": "cpu, bf16",
         "license": "cc-by-sa-4.0",
+        "language": "en",
+        "analyses": [{"key": "names", "title": "Names", "about": "names of people and places"}],
         "tasks": [],
         "scores": [],
         "licenses": {},

@@ -140,6 +140,13 @@ _TASK = _record(
         "on_request": {"type": "boolean"},
         "labels": _map(_array(STRING)),
         "endpoints": _array(STRING),
+        "analysis": STRING,
+        "about": STRING,
+        "colour": {"type": "integer"},
+        "doubt": {
+            "type": ["string", "null"],
+            "description": "the score of a task that is wrong more often than right",
+        },
     }
 )
 MODEL = _record(
@@ -147,6 +154,8 @@ MODEL = _record(
         "name": STRING,
         "compute": STRING,
         "license": {"type": ["string", "null"]},
+        "language": {"type": ["string", "null"]},
+        "analyses": _array(_record({"key": STRING, "title": STRING, "about": STRING})),
         "tasks": _array(_TASK),
         "scores": _array(_map(STRING)),
         "licenses": _map(STRING),

@@ -2,25 +2,37 @@
 
 ::
 
-    {"title": "…", "sides": ["gold", "predicted"], "layers": [{"name": "main", "shape": "spans"}],
+    {"title": "…", "sides": ["gold", "predicted"],
+     "layers": [{"name": "main", "shape": "spans", "analysis": "names", "colour": 3, "about": "…",
+                 "labels": {"person": "a person"}, …}],
+     "analyses": [{"key": "names", "title": "Names", "about": "…"}],
      "documents": [{"name": "…", "text": "…", "lines": [[0, 12]], "notes": ["…"], "equal": 3,
        "sides": [{"spans": [{"id": "T1", "layer": 0, "label": "A", "fragments": [[0, 3]],
                              "colour": 4, "cluster": 2, "parent": 0, "bare": true, …}],
                   "links": [{"id": "R1", "layer": 0, "label": "r", "source": 0, "target": 1, …}],
                   "loose": ["…"]}]}],
-     "differences": [{"document": 0, "kind": "label", "what": "spans", "items": [4, null]}]}
+     "differences": [{"document": 0, "kind": "label", "what": "spans", "items": [4, null]}],
+     "agreement": [{"layer": 0, "what": "spans", "labels": [["A", 3, 4, 2, 1]],
+                    "confusions": [["A", "B", 1]]}]}
 
-Offsets are code points. Spans and links are identified by their indices in ``spans`` and
-``links``, also in differences. A drawing without comparison has one side without a name. A layer
-with ``aside`` is hidden until the reader asks for it. Empty and default values are left out.
+Numbers behind a label in ``agreement`` are those of gold, predicted and equal items, and of those
+with other bounds or another end; null in ``confusions`` stands for nothing there. Offsets are code
+points. Spans and links are identified by their indices in ``spans`` and ``links``, also in
+differences. A drawing without comparison has one side without a name. ``labels`` of a layer are
+the labels that are explained. A layer with ``aside`` is hidden until the reader asks for it, as is
+one with a ``doubt``, which says why. Empty and default values are left out.
 """
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import SENTENCES, Document, Fragment
+from spanloom.viewer.agreement import Agreement, agreements, kind_of
+from spanloom.viewer.analyses import ANALYSES, analyses_of, repeated_layers
 from spanloom.viewer.compare import (
     Comparison,
     Item,
@@ -29,31 +41,31 @@ from spanloom.viewer.compare import (
     pair_documents,
     shared_layers,
 )
+from spanloom.viewer.explanations import explain, explain_layer
 from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
-from spanloom.viewer.palette import SIZE, numbers
-from spanloom.viewer.shapes import (
-    CLUSTERS,
-    CONSTITUENTS,
-    DEPENDENCY,
-    hidden_layers,
-    nesting,
-    shapes_of,
-)
+from spanloom.viewer.palette import SIZE, number
+from spanloom.viewer.shapes import CLUSTERS, CONSTITUENTS, DEPENDENCY, nesting, shapes_of
 
 Json = dict[str, Any]
 
 
 def drawing(
-    documents: Iterable[Document], *, title: str, layers: Collection[str] | None = None
+    documents: Iterable[Document],
+    *,
+    title: str,
+    layers: Collection[str] | None = None,
+    doubts: Mapping[str, str] = MappingProxyType({}),
 ) -> Json:
     """Return documents as JSON, with one drawing each.
 
-    ``layers`` names the layers to draw; None draws all but words and sentences, and hides dense
-    ones. Raises ``LayerError`` for a layer that a document does not have.
+    ``layers`` names the layers to draw; None draws all but words and sentences, and hides those
+    that repeat another one. ``doubts`` says by layer why it is hidden until the reader asks for it.
+    Raises ``LayerError`` for a layer that a document does not have.
     """
     all_documents = tuple(documents)
     pictures = [picture(document, layers) for document in all_documents]
-    builder = _PageBuilder(all_documents, pictures, all_asked=layers is not None)
+    doubted = doubts if layers is None else {}
+    builder = _PageBuilder(all_documents, pictures, doubted, all_asked=layers is not None)
     document_items = []
     for document, drawn in zip(all_documents, pictures, strict=True):
         drawn_names = {layer.name for layer in drawn_layers(document, layers)}
@@ -61,7 +73,7 @@ def drawing(
         not_drawn = [layer.name for layer in document.layers if layer.name not in drawn_names]
         notes = [f"layers not drawn: {', '.join(not_drawn)}"] if not_drawn else []
         document_items.append(_document_json(document, [builder.side(document, drawn)], notes))
-    return builder.to_json(title, [""], document_items, [])
+    return builder.to_json(title, [""], document_items)
 
 
 def comparison(
@@ -83,11 +95,13 @@ def comparison(
         names = shared_layers(*pair) if layers is None else layers
         pictures += [picture(side, names) for side in pair]
     sides_in_order = [side for pair in pairs for side in pair]
-    builder = _PageBuilder(sides_in_order, pictures, all_asked=layers is not None)
+    builder = _PageBuilder(sides_in_order, pictures, {}, all_asked=layers is not None)
     document_items, differences = [], []
+    all_compared = []
     for index, (gold_document, predicted_document) in enumerate(pairs):
         drawn_pair = pictures[2 * index], pictures[2 * index + 1]
         compared = compare(*drawn_pair)
+        all_compared.append((*drawn_pair, compared.differences))
         sides = [
             builder.side(gold_document, compared.gold),
             builder.side(predicted_document, compared.predicted),
@@ -101,7 +115,12 @@ def comparison(
             {"document": index, **difference}
             for difference in _difference_json(compared, *drawn_pair)
         ]
-    return builder.to_json(title, ["gold", "predicted"], document_items, differences)
+    agreement = [
+        {"layer": builder.layers[layer], "what": what, **_agreement_json(counts)}
+        for (layer, what), counts in agreements(all_compared, builder.shapes).items()
+    ]
+    page = builder.to_json(title, ["gold", "predicted"], document_items)
+    return page | {"differences": differences, "agreement": agreement}
 
 
 class _PageBuilder:
@@ -111,8 +130,14 @@ class _PageBuilder:
     """
 
     def __init__(
-        self, documents: Sequence[Document], pictures: Iterable[DrawnDocument], *, all_asked: bool
+        self,
+        documents: Sequence[Document],
+        pictures: Iterable[DrawnDocument],
+        doubts: Mapping[str, str],
+        *,
+        all_asked: bool,
     ) -> None:
+        pictures = tuple(pictures)
         boxes = [box for drawn in pictures for box in drawn.marks]
         layer_names = {layer.name: None for document in documents for layer in document.layers}
         arc_layers = {arc.layer for drawn in pictures for arc in drawn.links}
@@ -122,32 +147,43 @@ class _PageBuilder:
             for index, name in enumerate(name for name in layer_names if name in used_layers)
         }
         self.shapes = shapes_of(documents)
-        names = tuple(self.layers)
-        self.hidden = frozenset() if all_asked else hidden_layers(names, self.shapes, documents)
-        self.colors = numbers(box.label for box in boxes)
+        self.analyses = analyses_of(tuple(self.layers), self.shapes, documents)
+        self.doubts = doubts
+        sure = {name: key for name, key in self.analyses.items() if name not in doubts}
+        self.hidden = frozenset() if all_asked else repeated_layers(sure, self.shapes, documents)
+        self.labels: dict[str, set[str]] = {name: set() for name in self.layers}
+        for drawn in pictures:
+            for item in drawn.items:
+                self.labels[item.layer].add(item.label)
         labels = {(box.layer, box.label) for box in boxes}
         self.single_label = {
             name for name in used_layers if sum(layer == name for layer, _ in labels) == 1
         }
 
-    def to_json(
-        self, title: str, sides: list[str], document_items: list[Json], differences: list[Json]
-    ) -> Json:
-        """Return the JSON of the page."""
-        layers = [
-            {
-                "name": name,
-                "shape": self.shapes[name],
-                **_without_none(aside=name in self.hidden or None),
-            }
-            for name in self.layers
-        ]
+    def to_json(self, title: str, sides: list[str], document_items: list[Json]) -> Json:
+        """Return the JSON of the page, without differences."""
+        used = {analysis.key for analysis in self.analyses.values()}
         return {
             "title": title,
             "sides": sides,
-            "layers": layers,
+            "layers": [self._layer_json(name) for name in self.layers],
+            "analyses": [asdict(analysis) for analysis in ANALYSES if analysis.key in used],
             "documents": document_items,
-            "differences": differences,
+            "differences": [],
+        }
+
+    def _layer_json(self, name: str) -> Json:
+        """Return the JSON of a layer."""
+        analysis = self.analyses[name]
+        labels = {label: explain(analysis.key, label) for label in sorted(self.labels[name])}
+        return {
+            "name": name,
+            "shape": self.shapes[name],
+            "analysis": analysis.key,
+            "colour": number(name),
+            "about": explain_layer(name, analysis.about),
+            "labels": _without_none(**labels),
+            **_without_none(aside=name in self.hidden or None, doubt=self.doubts.get(name)),
         }
 
     def side(self, document: Document, drawn: DrawnDocument) -> Json:
@@ -187,7 +223,7 @@ class _PageBuilder:
         caption = box.caption
         if cluster is not None:
             caption = str(cluster) if box.layer in self.single_label else f"{caption} {cluster}"
-        color = self.colors[box.label] if cluster is None else (cluster - 1) % SIZE
+        color = number(box.label) if cluster is None else (cluster - 1) % SIZE
         return {
             **self._common_json(box, caption),
             "fragments": [list(fragment) for fragment in box.fragments],
@@ -265,13 +301,31 @@ def _difference_json(
     """Yield the JSON of each difference."""
     indices = _item_indices(gold), _item_indices(predicted)
     for difference in comparison_result.differences:
-        item = difference.gold or difference.predicted
         sides = difference.gold, difference.predicted
-        item_kind = "spans" if isinstance(item, SpanBox) else "links"
+        item_kind = next(kind_of(item) for item in sides if item is not None)
         items = [
             index_of.get(id(side_item)) for index_of, side_item in zip(indices, sides, strict=True)
         ]
         yield {"kind": difference.kind, "what": item_kind, "items": items}
+
+
+def _agreement_json(counts: Agreement) -> Json:
+    """Return the JSON of an agreement, labels and confusions sorted."""
+    labels = [
+        [
+            label,
+            counts.gold[label],
+            counts.predicted[label],
+            counts.equal[label],
+            counts.moved[label],
+        ]
+        for label in sorted(counts.gold | counts.predicted)
+    ]
+    confusions = sorted(
+        ([*pair, times] for pair, times in counts.confusions.items()),
+        key=lambda row: [value or "" for value in row[:2]],
+    )
+    return {"labels": labels, "confusions": confusions}
 
 
 def _item_indices(drawn: DrawnDocument) -> dict[int, int]:

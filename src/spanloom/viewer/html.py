@@ -6,10 +6,11 @@ tables.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from spanloom.document import Document
@@ -27,16 +28,21 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
 def render(
-    documents: Iterable[Document], *, title: str, layers: Collection[str] | None = None
+    documents: Iterable[Document],
+    *,
+    title: str,
+    layers: Collection[str] | None = None,
+    doubts: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return an HTML page of the documents that loads nothing from elsewhere.
 
-    ``layers`` names the layers to draw; None draws all but words and sentences. Raises
-    ``LayerError`` for a layer that a document does not have.
+    ``layers`` names the layers to draw; None draws all but words and sentences. ``doubts`` says by
+    layer why it is hidden until the reader asks for it. Raises ``LayerError`` for a layer that a
+    document does not have.
     """
     all_documents = tuple(documents)
     return _page(
-        drawing(all_documents, title=title, layers=layers),
+        drawing(all_documents, title=title, layers=layers, doubts=doubts),
         _text_sections(all_documents, layers, ""),
     )
 
@@ -87,7 +93,7 @@ def _page(data: dict[str, Any], text_sections: Iterable[tuple[str, str]]) -> str
         f'<meta http-equiv="Content-Security-Policy" content="{policy(javascript, css)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{css}</style></head>\n"
-        f'<body><h1>{title}</h1>\n<main id="drawing"></main>\n'
+        f'<body><header><h1>{title}</h1></header>\n<main id="drawing"></main>\n'
         "<noscript><p>Spans and arcs are drawn by a script, which this browser does not run. "
         f"Texts and tables are here.</p>\n{sections}</noscript>\n"
         f'<script type="application/json" id="data">{_to_script_json(data)}</script>\n'

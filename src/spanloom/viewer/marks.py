@@ -65,6 +65,11 @@ class DrawnDocument:
     links: tuple[Arc, ...] = ()
     loose: tuple[str, ...] = ()
 
+    @property
+    def items(self) -> tuple[SpanBox | Arc, ...]:
+        """Boxes, then arcs."""
+        return (*self.marks, *self.links)
+
 
 @dataclass(slots=True)
 class _AnnotationIndex:

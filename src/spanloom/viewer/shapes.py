@@ -176,30 +176,28 @@ def hidden_layers(
     and layers whose spans also occur in a layer with relations. None is hidden if no document has
     more than a few layers. If all were hidden, the first few are shown.
     """
-    by_name = {name: _by_document(name, documents) for name in names}
+    by_name = {name: layer_by_document(name, documents) for name in names}
     layers_per_document = Counter(index for layers in by_name.values() for index in layers)
     if max(layers_per_document.values(), default=0) <= _MAX_UNFILTERED:
         return frozenset()
     dense = [
-        name
-        for name in names
-        if shapes[name] == CONSTITUENTS or _is_dense(by_name[name], documents)
+        name for name in names if shapes[name] == CONSTITUENTS or is_dense(by_name[name], documents)
     ]
     linked_keys = [
         _span_keys(by_document)
         for name, by_document in by_name.items()
-        if name not in dense and _count_arcs(by_document)
+        if name not in dense and count_arcs(by_document)
     ]
     repeated = [
         name
         for name, by_document in by_name.items()
-        if not _count_arcs(by_document) and _is_repeated(by_document, linked_keys)
+        if not count_arcs(by_document) and _is_repeated(by_document, linked_keys)
     ]
     hidden = [name for name in names if name in {*dense, *repeated}]
     return frozenset(hidden if len(hidden) < len(names) else hidden[_MAX_UNFILTERED:])
 
 
-def _by_document(name: str, documents: Sequence[Document]) -> LayerByDocument:
+def layer_by_document(name: str, documents: Sequence[Document]) -> LayerByDocument:
     """Return a layer of all documents where it is not empty, by the documents' indices."""
     layers = {
         index: document[name]
@@ -209,7 +207,7 @@ def _by_document(name: str, documents: Sequence[Document]) -> LayerByDocument:
     return {index: layer for index, layer in layers.items() if any(layer.annotations())}
 
 
-def _is_dense(by_document: LayerByDocument, documents: Sequence[Document]) -> bool:
+def is_dense(by_document: LayerByDocument, documents: Sequence[Document]) -> bool:
     """Whether nearly every word is a span of its own, or has an arc."""
     num_words = num_marked = 0
     for index, layer in by_document.items():
@@ -217,7 +215,7 @@ def _is_dense(by_document: LayerByDocument, documents: Sequence[Document]) -> bo
         starts = [start for start, _ in fine_words(text)]
         num_words += len(starts)
         num_marked += _count_marked(layer, text, starts)
-    return max(num_marked, _count_arcs(by_document)) >= _NEARLY_ALL * max(1, num_words)
+    return max(num_marked, count_arcs(by_document)) >= _NEARLY_ALL * max(1, num_words)
 
 
 def _count_marked(layer: Layer, text: str, starts: Sequence[int]) -> int:
@@ -229,7 +227,7 @@ def _count_marked(layer: Layer, text: str, starts: Sequence[int]) -> int:
     return len(word_indices)
 
 
-def _count_arcs(by_document: LayerByDocument) -> int:
+def count_arcs(by_document: LayerByDocument) -> int:
     """Return the number of relations, equivalences and event arguments."""
     return sum(
         len(layer.relations)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import SENTENCES, Document, Fragment, Layer
 from spanloom.viewer import palette
+from spanloom.viewer.analyses import analyses_of, repeated_layers
 from spanloom.viewer.interlinear import Line, Mark, lay_out, wrap
 from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, drawn_layers, picture
 from spanloom.viewer.shapes import (
@@ -31,15 +32,20 @@ _NEARLY_ALL = 0.8
 Paint = Callable[[str, int | None], str]
 
 
-def default_layers(document: Document) -> list[str]:
+def default_layers(document: Document, doubtful: Collection[str] = ()) -> list[str]:
     """Return the names of at most three layers: spans, who did what, and chains of mentions.
 
     Layers that cover nearly every word, trees, and layers that repeat another one are left out
-    unless there are no others. Spans inside spans come last.
+    unless there are no others. Spans inside spans come last. ``doubtful`` layers are left out.
     """
-    names = [layer.name for layer in drawn_layers(document, None) if any(layer.annotations())]
+    names = [
+        layer.name
+        for layer in drawn_layers(document, None)
+        if any(layer.annotations()) and layer.name not in doubtful
+    ]
     shapes = shapes_of([document])
     hidden = hidden_layers(names, shapes, [document])
+    hidden |= repeated_layers(analyses_of(names, shapes, [document]), shapes, [document])
     shown = sorted(
         (name for name in names if name not in hidden),
         key=lambda name: shapes[name] == SPANS and _is_nested(document[name]),
@@ -97,8 +103,6 @@ class _Drawing:
         self._document, self._names, self._paint = document, names, paint
         self._shapes = {name: SPANS for name in names} | shapes_of([document])
         self._boxes = {box.id: box for box in drawn.marks}
-        labels = [*(box.label for box in drawn.marks), *(arc.label for arc in drawn.links)]
-        self._colors = palette.numbers(labels)
         self._arcs: dict[str, list[Arc]] = defaultdict(list)
         for arc in drawn.links:
             self._arcs[arc.source].append(arc)
@@ -161,7 +165,7 @@ class _Drawing:
                 if start < bounds[1]:
                     label = "…" if number else visible(box.caption)
                     first, last = start - bounds[0], min(end, bounds[1]) - bounds[0]
-                    yield Mark(first, last, label, self._colors[box.label])
+                    yield Mark(first, last, label, palette.number(box.label))
 
     def _below(self, name: str, boxes: Sequence[SpanBox], space: int | None) -> Iterator[str]:
         """Yield the lines below a sentence that a layer has."""
@@ -180,7 +184,7 @@ class _Drawing:
         parts = []
         for arc in arcs:
             label, text = visible(arc.caption), self._text(self._boxes[arc.target].fragments)
-            painted = self._paint(label, self._colors[arc.label])
+            painted = self._paint(label, palette.number(arc.label))
             parts.append((f"{label} {text}", f"{painted} {text}"))
         if parts:
             head = f"{self._text(box.fragments)}: "

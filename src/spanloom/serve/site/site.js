@@ -1,22 +1,24 @@
 /** The page: a text goes to the server it came from, and what comes back is drawn. */
 
+import { quantity } from "../../viewer/draw/counts.js";
 import { draw } from "../../viewer/draw/draw.js";
 import { html } from "../../viewer/draw/dom.js";
 import { visible } from "../../viewer/draw/text.js";
-import { chosen, offer } from "./choice.js";
+import { EXAMPLES, LANGUAGE } from "./examples.js";
 import { KINDS, jsonOf, save } from "./files.js";
 import { listenForFiles, sizeOf, textOf } from "./input.js";
 import { linkOf, textIn } from "./link.js";
 import { Locked, Server } from "./server.js";
+import { aboutModel, annotating, asked, offersOf, sentenceOf } from "./tasks.js";
 import { Trouble } from "./trouble.js";
 
 const IDS = [
-  ...["model", "ask", "text", "size", "layers", "annotate", "cancel", "file", "link"],
-  ...["access", "token", "status", "trouble", "result", "files", "copy", "drawing"],
+  ...["about", "bar", "edit", "examples", "ask", "text", "size", "annotate", "cancel", "file"],
+  ...["link", "access", "token", "status", "trouble", "result", "files", "copy", "drawing", "model"],
 ];
 
 /**
- * Begin: ask what the model can do, then let the reader ask.
+ * Begin: ask what the model can do, draw a text, then let the reader ask.
  * @param {Document} page
  */
 export function start(page) {
@@ -26,6 +28,7 @@ export function start(page) {
 class Site {
   #running = null; // AbortController of what is under way
   #again = null; // what is tried again when the reader says so
+  #state = { chosen: new Map(), analysis: null }; // what the reader wants to see
 
   constructor(page) {
     this.page = page;
@@ -36,7 +39,7 @@ class Site {
 
   begin() {
     this.#listen();
-    this.at.files.append(...KINDS.map((kind) => this.#saver(kind)));
+    this.at.files.prepend(...KINDS.map((kind) => this.#saver(kind)));
     this.#attempt("asking for the model", (signal) => this.#meet(signal));
   }
 
@@ -54,31 +57,54 @@ class Site {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) at.ask.requestSubmit();
     });
     on(at.text, "input", () => this.#measure());
-    on(at.layers, "change", () => this.#measure());
+    on(at.edit, "click", () => this.#unfold(at.ask.hidden));
     on(at.cancel, "click", () => this.#running.abort());
     on(at.trouble.querySelector("button"), "click", () => this.#again());
     on(at.link, "click", () => this.#attempt("making a link", () => this.#link()));
     on(at.copy, "click", () => this.#attempt("copying", (signal) => this.#copy(signal)));
-    on(this.window, "hashchange", () => this.#attempt("reading the link", () => this.#unfold()));
+    on(this.window, "hashchange", () => this.#attempt("reading the link", (s) => this.#follow(s)));
     listenForFiles(at.ask, at.file, (file) => this.#open(file));
   }
 
-  /** Learn what the model can do. */
+  /** Learn what the model can do, and draw the text of the address or an example. */
   async #meet(signal) {
-    const model = await this.server.model(signal);
-    this.most = model.limits.characters;
-    this.at.model.textContent = [model.name, model.license].filter(Boolean).map(visible).join(", ");
-    offer(this.at.layers, model);
-    this.at.ask.hidden = false;
-    this.#measure();
-    this.at.text.focus();
-    await this.#unfold();
+    const { at, page } = this;
+    this.model = await this.server.model(signal);
+    at.about.textContent = sentenceOf(this.model);
+    at.model.append(...aboutModel(page, this.model));
+    at.model.hidden = false;
+    at.bar.hidden = !annotating(this.model).length;
+    if (at.bar.hidden) return "The model annotates no texts; the API says what it does.";
+    const examples = [LANGUAGE, null].includes(this.model.language) ? EXAMPLES : [];
+    at.examples.append(...examples.map((example) => this.#example(example)));
+    const linked = await this.#follow(signal);
+    if (linked !== null) return linked;
+    if (examples.length) return this.#draw(examples[0].text, signal);
+    this.#unfold(true);
+    return "";
   }
 
-  /** Fill in the text that the address holds; nobody is asked about it yet. */
-  async #unfold() {
+  #example({ name, text }) {
+    const button = html(this.page, "button", { type: "button" }, name);
+    const act = (signal) => this.#draw(text, signal);
+    button.addEventListener("click", () => this.#attempt("annotating", act));
+    return button;
+  }
+
+  /** Draw the text that the address holds; null where it holds none. */
+  async #follow(signal) {
     const text = await textIn(this.window.location.hash);
-    if (text !== null) this.#fill(text);
+    return text === null ? null : this.#draw(text, signal);
+  }
+
+  /** Fill in a text and have it annotated. */
+  async #draw(text, signal) {
+    this.#fill(text);
+    if (this.at.annotate.disabled) {
+      this.#unfold(true);
+      return "";
+    }
+    return this.#show(text, signal);
   }
 
   /** Have the address hold the text. */
@@ -90,18 +116,36 @@ class Site {
 
   #annotate() {
     if (this.at.annotate.disabled) return;
-    const request = { text: this.at.text.value, tasks: chosen(this.at.layers) };
-    this.#attempt("annotating", (signal) => this.#show(request, signal));
+    const text = this.at.text.value;
+    this.#attempt("annotating", (signal) => this.#show(text, signal));
   }
 
-  async #show(request, signal) {
+  /** Annotate a text with what the reader wants to see, and draw it. */
+  async #show(text, signal) {
+    const tasks = asked(annotating(this.model), this.#state.chosen);
+    const request = { text, tasks };
     const data = await this.server.annotate(request, "page", signal);
     this.shown?.stop();
     this.at.result.hidden = false;
-    this.shown = draw(this.at.drawing, data, { chosen: this.shown?.chosen });
+    this.#unfold(false);
+    this.shown = draw(this.at.drawing, data, {
+      state: this.#state,
+      offers: offersOf(this.model, tasks),
+      wanted: () => this.#attempt("annotating", (again) => this.#show(text, again)),
+    });
     this.request = request;
-    this.at.result.scrollIntoView({ block: "nearest" });
     return countOf(data);
+  }
+
+  /** Show the form, or fold it away. */
+  #unfold(open) {
+    const { ask, edit, text } = this.at;
+    if (open === !ask.hidden) return;
+    const held = ask.contains(this.page.activeElement);
+    ask.hidden = !open;
+    edit.setAttribute("aria-expanded", String(open));
+    if (open) text.focus();
+    else if (held) edit.focus();
   }
 
   #saver(kind) {
@@ -131,7 +175,9 @@ class Site {
   }
 
   #open(file) {
-    this.#attempt(`reading ${file.name}`, async () => this.#fill(await textOf(file, this.most)));
+    const { limits } = this.model;
+    const act = async () => this.#fill(await textOf(file, limits.characters));
+    this.#attempt(`reading ${file.name}`, act);
   }
 
   #fill(text) {
@@ -148,10 +194,10 @@ class Site {
 
   /** Say how long the text is, and whether it can be sent. */
   #measure() {
-    const { over, message } = sizeOf(this.at.text.value, this.most);
+    const { over, message } = sizeOf(this.at.text.value, this.model.limits.characters);
     this.at.size.textContent = message;
     for (const element of [this.at.text, this.at.size]) element.classList.toggle("over", over);
-    this.at.annotate.disabled = over || !this.at.text.value || !chosen(this.at.layers).length;
+    this.at.annotate.disabled = over || !this.at.text.value;
   }
 
   /** Do something that may take long, be given up, or fail; only one at a time. */
@@ -201,5 +247,5 @@ class Site {
 function countOf(data) {
   const sides = data.documents.flatMap((document) => document.sides);
   const sum = (kind) => sides.reduce((count, side) => count + side[kind].length, 0);
-  return `${sum("spans")} spans, ${sum("links")} links`;
+  return `${quantity(sum("spans"), "span")}, ${quantity(sum("links"), "link")}`;
 }

@@ -1,11 +1,13 @@
 /** Where gold and predicted differ, by kind; a click leads to the place. */
 
 import { html } from "./dom.js";
-import { chip } from "./panel.js";
+import { chip } from "./chip.js";
+import { quantity } from "./counts.js";
 import { visible } from "./text.js";
 
 const KINDS = ["missed", "spurious", "boundary", "label", "attachment"];
-const HEADS = ["difference", "document", "layer", "gold", "predicted"];
+const HEADS = ["difference", "document", "layer", "gold", "predicted", "sentence"];
+const AROUND = 60; // letters of a sentence before and behind what differs
 
 /**
  * Return the list of differences.
@@ -40,12 +42,13 @@ export function drawDifferences(page, data, texts, go) {
     html(page, "thead", {}, head),
     ...groups.map(([, body]) => body),
   );
-  const list = groups.length ? [html(page, "div", { class: "list", tabindex: "0" }, table)] : [];
+  const region = { class: "list", tabindex: "0", role: "group", "aria-label": "differences" };
+  const list = groups.length ? [html(page, "div", region, table)] : [];
   const summary = html(
     page,
     "p",
     {},
-    html(page, "b", {}, `differences: ${equal} equal`),
+    html(page, "b", {}, `${quantity(data.differences.length, "difference")}, ${equal} equal`),
     " ",
     ...chips,
   );
@@ -65,7 +68,29 @@ function drawDifference(page, data, texts, difference, go) {
   const describe = (item) => `${visible(item.label)}: ${text.meaning(item)}`;
   const descriptions = items.map((item) => (item ? describe(item) : ""));
   const cells = [...named, ...descriptions].map((cell) => html(page, "td", { dir: "auto" }, cell));
-  return html(page, "tr", {}, html(page, "td", {}, button), ...cells);
+  const sentence = html(page, "td", { class: "around", dir: "auto" }, ...around(page, text, side, item));
+  return html(page, "tr", {}, html(page, "td", {}, button), ...cells, sentence);
+}
+
+/** Return the line of a mark, or of the source of a link, with its pieces set off. */
+function around(page, text, side, item) {
+  const marks = item.sourceMark ? [item.sourceMark, item.targetMark] : [item];
+  const [first, last] = text.lines[text.sides[side].homeOf(item)];
+  const pieces = marks.flatMap((mark) => mark.fragments).sort(([one], [other]) => one - other);
+  const inside = pieces.filter(([start, end]) => start < last && end > first && start < end);
+  const [start, end] = inside.length
+    ? [inside[0][0] - AROUND, Math.max(...inside.map((piece) => piece[1])) + AROUND]
+    : [first, first + AROUND];
+  const [from, to] = [Math.max(first, start), Math.min(last, end)];
+  const parts = [from > first ? "… " : ""];
+  let at = from;
+  for (const [left, right] of inside) {
+    if (left < at) continue; // one mark inside another
+    const piece = visible(text.points.slice(left, Math.min(right, to)).join(""));
+    parts.push(visible(text.points.slice(at, left).join("")), html(page, "mark", {}, piece));
+    at = Math.min(right, to);
+  }
+  return [...parts, visible(text.points.slice(at, to).join("")), to < last ? " …" : ""];
 }
 
 function placesOf(difference) {

@@ -70,6 +70,10 @@ function press(host, event, leave) {
     leave();
     item?.blur();
   }
+  if (item?.matches(".foldable") && ["Enter", " "].includes(event.key)) {
+    event.preventDefault();
+    item.dispatchEvent(new event.view.Event("click", { bubbles: true }));
+  }
   if (!item || !(event.key in STEPS)) return;
   const next = ["ArrowLeft", "ArrowRight"].includes(event.key)
     ? neighbour(itemsOf(item.closest("svg")), item, STEPS[event.key])

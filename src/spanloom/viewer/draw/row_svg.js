@@ -13,20 +13,31 @@ const DEEPEST = 3; // tints of nested spans are this many steps deeper at most
 const HEAD = 6.5; // length of an arrow head
 
 /**
+ * @typedef {object} Saying  What is said beside the text of a row.
+ * @property {(item: object) => string} tell     What a mark or a link says to who cannot see it.
+ * @property {(layer: number) => number} colour  The colour of a layer's arcs.
+ * @property {[number, number, boolean][]} hits  Left and right of what was found, whether it is the
+ *   one gone to.
+ * @property {string[]} layers                   The names of the layers in the line.
+ */
+
+/**
  * Return a row of text with its boxes and arcs.
  * @param {Document} page
  * @param {import("./layout.js").Strip} strip
- * @param {(item: object) => string} tell  What a mark or a link says to who cannot see it.
+ * @param {Saying} saying
  */
-export function drawStrip(page, strip, tell) {
+export function drawStrip(page, strip, saying) {
+  const { tell, colour } = saying;
   const frame = frameOf(strip);
   const spoken = strip.row.words.map((word) => word.text).join(" ");
   const root = svg(page, "svg", { ...frame, class: "strip", role: "group", "aria-label": spoken });
   const nested = strip.boxes.toSorted((one, other) => other.level - one.level);
   root.append(...nested.flatMap((box) => tints(page, box)));
+  root.append(...saying.hits.map((hit) => drawHit(page, hit)));
   // The highest arc first: its legs pass under the captions of lower arcs.
   const arcs = strip.arcs.toSorted((one, other) => other.height - one.height);
-  root.append(...arcs.map((arc) => drawArc(page, arc, tell)));
+  root.append(...arcs.map((arc) => drawArc(page, arc, colour(arc.link.layer), tell)));
   const boxes = strip.boxes.toSorted((one, other) => one.reach[0] - other.reach[0]);
   root.append(...boxes.map((box) => drawBox(page, box, tell)));
   root.append(...drawWords(page, strip.row));
@@ -119,7 +130,12 @@ function bars(page, box) {
   return drawn;
 }
 
-function drawArc(page, arc, tell) {
+function drawHit(page, [left, right, current]) {
+  const size = { x: px(left), y: 0, width: px(Math.max(2, right - left)), height: LINE - 2 };
+  return svg(page, "rect", { class: current ? "hit current" : "hit", rx: 2, ...size });
+}
+
+function drawArc(page, arc, colour, tell) {
   const [left, right] = arc.label;
   const parts = [svg(page, "path", { d: pathOf(arc) })];
   if (arc.target && !arc.link.undirected) parts.push(head(page, arc.target));
@@ -133,7 +149,7 @@ function drawArc(page, arc, tell) {
     const text = { x: px((left + right) / 2), y: px(3.8 - arc.height), class: "caption" };
     parts.push(svg(page, "rect", { ...ground, rx: 2 }), svg(page, "text", text, arc.caption));
   }
-  return itemOf(page, arc.link, "arc", `l${arc.link.at}`, tell, ...parts);
+  return itemOf(page, arc.link, `arc c${colour}`, `l${arc.link.at}`, tell, ...parts);
 }
 
 /** Draw an arrow head down onto a box, or sideways into it. */
@@ -164,10 +180,19 @@ function sideStep({ x, y, side }) {
   return side === null ? `M${px(x)} ${px(-y)}` : `M${px(side)} ${px(-y)}H${px(x)}`;
 }
 
-/** Return a row with its number before it, and whose it is, at the side where its text begins. */
-export function drawRow(page, strip, whose, number, tell) {
+/**
+ * Return a row with its number before it, whose it is, and its layers, at the side where it begins.
+ * @param {Document} page
+ * @param {import("./layout.js").Strip} strip
+ * @param {?string} whose
+ * @param {number|string} number
+ * @param {Saying} saying
+ */
+export function drawRow(page, strip, whose, number, saying) {
   const name = strip.row.backward ? "row rtl" : "row";
   const parts = whose ? [html(page, "span", { class: "whose" }, `${whose} `), number] : [number];
-  const gutter = html(page, "span", { class: "number", "aria-hidden": "true" }, ...parts);
-  return html(page, "div", { class: name }, gutter, drawStrip(page, strip, tell));
+  const layers = number ? saying.layers : [];
+  const names = layers.map((layer) => html(page, "span", { class: "source" }, layer));
+  const gutter = html(page, "span", { class: "number", "aria-hidden": "true" }, ...names, ...parts);
+  return html(page, "div", { class: name }, gutter, drawStrip(page, strip, saying));
 }

@@ -2,12 +2,13 @@
 
 import { captionWidth } from "./measure.js";
 import { captionOf } from "./boxes.js";
-import { isBackward, visible } from "./text.js";
+import { elide, isBackward, visible } from "./text.js";
 
 export const LAYER = 34; // from one node to the nodes under it
 const APART = 14; // between two parts
 const LEAST = 8; // width of a bracket without a label
 const BLANK = /^\s$/u;
+const FOLDED = 16; // letters of the words under a folded node
 
 /**
  * @typedef {object} Node
@@ -17,6 +18,8 @@ const BLANK = /^\s$/u;
  * @property {number} x       Its middle.
  * @property {number} rank    0 for words, else one more than the highest of its parts.
  * @property {Node[]} parts
+ * @property {boolean} folded  Whether its parts are hidden.
+ * @property {boolean} foldable
  *
  * @typedef {object} Tree
  * @property {Node} root
@@ -25,22 +28,50 @@ const BLANK = /^\s$/u;
  */
 
 /**
- * Return the trees of the outermost marks among `roots`.
+ * Return the trees of the outermost marks among `roots`. A tree that is wider than `width` is folded
+ * from below until it fits; nodes in `open` are folded (false) or not (true) whatever the width.
  * @param {string[]} points
  * @param {import("./boxes.js").Mark[]} roots
  * @param {Map<number, import("./boxes.js").Mark[]>} children  The marks in each mark, by place.
+ * @param {import("./measure.js").Fonts} fonts
+ * @param {{width?: number, open?: Map<number, boolean>}} how
  * @returns {Tree[]}
  */
-export function treesOf(points, roots, children, fonts) {
+export function treesOf(points, roots, children, fonts, { width = Infinity, open = new Map() } = {}) {
   return roots.map((mark) => {
-    const root = grow(points, mark, children, fonts);
-    const nodes = [...walk(root)];
-    for (const node of nodes.toReversed()) measure(node);
-    spread(root, 0);
-    const [start, end] = mark.fragments[0];
-    if (isBackward(points.slice(start, end))) for (const node of nodes) node.x = root.room - node.x;
-    return { root, width: root.room, rank: root.rank };
+    const within = (depth) => {
+      const isFolded = (node, at) => !(open.get(node.mark.at) ?? at < depth);
+      return treeOf(points, grow(points, mark, children, fonts, isFolded));
+    };
+    const whole = within(Infinity);
+    return whole.width <= width ? whole : fitted(within, width, depthOf(whole.root));
   });
+}
+
+/** Return the tree of the most levels that fits, of one level where none does. */
+function fitted(within, width, depth) {
+  let [low, high] = [1, depth];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (within(middle).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return within(low);
+}
+
+function treeOf(points, root) {
+  const nodes = [...walk(root)];
+  for (const node of nodes.toReversed()) measure(node);
+  spread(root, 0);
+  const [start, end] = root.mark.fragments[0];
+  if (isBackward(points.slice(start, end))) for (const node of nodes) node.x = root.room - node.x;
+  return { root, width: root.room, rank: root.rank };
+}
+
+function depthOf(root) {
+  let deepest = 0;
+  for (const node of walk(root)) deepest = Math.max(deepest, node.depth);
+  return deepest + 1;
 }
 
 /** Yield a node and all under it, each before its parts; a tree may be deeper than the stack. */
@@ -53,26 +84,40 @@ export function* walk(root) {
   }
 }
 
-function grow(points, mark, children, fonts) {
-  const root = bracketOf(mark, fonts);
+function grow(points, mark, children, fonts, isFolded) {
+  const root = bracketOf(mark, fonts, 0);
   const open = [root];
   while (open.length) {
     const node = open.pop();
     const inner = children.get(node.mark.at) ?? [];
-    const brackets = inner.map((node) => bracketOf(node, fonts));
+    const words = leaves(points, ...node.mark.fragments[0], fonts);
+    node.foldable = words.length > 1;
+    node.folded = node.foldable && isFolded(node, node.depth);
+    if (node.folded) {
+      node.parts = [short(words, fonts)];
+      continue;
+    }
+    const brackets = inner.map((part) => bracketOf(part, fonts, node.depth + 1));
     open.push(...brackets);
     node.parts = filled(points, node.mark.fragments[0], brackets, fonts);
   }
   return root;
 }
 
-function bracketOf(mark, fonts) {
-  const caption = captionOf(mark);
-  return nodeOf(mark, caption, Math.max(LEAST, captionWidth(caption, fonts)));
+/** Return the first letters of words as one leaf. */
+function short(words, fonts) {
+  const text = elide(words.map((word) => word.text).join(" "), FOLDED);
+  return nodeOf(null, text, fonts.text(text));
 }
 
-function nodeOf(mark, text, width) {
-  return { mark, text, width, x: 0, rank: 0, room: 0, parts: [] };
+function bracketOf(mark, fonts, depth) {
+  const caption = captionOf(mark);
+  return nodeOf(mark, caption, Math.max(LEAST, captionWidth(caption, fonts)), depth);
+}
+
+function nodeOf(mark, text, width, depth = 0) {
+  const state = { depth, folded: false, foldable: false };
+  return { mark, text, width, x: 0, rank: 0, room: 0, parts: [], ...state };
 }
 
 /** Return the brackets of a node with the words between them, in order. */

@@ -5,6 +5,7 @@ import { LAYER, walk } from "./tree.js";
 import { nameOf } from "./layout.js";
 import { captionOf } from "./boxes.js";
 import { visible } from "./text.js";
+import { wordsFor } from "./view_model.js";
 
 const MARGIN = 8;
 const HEIGHT = 16; // of a label of a node
@@ -12,25 +13,32 @@ const TURN = 8; // from a label to where its branches part
 const LONGEST = 200; // letters of a cell
 const SHORT = 30; // letters that stay on one line
 
+/** Return the room that a tree has on a page of this width. */
+export function roomOf(width) {
+  return width - 2 * MARGIN;
+}
+
 /**
  * Return a tree of constituents.
  * @param {Document} page
  * @param {import("./tree.js").Tree} tree
+ * @param {string} layer
  * @param {(item: object) => string} tell
  */
-export function drawTree(page, tree, tell) {
+export function drawTree(page, tree, layer, tell) {
   const top = (node) => (tree.rank - node.rank) * LAYER;
   const [width, height] = [tree.width + 2 * MARGIN, tree.rank * LAYER + HEIGHT + 2 * MARGIN];
   const viewBox = [-MARGIN, -MARGIN, width, height].map(px).join(" ");
   const size = { width: px(width), height: px(height), viewBox };
-  const root = svg(page, "svg", { ...size, class: "tree", role: "group", "aria-label": "tree" });
+  const root = svg(page, "svg", { ...size, class: "tree", role: "group", "aria-label": visible(layer) });
   for (const node of walk(tree.root)) {
     root.append(...node.parts.map((part) => branch(page, node, part, top)));
     root.append(
       node.mark ? bracket(page, node, top(node), tell) : leaf(page, node, top(node)),
     );
   }
-  return html(page, "div", { class: "figure" }, root);
+  const title = html(page, "p", { class: "source" }, visible(layer));
+  return html(page, "div", { class: "figure" }, title, root);
 }
 
 /** Draw the way from a node to a part: along below the node, then straight down, so none cross. */
@@ -46,16 +54,19 @@ function leaf(page, node, y) {
 
 function bracket(page, node, y, tell) {
   const { x, width } = node;
+  const fold = node.folded ? "folded, Enter opens it" : "Enter folds it";
+  const name = [tell(node.mark), ...(node.foldable ? [fold] : [])].join(". ");
+  const state = [node.foldable ? "foldable" : "", node.folded ? "folded" : ""];
   const place = { x: px(x - width / 2), y: px(y), width: px(width), height: HEIGHT, rx: 3 };
   const text = { class: "caption", x: px(node.x), y: px(y + 11.8) };
   return svg(
     page,
     "g",
     {
-      class: ["item box", `c${node.mark.colour}`, node.mark.state ?? ""].join(" ").trim(),
+      class: ["item box", `c${node.mark.colour}`, node.mark.state ?? "", ...state].join(" ").trim(),
       "data-key": `s${node.mark.at}`,
-      role: "img",
-      "aria-label": tell(node.mark),
+      role: node.foldable ? "button" : "img",
+      "aria-label": name,
       tabindex: -1,
     },
     svg(page, "rect", place),
@@ -68,15 +79,28 @@ function bracket(page, node, y, tell) {
  * @param {Document} page
  * @param {string[]} points
  * @param {[import("./boxes.js").Mark, import("./layout.js").Link[]][]} tuples
- * @param {string} layer
+ * @param {object} layer
  */
 export function drawTable(page, points, tuples, layer) {
   const labels = new Set(tuples.flatMap(([, links]) => links.map(captionOf)));
   const roles = [...labels].sort();
-  const heads = [visible(layer), ...roles].map((name) => html(page, "th", { scope: "col" }, name));
+  const wordsOf = (role) => {
+    const link = tuples.flatMap(([, links]) => links).find((each) => captionOf(each) === role);
+    return wordsFor(layer, link.label);
+  };
+  const heads = [
+    html(page, "th", { scope: "col" }, visible(layer.name)),
+    ...roles.map((role) => roleHead(page, role, wordsOf(role))),
+  ];
   const rows = tuples.map(([mark, links]) => tableRow(page, points, mark, links, roles));
   const table = html(page, "table", {}, html(page, "tr", {}, ...heads), ...rows);
-  return html(page, "div", { class: "figure" }, table);
+  const region = { class: "figure", tabindex: 0, role: "group", "aria-label": visible(layer.name) };
+  return html(page, "div", region, table);
+}
+
+function roleHead(page, role, words) {
+  const small = words ? [html(page, "small", {}, visible(words))] : [];
+  return html(page, "th", { scope: "col" }, html(page, "div", {}, role), ...small);
 }
 
 function tableRow(page, points, mark, links, roles) {

@@ -4,43 +4,21 @@ import { nameOf } from "./layout.js";
 import { visible } from "./text.js";
 import { firstWhere } from "./words.js";
 
-const CONSTITUENTS = "constituents";
-const CLUSTERS = "clusters";
-const TUPLES = "tuples";
+export const CONSTITUENTS = "constituents";
+export const CLUSTERS = "clusters";
+export const TUPLES = "tuples";
+export const DEPENDENCY = "dependency";
 const LONGEST_TEXT = 200; // letters of a text in what is said of it
 
-/** What the reader wants to see: layers that are not shown, the least score. */
-export class View {
-  /**
-   * @param {{name: string, aside?: boolean}[]} layers
-   * @param {Map<string, boolean>} chosen  What the reader chose before: layers, whether shown.
-   */
-  constructor(layers, chosen = new Map()) {
-    this.layers = layers;
-    this.chosen = chosen;
-    const shown = layers.map(({ name, aside }) => chosen.get(name) ?? !aside);
-    this.hidden = new Set([...layers.keys()].filter((at) => !shown[at]));
-    this.least = -Infinity;
-  }
-
-  /** Show a layer, or hide it. */
-  toggle(at) {
-    const shown = this.hidden.delete(at);
-    if (!shown) this.hidden.add(at);
-    this.chosen.set(this.layers[at].name, shown);
-  }
-
-  /** Whether a mark or a link is shown; a link is where its ends are. */
-  shows(item, least = this.least) {
-    if (this.hidden.has(item.layer) || item.score < least) return false;
-    const ends = item.sourceMark ? [item.sourceMark, item.targetMark] : [];
-    return ends.every((end) => this.shows(end, least));
-  }
+/** Return what a label of a layer means in words, undefined where nobody says. */
+export function wordsFor(layer, label) {
+  return Object.hasOwn(layer.labels ?? {}, label) ? layer.labels[label] : undefined;
 }
 
 /** One document: its characters, its lines, its sides. */
 export class Text {
   constructor(given, layers) {
+    this.layers = layers;
     this.name = given.name;
     this.notes = given.notes;
     this.lines = given.lines;
@@ -70,11 +48,14 @@ export class Text {
     return this.sides.some((side) => side.differs(at, view));
   }
 
-  /** Return what is said of a mark or a link, a line each. */
+  /** Return what is said of a mark or a link, a line each: label, meaning, layer, score. */
   describe(item) {
-    const name = `${item.id} ${item.label}: ${this.meaning(item)}`;
+    const layer = this.layers[item.layer];
+    const words = wordsFor(layer, item.label);
+    const name = `${item.label}${words ? ` (${words})` : ""}: ${this.meaning(item)}`;
     const score = item.score === undefined ? [] : [`score ${item.score.toFixed(3)}`];
-    return [name, ...score, ...(item.about ?? [])].map(visible);
+    const source = [`layer ${layer.name}`, item.id, ...score].join(", ");
+    return [name, source, ...(item.about ?? [])].map(visible);
   }
 
   /** Return the text of a mark, or those of the ends of a link. */

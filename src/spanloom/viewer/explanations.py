@@ -1,0 +1,256 @@
+"""Say in words what layers and labels mean: ``ARGM-TMP`` is "when".
+
+Tables by analysis (``viewer/analyses.py``); labels that no table has are shown as they are.
+"""
+
+from collections.abc import Mapping
+
+from spanloom.viewer.analyses import COREFERENCE, GRAMMAR, NAMES, ROLES, TREE
+
+_ENTITIES = {
+    "person": "a person",
+    "per": "a person",
+    "organization": "an organization or company",
+    "org": "an organization or company",
+    "corporation": "a company",
+    "group": "a group of people",
+    "place": "a place",
+    "location": "a place",
+    "loc": "a place",
+    "gpe": "a country, city or state",
+    "event": "something that happens",
+    "work": "a book, film, song or other work",
+    "creative-work": "a book, film, song or other work",
+    "product": "a product",
+    "misc": "another kind of name",
+    "time": "a time or date",
+    "date": "a date",
+    "animal": "an animal",
+    "plant": "a plant",
+    "object": "a thing",
+    "substance": "a substance",
+    "abstract": "something that cannot be touched",
+    "quantity": "an amount",
+    "mention": "words for a person or thing",
+}
+
+_ROLES = {
+    "predicate": "what happens or is said",
+    "argument": "who or what takes part, when, where, how",
+    "argument predicate": "takes part, and happens itself",
+    "ARG0": "who or what does it",
+    "ARG1": "whom or what it is done to",
+    "ARG2": "to whom, with what, or its end",
+    "ARG3": "from where, or with what",
+    "ARG4": "up to where",
+    "ARG5": "another part of it",
+    "ARGA": "who has it done",
+    "ARGM-ADJ": "of what kind",
+    "ARGM-ADV": "under which circumstances",
+    "ARGM-CAU": "why",
+    "ARGM-COM": "with whom",
+    "ARGM-CXN": "compared to what",
+    "ARGM-DIR": "in which direction",
+    "ARGM-DIS": "links to the text before",
+    "ARGM-DSP": "who speaks directly",
+    "ARGM-EXT": "how much",
+    "ARGM-GOL": "to where or for whom",
+    "ARGM-LOC": "where",
+    "ARGM-LVB": "light verb, as take in take a walk",
+    "ARGM-MNR": "how",
+    "ARGM-MOD": "modal verb, as can or must",
+    "ARGM-NEG": "not",
+    "ARGM-PRD": "in which state",
+    "ARGM-PRP": "what for",
+    "ARGM-PRR": "the noun of a light verb",
+    "ARGM-REC": "each other, themselves",
+    "ARGM-TMP": "when",
+    "A0": "who or what the statement is about",
+    "A1": "what is said of it",
+    "A2": "what else is said",
+    "A3": "what else is said",
+    "A4": "what else is said",
+    "A5": "what else is said",
+    "V": "the verb",
+}
+
+_GRAMMAR = {
+    "ADJ": "adjective",
+    "ADP": "preposition",
+    "ADV": "adverb",
+    "AUX": "auxiliary verb",
+    "CCONJ": "and, or, but",
+    "DET": "article or determiner",
+    "INTJ": "interjection",
+    "NOUN": "noun",
+    "NUM": "number",
+    "PART": "particle, as to or not",
+    "PRON": "pronoun",
+    "PROPN": "name",
+    "PUNCT": "punctuation",
+    "SCONJ": "if, that, while",
+    "SYM": "symbol",
+    "VERB": "verb",
+    "X": "other",
+    "ADD": "address",
+    "AFX": "prefix",
+    "CC": "and, or, but",
+    "CD": "number",
+    "DT": "article or determiner",
+    "EX": "there, as in there is",
+    "FW": "foreign word",
+    "GW": "part of a split word",
+    "HYPH": "hyphen",
+    "IN": "preposition or subordinator",
+    "JJ": "adjective",
+    "JJR": "adjective, comparative",
+    "JJS": "adjective, superlative",
+    "LS": "mark of a list",
+    "MD": "modal verb",
+    "NFP": "decoration",
+    "NN": "noun, singular",
+    "NNS": "noun, plural",
+    "NNP": "name, singular",
+    "NNPS": "name, plural",
+    "PDT": "all, both, before an article",
+    "POS": "'s of possession",
+    "PRP": "personal pronoun",
+    "PRP$": "possessive pronoun",
+    "RB": "adverb",
+    "RBR": "adverb, comparative",
+    "RBS": "adverb, superlative",
+    "RP": "particle of a verb",
+    "TO": "to",
+    "UH": "interjection",
+    "VB": "verb, base form",
+    "VBD": "verb, past",
+    "VBG": "verb, -ing form",
+    "VBN": "verb, past participle",
+    "VBP": "verb, present, not he or she",
+    "VBZ": "verb, present, he or she",
+    "WDT": "which, that",
+    "WP": "who, what",
+    "WP$": "whose",
+    "WRB": "when, where, how",
+    "acl": "clause about a noun",
+    "acl:relcl": "relative clause",
+    "advcl": "clause about a verb: when, if, because",
+    "advmod": "adverb of",
+    "amod": "adjective of",
+    "appos": "the same in other words",
+    "aux": "auxiliary of",
+    "aux:pass": "auxiliary of a passive",
+    "case": "preposition of",
+    "cc": "conjunction of",
+    "ccomp": "clause as object",
+    "clf": "classifier",
+    "compound": "part of a compound",
+    "compound:prt": "particle of a verb",
+    "conj": "joined by and, or",
+    "cop": "be, as a link",
+    "csubj": "clause as subject",
+    "dep": "unclear",
+    "det": "article or determiner of",
+    "discourse": "interjection",
+    "dislocated": "moved part",
+    "expl": "it or there without meaning",
+    "fixed": "part of a fixed phrase",
+    "flat": "part of a name",
+    "goeswith": "part of a split word",
+    "iobj": "to whom",
+    "list": "part of a list",
+    "mark": "that, if, because, to",
+    "nmod": "noun about a noun",
+    "nmod:poss": "possessor",
+    "nsubj": "subject",
+    "nsubj:pass": "subject of a passive",
+    "nummod": "number of",
+    "obj": "object",
+    "obl": "when, where, how, by noun",
+    "obl:agent": "by whom",
+    "orphan": "left over where a verb is missing",
+    "parataxis": "clause beside",
+    "punct": "punctuation",
+    "reparandum": "taken back",
+    "root": "head of the sentence",
+    "vocative": "who is addressed",
+    "xcomp": "verb that shares a subject or object",
+}
+
+_PHRASES = {
+    "ADJP": "adjective phrase",
+    "ADVP": "adverb phrase",
+    "CAPTION": "caption",
+    "CONJP": "conjunction phrase",
+    "FRAG": "fragment",
+    "HEADING": "heading",
+    "INTJ": "interjection",
+    "LST": "list mark",
+    "NAC": "not a phrase of its own",
+    "NML": "part of a noun phrase",
+    "NP": "noun phrase",
+    "NX": "part of a complex noun phrase",
+    "PP": "prepositional phrase",
+    "PRN": "in brackets, between commas",
+    "PRT": "particle",
+    "QP": "amount",
+    "ROOT": "all of the sentence",
+    "RRC": "shortened relative clause",
+    "S": "clause",
+    "SBAR": "subordinate clause",
+    "SBARQ": "question with a question word",
+    "SINV": "clause with its subject behind the verb",
+    "SQ": "question",
+    "TITLE": "title",
+    "UCP": "phrases of unlike kinds",
+    "VP": "verb phrase",
+    "WHADJP": "question phrase: how good",
+    "WHADVP": "question phrase: when, where",
+    "WHNP": "question phrase: who, what",
+    "WHPP": "question phrase: of which",
+    "X": "other",
+}
+
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    NAMES.key: _ENTITIES,
+    COREFERENCE.key: _ENTITIES | {"coref": "the same as"},
+    ROLES.key: _ROLES,
+    GRAMMAR.key: _GRAMMAR,
+    TREE.key: _PHRASES,
+}
+_PREFIXES = {"C-": "goes on", "R-": "refers back"}  # of roles
+_LAYERS = {
+    "ner": "names of people, places and other things",
+    "mentions": "all words for people and things, pronouns and descriptions too",
+    "coreference": "which words mean the same person or thing",
+    "srl": "who did what to whom, when and where",
+    "openie": "single statements in the words of the text",
+    "dependency": "which word depends on which, and as what",
+    "constituency": "phrases inside phrases",
+    "upos": "word classes, the same for all languages",
+    "xpos": "word classes of English, finer",
+}
+
+
+def explain_layer(name: str, analysis_about: str) -> str:
+    """Return what a layer is in words; by its analysis if its name says nothing."""
+    return _LAYERS.get(name, analysis_about)
+
+
+def explain(analysis: str, label: str) -> str | None:
+    """Return what a label means in words; None if no table of the analysis has it.
+
+    A subtype (``nsubj:outer``) means what its type means, a chain of phrases (``S VP``) what its
+    parts mean.
+    """
+    table = _TABLES.get(analysis, {})
+    for candidate in (label, label.lower() if table is not _GRAMMAR else label):
+        if candidate in table:
+            return table[candidate]
+    if analysis == ROLES.key and label[:2] in _PREFIXES and label[2:] in table:
+        return f"{table[label[2:]]} ({_PREFIXES[label[:2]]})"
+    if analysis == GRAMMAR.key and label.partition(":")[0] in table:
+        return table[label.partition(":")[0]]
+    if analysis == TREE.key and label.split() and all(part in table for part in label.split()):
+        return ", only a ".join(table[part] for part in label.split())
+    return None
