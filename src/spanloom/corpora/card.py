@@ -19,7 +19,7 @@ A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -108,6 +108,15 @@ class Derived(Options):
     head_upos: tuple[str, ...] = Field(description="tags of layer upos; layer dependency has heads")
 
 
+class LabelPrompt(Options):
+    """How the labels of a layer are read where a model extracts them as words."""
+
+    verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] = Field(
+        {}, description="what is written for each label"
+    )
+    prompt: str = Field("", description='all of them as one text, as "negative or positive?"')
+
+
 class Card(Options):
     """One dataset."""
 
@@ -129,6 +138,7 @@ class Card(Options):
     derived: dict[str, Derived] = Field({}, description="layers made of others that were read")
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()
+    prompts: dict[str, LabelPrompt] = Field({}, description="how labels are read, by layer")
     counts: dict[str, dict[str, int]] = Field({}, description="by split; all: of all together")
     reported: str = Field("", description="what the papers say of it")
     comparability: str = Field("", description="what is not comparable")

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 ANSWERING_KINDS = frozenset({"extractive_qa"})
 CLASSIFYING_KINDS = frozenset(
-    {"text_classification", "extractive_classification", "extractive_regression"}
+    {
+        "text_classification",
+        "text_regression",
+        "extractive_classification",
+        "extractive_regression",
+    }
 )
 _LICENSED = {"dataset", "license"}
 

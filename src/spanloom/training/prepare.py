@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
@@ -11,7 +12,9 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
-from spanloom.data.instances import TokenizedDocument, tokenize
+from spanloom.corpora.prepare import read_prompts
+from spanloom.data.instance_readers import PromptTokenizer
+from spanloom.data.instances import TokenizedDocument, tokenize, tokenize_prompt
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -85,10 +88,13 @@ def prepare(
         "unk": subword_tokenizer.unknown,
         "mask": subword_tokenizer.mask,
     }
-    vocabulary = {name: _vocabulary(task, corpora[name]) for name, task in plan.tasks.items()}
+    vocabulary = {
+        name: _vocabulary(task, corpora[name], plan.recipe_dir) for name, task in plan.tasks.items()
+    }
     plan = plan.noting(removed_tasks=()).with_vocabulary({**vocabulary, SPECIAL_IDS: special_ids})
     tasks = plan.build_tasks()
     _check_metrics(plan.recipe, tasks)
+    _check_words(tasks, partial(tokenize_prompt, split=word_tokenizer, pieces=subword_tokenizer))
     data = {name: _encode(plan.tasks[name], task, corpora[name]) for name, task in tasks.items()}
     return PreparedData(
         plan,
@@ -211,8 +217,11 @@ def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
     return _Corpus(train, dev, tuple(tokenized))
 
 
-def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
-    """Infer a task's vocabulary from train; ``DataError`` where no document has its layer."""
+def _vocabulary(task: TaskPlan, corpus: _Corpus, recipe_dir: Path) -> dict[str, Any]:
+    """Infer a task's vocabulary from train; ``DataError`` where no document has its layer.
+
+    What the recipe leaves open of how labels are read follows from the card of the data.
+    """
     layer = task.spec.layer
     train = [
         (document, tokenized)
@@ -222,7 +231,20 @@ def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
     if not train:
         problem = _missing_layer(task.spec.data, layer, corpus.train)
         raise DataError(f"task {task.name!r}: {problem}")
-    return task.type.infer_vocabulary(task.options, layer, train)
+    options = task.options
+    if task.type.complete is not None and not task.parts:
+        prompts = read_prompts(locate(task.spec.data, recipe_dir))
+        options = task.type.complete(options, prompts[layer]) if layer in prompts else options
+    return task.type.infer_vocabulary(options, layer, train)
+
+
+def _check_words(tasks: Mapping[str, Task], tokenize_words: PromptTokenizer) -> None:
+    """Raise ``DataError`` for words of a recipe or card that tasks cannot find in their prompts."""
+    for name, task in tasks.items():
+        try:
+            task.reader.check(tokenize_words)
+        except ValueError as error:
+            raise DataError(f"task {name!r}: {error}") from error
 
 
 def _missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
