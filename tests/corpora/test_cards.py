@@ -28,11 +28,16 @@ def test_a_card_says_what_can_be(name):
     assert card.homepage.startswith("https://")
     assert set(card.tasks) <= set(registry.names(tasks.__path__))
     assert card.metric in METRICS
-    used = {rule.source for rule in card.splits.values()}
+    used = {source for rule in card.splits.values() for source in rule.source_names}
     used |= {source.sentences for source in card.sources.values()} - {""}
     assert used == set(card.sources)
     for rule in card.splits.values():
         assert not rule.same_names_as or rule.same_names_as in cards.names()
+        assert not rule.names_not_in or rule.names_not_in in cards.names()
+    for layer, prompt in card.prompts.items():
+        tokenize = partial(tokenize_prompt, split=SPLIT, pieces=LOWER_CASE)
+        texts = tuple(prompt.verbalizer.values()) or PLAIN_LABELS[name]
+        ChoiceReader(texts, prompt.prompt).check(tokenize)
     for source in card.sources.values():
         if source.format not in (formats.BRAT, TEXT):
             formats.validate_format_options(

@@ -131,7 +131,10 @@ def read_prompts(corpus: Path) -> dict[str, LabelPrompt]:
 def _cache_key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     """Return a digest of all inputs of the result: cards, files, and the version of the readers."""
     name_source_cards = [
-        cards.text(same) for rule in card.splits.values() if (same := rule.same_names_as)
+        cards.text(name)
+        for rule in card.splits.values()
+        for name in (rule.same_names_as, rule.names_not_in)
+        if name
     ]
     inputs = json.dumps([cards.text(name), name_source_cards, sums, _VERSION], sort_keys=True)
     return hashlib.sha256(inputs.encode()).hexdigest()

@@ -56,7 +56,7 @@ class NumberGold:
 
 @dataclass(frozen=True, slots=True)
 class TextRegressionTask(TextPairMixin, LayerTask):
-    """Predict a number with ``label``; the head learns it standardized by ``mean`` and ``scale``."""
+    """Predict a number with ``label``; its head learns it less ``mean``, divided by ``scale``."""
 
     dropout: float
     label: str

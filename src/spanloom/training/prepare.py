@@ -23,6 +23,7 @@ from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
 from spanloom.tokenization import WordTokenizer
+from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,16 @@ class PreparedData:
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files."""
+    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files.
+
+    ``leaks`` are the documents that train had, but that are in dev or test of other corpora.
+    """
 
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
     tokenized: tuple[TokenizedDocument, ...] = ()
     num_problems: int = 0
+    leaks: DroppedLeaks = DroppedLeaks()
 
 
 @folder.pause_gc()
@@ -74,9 +79,8 @@ def prepare(
     The plan of the result has the vocabularies; its notes tell what training will not see. Raises
     ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
-    sources = {}
-    for name in plan.recipe.all_sources:
-        corpus = _read(_locate(plan, name), plan.recipe.seed)
+    sources = _read_sources(plan)
+    for name, corpus in sources.items():
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
     corpora = {
@@ -120,14 +124,37 @@ def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
 def data_identity(plan: Plan) -> str:
     """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
 
-    Raises ``DataError`` and ``FormatError``.
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    paths = (locate(name, plan.recipe_dir) for name in plan.recipe.all_sources)
-    return _identity(_read(path, plan.recipe.seed) for path in paths)
+    return _identity(_read_sources(plan).values())
 
 
 def _identity(corpora: Iterable[_Corpus]) -> str:
     return " ".join(fingerprint(part) for corpus in corpora for part in (corpus.train, corpus.dev))
+
+
+def _read_sources(plan: Plan) -> dict[str, _Corpus]:
+    """Read train and dev of all corpora; train without the texts that others are scored on."""
+    recipe = plan.recipe
+    sources = {name: _read(_locate(plan, name), recipe.seed) for name in recipe.all_sources}
+    if not recipe.exclude_texts_of:
+        return sources
+    scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
+    held_out = HeldOutTexts.of(scored, plan.word_tokenizer)
+    for name, corpus in sources.items():
+        kept, leaks = drop_leaks(name, corpus.train, held_out)
+        if not kept:
+            raise DataError(f"{name}: all documents of train are left out by exclude_texts_of")
+        sources[name] = replace(corpus, train=kept, leaks=leaks)
+    return sources
+
+
+def _read_scored(plan: Plan, name: str, sources: Mapping[str, _Corpus]) -> tuple[Document, ...]:
+    """Return dev and test of a corpus; dev is what training itself takes as dev."""
+    path = _locate(plan, name)
+    corpus = sources.get(name) or _read(path, plan.recipe.seed)
+    test = folder.read(path, "test").documents if "test" in folder.splits(path) else ()
+    return (*corpus.dev, *test)
 
 
 def _locate(plan: Plan, name: str) -> Path:
@@ -306,6 +333,8 @@ def _notes(
         if corpus.num_problems:
             unreadable = f"unreadable in its files: {quantity(corpus.num_problems, 'line')}"
             yield f"{name}: {unreadable} (spanloom check tells which)"
+        if corpus.leaks.num_documents:
+            yield corpus.leaks.note(name)
     for name, task_data in data.items():
         for part in plan.tasks[name].parts:
             yield f"{name}: {quantity(len(sources[part.data].train), 'document')} of {part.data}"
