@@ -166,6 +166,18 @@ class Card(Options):
         """Refuse splits with an unknown name or source, and counts of an unknown split."""
         if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
+        self._check_sources()
+        for name, rule in self.derived.items():
+            taken = [other.layer for other in self.derived.values()]
+            if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
+                raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
+        for name in self.counts:
+            if name not in {ALL, *self.splits}:
+                raise ValueError(f"counts of {name!r}, which is no split")
+        return self
+
+    def _check_sources(self) -> None:
+        """Raise ``ValueError`` for a source that a split or another source names in vain."""
         for name, split in self.splits.items():
             for source_name in split.source_names:
                 if source_name not in self.sources:
@@ -175,14 +187,6 @@ class Card(Options):
         for name, source in self.sources.items():
             if source.sentences and source.sentences not in self.sources:
                 raise ValueError(f"source {name}: no source {source.sentences!r}")
-        for name, rule in self.derived.items():
-            taken = [other.layer for other in self.derived.values()]
-            if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
-                raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
-        for name in self.counts:
-            if name not in {ALL, *self.splits}:
-                raise ValueError(f"counts of {name!r}, which is no split")
-        return self
 
 
 def names() -> list[str]:

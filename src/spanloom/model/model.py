@@ -32,6 +32,8 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.long_sentences import LONGEST
+from spanloom.model import asking
+from spanloom.model.asking import Answer, Choice
 from spanloom.model.evaluation import (
     LOG,
     evaluate_tasks,
@@ -88,6 +90,18 @@ class Model:
     def __call__(self, text: str) -> Document:
         """Annotate one text with all tasks but those ``on_request``."""
         return next(self.annotate([Document(text)]))
+
+    def ask(self, text: str, question: str) -> Answer:
+        """Answer a question about a text (``model.asking``)."""
+        return asking.ask(self, text, question)
+
+    def classify(self, text: str, labels: Iterable[str], pair: str | None = None) -> Choice | None:
+        """Return which of some labels fits a text, or a text pair (``model.asking``)."""
+        return asking.choose(self, text, pair, labels=labels)
+
+    def rate(self, text: str, low: float, high: float, pair: str | None = None) -> Choice | None:
+        """Return which number of a range fits a text, or a text pair (``model.asking``)."""
+        return asking.choose(self, text, pair, bounds=(low, high))
 
     def tokenize(self, document: Document) -> TokenizedDocument:
         """Split a document into words and pieces."""
