@@ -84,7 +84,7 @@ def format_replies(document: Document, layers: Sequence[str]) -> str:
     """Return a line per answer or choice: what, how sure, and where it stands."""
     from spanloom.model.asking import read_answers, read_choice
 
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for layer in layers:
         if document.queries:
             for answer in read_answers(document, layer):

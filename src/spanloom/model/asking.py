@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from spanloom.annotation.choices import Choices
 from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import classification_of, join_texts
-from spanloom.document import Document, Fragment, Query, Span
+from spanloom.document import Document, Fragment, Query, Relation, Span
 from spanloom.errors import DataError
 from spanloom.tasks._base import Task
 from spanloom.tasks._span_extraction import ExtractiveChoiceTask
@@ -130,8 +130,9 @@ def read_choice(document: Document, layer: str) -> Choice | None:
     chosen = classification_of(document, layer)
     if chosen is None:
         return None
-    (annotation,) = (*document[layer].spans, *document[layer].relations)
-    return Choice(chosen.label, chosen.value, annotation.score)
+    annotations: tuple[Span | Relation, ...]
+    annotations = (*document[layer].spans, *document[layer].relations)
+    return Choice(chosen.label, chosen.value, annotations[0].score)
 
 
 def _answer(document: Document, query: Query, spans: tuple[Span, ...]) -> Answer:

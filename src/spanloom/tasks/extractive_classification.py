@@ -76,11 +76,11 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
             return independent_probs(words, choices)
         return ExtractiveChoiceTask.choice_probs(self, words, choices)
 
-    def with_labels(
-        self, labels: Sequence[str], prompt: str = ""
-    ) -> "ExtractiveClassificationTask":
+    def with_labels(self, labels: Sequence[str]) -> "ExtractiveClassificationTask":
         """Return the task with other labels, which are read as they are written."""
-        reader = replace(self.reader.reader, choices=tuple(labels), wording=prompt)
+        reader = self.reader.reader
+        assert isinstance(reader, ChoiceReader)
+        reader = replace(reader, choices=tuple(labels), wording="")
         return replace(self, labels=tuple(labels), reader=replace(self.reader, reader=reader))
 
 

@@ -100,7 +100,9 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         if not low < high:
             raise ValueError(f"expected low below high, got {low} and {high}")
         scale = NumberScale.covering([], low, high, None)
-        reader = replace(self.reader.reader, choices=numbers_of(scale))
+        reader = self.reader.reader
+        assert isinstance(reader, ChoiceReader)
+        reader = replace(reader, choices=numbers_of(scale))
         return replace(self, scale=scale, reader=replace(self.reader, reader=reader))
 
 
