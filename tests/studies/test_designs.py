@@ -67,6 +67,16 @@ def test_a_grid_sets_values_of_several_levels(study):
     assert cell.job.recipe["trunk"] == trunk
 
 
+def test_a_grid_sets_a_mapping(study):
+    grid = {
+        "design": "grid",
+        "tasks": ["ner"],
+        "options": {"stages.0.lr": [{"task": 0.5, "encoder": 0}]},
+    }
+    (cell,) = planned(study([grid])).cells
+    assert cell.job.recipe["stages"][0]["lr"]["task"] == 0.5
+
+
 def test_a_run_has_only_what_its_tasks_need(study):
     (job,) = (cell.job for cell in planned(study([SINGLE])).cells if cell.task == "ner")
     assert list(job.recipe["tasks"]) == ["ner"]

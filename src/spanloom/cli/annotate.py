@@ -92,7 +92,7 @@ def annotate(options: AnnotateOptions) -> None:
             raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     if out is not None:
         check(out, output_form)
-    names = None if options.tasks is None else _names(options.tasks)
+    names: Sequence[str] | None = None if options.tasks is None else _names(options.tasks)
     if options.in_place and asked is not None:
         raise WrongUse("--in-place goes with no --question, --labels or --range")
     if options.in_place and isinstance(source, Path):

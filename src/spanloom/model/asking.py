@@ -5,13 +5,15 @@ learnt; one that extracts numbers can choose from another range. How good such c
 on how near they are to what was learnt.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol, Self, TypeVar
 
 from spanloom.annotation.choices import Choices
 from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import classification_of, join_texts
+from spanloom.config.recipe import Recipe
+from spanloom.data.instances import Prompt
 from spanloom.document import Document, Fragment, Query, Relation, Span
 from spanloom.errors import DataError
 from spanloom.tasks._base import Task
@@ -20,8 +22,35 @@ from spanloom.tasks.extractive_classification import ExtractiveClassificationTas
 from spanloom.tasks.extractive_qa import ExtractiveQATask
 from spanloom.tasks.extractive_regression import ExtractiveRegressionTask
 
-if TYPE_CHECKING:
-    from spanloom.model.model import Model
+
+class AskedModel(Protocol):
+    """A model as far as it is asked (``model.Model``)."""
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe, which names the kinds of the tasks."""
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """The layer that each task writes."""
+
+    def tokenize_prompt(self, text: str) -> Prompt:
+        """Split a text that is not part of a document."""
+
+    def annotate(
+        self, documents: Iterable[Document], names: Iterable[str] | None = None
+    ) -> Iterator[Document]:
+        """Yield the documents with what the named tasks predict."""
+
+    def with_tasks(self, tasks: Mapping[str, Task]) -> Self:
+        """Return the model with other tasks in place of its own."""
+
+
+ModelT = TypeVar("ModelT", bound=AskedModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +72,7 @@ class Choice:
     score: float | None = None
 
 
-def answering_tasks(model: "Model", names: Iterable[str] | None = None) -> tuple[str, ...]:
+def answering_tasks(model: AskedModel, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the tasks that answer questions: those named, else the first one that the model has.
 
     Raises ``DataError`` where there is none, which says how to train one.
@@ -58,14 +87,14 @@ def answering_tasks(model: "Model", names: Iterable[str] | None = None) -> tuple
 
 
 def choosing_tasks(
-    model: "Model", choices: Choices, names: Iterable[str] | None = None
+    model: AskedModel, choices: Choices, names: Iterable[str] | None = None
 ) -> tuple[str, ...]:
     """Return the tasks that choose among labels, or numbers; as ``answering_tasks``."""
     what, kind, task_class = _CHOOSERS[choices.bounds is not None]
     return _tasks(model, names, lambda task: isinstance(task, task_class), what, kind)
 
 
-def with_choices(model: "Model", choices: Choices) -> "Model":
+def with_choices(model: ModelT, choices: Choices) -> ModelT:
     """Return the model whose tasks choose among these labels or numbers, of one text or two.
 
     Raises ``DataError`` for labels that its tokenizer cannot tell apart, and for a range that has
@@ -77,10 +106,10 @@ def with_choices(model: "Model", choices: Choices) -> "Model":
             tasks[name].reader.check(model.tokenize_prompt)
     except ValueError as error:
         raise DataError(str(error)) from error
-    return replace(model, tasks=tasks)
+    return model.with_tasks(tasks)
 
 
-def ask(model: "Model", text: str, question: str) -> Answer:
+def ask(model: AskedModel, text: str, question: str) -> Answer:
     """Return the answer to a question about a text, by the first task that answers questions.
 
     Raises ``DataError`` if the model has none, ``DocumentError`` for a blank question.
@@ -93,7 +122,7 @@ def ask(model: "Model", text: str, question: str) -> Answer:
 
 
 def choose(
-    model: "Model",
+    model: AskedModel,
     text: str,
     text_pair: str | None,
     labels: Iterable[str] = (),
@@ -158,7 +187,7 @@ _CHOOSERS: tuple[tuple[str, str, type[ExtractiveChoiceTask]], ...] = (
 
 
 def _tasks(
-    model: "Model",
+    model: AskedModel,
     names: Iterable[str] | None,
     fits: Callable[[Task], bool],
     what: str,

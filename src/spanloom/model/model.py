@@ -119,6 +119,10 @@ class Model:
         plan = self.plan.with_biases(biases)
         return replace(self, plan=plan, tasks=plan.build_tasks())
 
+    def with_tasks(self, tasks: Mapping[str, Task]) -> "Model":
+        """Return the model with other tasks in place of its own; the network is shared."""
+        return replace(self, tasks=tasks)
+
     @property
     def layers(self) -> dict[str, str]:
         """The name of the layer that each predicting task writes, the same in all results."""

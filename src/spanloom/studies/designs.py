@@ -302,8 +302,9 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _flow(value: object) -> str:
-    """Return a value as YAML on one line; what has several levels is JSON, which is YAML too."""
-    if isinstance(value, dict | list) and any(isinstance(item, dict | list) for item in value):
+    """Return a value as YAML on one line; mappings and nested lists are JSON, which is YAML too."""
+    is_nested = isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+    if isinstance(value, dict) or is_nested:
         return json.dumps(value, ensure_ascii=False)
     return " ".join(yaml.dump({"value": value}).partition(":")[2].split())
 
