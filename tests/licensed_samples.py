@@ -29,6 +29,12 @@ SAMPLES = {
     "mpqa": _example("opinions"),
     "ace05": _example("dygie"),
     "tacred": _example("tacred"),
+    "tacred-text": _example("tacred"),
+    "zre": _example("zre"),
+    "commonsenseqa": "".join(
+        _example("commonsenseqa").partition("\n")[0].replace('"a1"', f'"{n}"') + "\n"
+        for n in range(60)
+    ),
     "mnli": NLI,
     "snli": NLI,
     "qnli": _rows(QNLI, "\tWho?\tAda ran.\tentailment"),

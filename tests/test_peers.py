@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from spanloom.annotation.events import collect
 from spanloom.document import SENTENCES, WORDS, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
+from spanloom.metrics.qa import normalize_answer, overlap
 from spanloom.metrics.report import score as report
 from spanloom.tokenization import word_tokenizer, words_of
 
@@ -328,3 +330,40 @@ def test_every_run_has_its_script_environment_and_data():
         assert peer.environment == run.OURS or requirements.read_text().startswith("torch==")
         recipes = [Path(option) for option in peer.options if option.endswith(".yaml")]
         assert all(recipe.is_file() for recipe in recipes)
+
+
+@pytest.fixture
+def questions():
+    import hf_questions
+
+    return hf_questions
+
+
+@given(
+    st.lists(st.tuples(st.text("ab the.", max_size=8), st.text("ab the.", max_size=8)), min_size=1)
+)
+def test_the_peer_that_answers_questions_is_scored_as_we_are(pairs):
+    sys.path.insert(0, str(PEERS))
+    import hf_questions
+
+    asked = [
+        hf_questions.Question(str(row), "?", right, ((0, right),))
+        for row, (right, _) in enumerate(pairs)
+    ]
+    said = {str(row): answer for row, (_, answer) in enumerate(pairs)}
+    exact, f1 = hf_questions.exact_and_f1(asked, said)
+    equal = [normalize_answer(a) == normalize_answer(b) for a, b in pairs]
+    assert exact == pytest.approx(100 * sum(equal) / len(pairs))
+    assert f1 == pytest.approx(100 * sum(overlap(a, b) for a, b in pairs) / len(pairs))
+
+
+def test_the_peer_learns_the_pieces_of_an_answer_and_says_the_same_text(questions):
+    context = "Ada met Bob in old London ."
+    offsets = [None, None, (0, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 25), (26, 27), None]
+    assert questions.target(offsets, 15, 25) == (6, 7)
+    assert questions.target(offsets, 4, 11) == (3, 4)
+    assert questions.target(offsets[:7], 15, 25) == (0, 0)  # the window ends inside the answer
+    question = questions.Question("q", "where?", context, ((15, "old London"),))
+    starts, ends = np.zeros(10), np.zeros(10)
+    starts[[0, 6]], ends[[1, 7]] = (9, 5), (9, 5)  # what stands outside the text is never said
+    assert questions.best_span(question, [(offsets, starts, ends)]) == "old London"

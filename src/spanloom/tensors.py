@@ -20,7 +20,8 @@ class PromptLayout:
 
     All indices count the words that the encoder reads, prompts included. ``text_rows`` are the
     words of the text, ``cls_rows`` one "[CLS]" word per instance if a task asked for it.
-    ``sentences`` and ``windows`` are bounds; a prompt belongs to the first segment of its text.
+    ``sentences`` and ``windows`` are bounds; a prompt belongs to the segment of its text that is
+    next to it.
     """
 
     text_rows: Int[Tensor, " text_rows"]
@@ -50,10 +51,10 @@ class Batch:
     piece in ``input_ids.flatten()``, in reading order; where encoder windows overlap, it is in the
     window that gives the piece most context. ``piece_to_word`` is the word of each of these pieces,
     ascending. ``position_to_word`` is the word at each position of ``input_ids``, -1 for none; a
-    word in two overlapping windows appears twice. ``token_type_ids`` are 0 in prompts and 1 in
-    texts that follow one. ``task_tokens`` is the task's number at each word that is a task token,
-    -1 at all others; None if the batch has no such word. ``corpora`` has the corpus of each
-    instance, "" for none; () if no instance has one.
+    word in two overlapping windows appears twice. ``token_type_ids`` are 1 in the second of two
+    parts: in texts that follow a prompt, and in prompts that follow a text. ``task_tokens`` is the
+    task's number at each word that is a task token, -1 at all others; None if the batch has no such
+    word. ``corpora`` has the corpus of each instance, "" for none; () if no instance has one.
     """
 
     words: tuple[str, ...]

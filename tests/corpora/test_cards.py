@@ -9,8 +9,12 @@ from spanloom.config import registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora.sources import TEXT
+from spanloom.data.instance_readers import ChoiceReader
+from spanloom.data.instances import Prompt
 from spanloom.errors import NameNotFound, RecipeError
+from spanloom.tokenization import word_tokenizer
 
+SPLIT = word_tokenizer("char-class", "newline")
 OPEN = re.compile(r"CC BY(-SA)? \d|MIT$|public domain$")
 METRICS = {
     *(name.replace("_", "-") for name in registry.names(scoring.__path__)),
@@ -18,6 +22,12 @@ METRICS = {
     *("srl-eval", "tacred", "squad-v1.1", "squad-v2.0", "streuseval", "carb", "glue"),
     *("spans", "relations", "orl", "absa", "changpinyo", "oie2016", "perplexity"),
 }
+
+
+def read_in_lower_case(text):
+    """The words of a prompt; a piece is the number that a word's letters spell, whatever case."""
+    words = tuple(text[a:b] for a, b in SPLIT(text).words)
+    return Prompt(words, tuple((int.from_bytes(word.lower().encode()),) for word in words))
 
 
 @pytest.mark.parametrize("name", cards.names())
@@ -28,11 +38,14 @@ def test_a_card_says_what_can_be(name):
     assert card.homepage.startswith("https://")
     assert set(card.tasks) <= set(registry.names(tasks.__path__))
     assert card.metric in METRICS
-    used = {rule.source for rule in card.splits.values()}
+    used = {source for rule in card.splits.values() for source in rule.source_names}
     used |= {source.sentences for source in card.sources.values()} - {""}
     assert used == set(card.sources)
     for rule in card.splits.values():
         assert not rule.same_names_as or rule.same_names_as in cards.names()
+        assert not rule.names_not_in or rule.names_not_in in cards.names()
+    for prompt in card.prompts.values():
+        ChoiceReader(tuple(prompt.verbalizer.values()), prompt.prompt).check(read_in_lower_case)
     for source in card.sources.values():
         if source.format not in (formats.BRAT, TEXT):
             formats.validate_format_options(

@@ -13,6 +13,9 @@ COUNTS = {  # of test, made by hand; the examples of formats have tests of their
     "snli": {"documents": 1, "label relations": 1},
     "qnli": {"documents": 60},
     "qqp": {"documents": 60},
+    "tacred-text": {"documents": 2, "parts": 4, "relation relations": 2},
+    "zre": {"documents": 2, "queries": 2, "answers": 2},
+    "commonsenseqa": {"documents": 60, "queries": 60, "answers": 60},
 }
 
 

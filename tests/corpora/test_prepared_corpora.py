@@ -10,7 +10,7 @@ import pytest
 
 from spanloom.corpora import card as cards
 from spanloom.corpora import sources
-from spanloom.corpora.prepare import prepare
+from spanloom.corpora.prepare import prepare, read_prompts
 from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, FormatError, SpanloomError
 from spanloom.formats import jsonl
@@ -393,7 +393,7 @@ MAKE_ALL = """
 import json, resource, sys, time
 from pathlib import Path
 from spanloom.corpora import card as cards
-from spanloom.corpora.prepare import prepare
+from spanloom.corpora.prepare import prepare, read_prompts
 raw, out, *names = sys.argv[1:]
 wrong = {}
 for name in names:
@@ -441,3 +441,40 @@ def test_what_was_prepared_reads_as_it_was_written(data, prepared, name):
             assert comparable(actual) == comparable(cut_at_lines(document)), document.name
             compared += 1
         assert compared == len(list((prepared / name / split).rglob("*.txt")))
+
+
+def test_how_labels_are_read_is_kept_with_the_corpus(room):
+    rest = 'prompts:\n  entities: {verbalizer: {x: a thing}, prompt: "a thing or none?"}\n'
+    room.rules({"train": "{source: a}"}, rest=rest)
+    room.prepare()
+    found = read_prompts(room.out / "tiny")
+    assert found == cards.load("tiny").prompts
+    assert found["entities"].verbalizer == {"x": "a thing"}
+    room.rules({"train": "{source: a}"})
+    room.prepare()
+    assert read_prompts(room.out / "tiny") == {}
+    assert read_prompts(room.raw) == {}
+    (room.out / "tiny" / "prepared.json").write_text(
+        '{"prompts": {"a": {"verbalizer": {"x": " "}}}}'
+    )
+    with pytest.raises(SpanloomError, match="prepared.json"):
+        read_prompts(room.out / "tiny")
+
+
+def test_a_split_may_have_several_sources_and_leave_out_the_names_of_others(room):
+    for name in "bc":
+        (room.raw / f"{name}.conll").write_text(ROWS)
+    sources_ = "".join(
+        f"  {name}: {{files: [{name}.conll], format: columns, options: {{preset: btc}}}}\n"
+        for name in "abc"
+    )
+    room.rules({"train": "{source: a, limit: 3}"}, f"sources:\n{sources_}")
+    room.card_texts["other"] = room.card_texts["tiny"]
+    room.rules({"train": "{source: b, names_not_in: other}"}, f"sources:\n{sources_}")
+    names = room.names("train")
+    assert names == [document.name for document in room.read("train", "tiny")]
+    assert len(names) == 17
+    assert set(names).isdisjoint(document.name for document in room.read("train", "other"))
+    room.rules({"train": "{source: [a, b]}"}, f"sources:\n{sources_}")
+    with pytest.raises(DataError, match="two documents have the name"):  # both files number theirs
+        room.names("train")

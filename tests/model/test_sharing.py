@@ -126,6 +126,34 @@ def test_kinds_that_cannot_share_are_told_with_their_line(place, way):
         new_model(resolve(recipes.loads(json.dumps(raw)), place), "cpu")
 
 
+def family_recipe(place, **names):
+    """Two tasks of one family, and one of a kind that cannot share, named as told."""
+    raw = tiny_judged.recipe(place, sharing="family-heads")
+    spans = names.get("spans", "spans")
+    raw["tasks"] |= {spans: {"data": "judged", "kind": "entities", "layer": "heat"}}
+    raw["stages"] = [{**raw["stages"][0], "tasks": [*raw["stages"][0]["tasks"], spans]}]
+    return resolve(recipes.loads(json.dumps(raw)), place)
+
+
+def test_families_share_and_other_kinds_have_heads_of_their_own(place):
+    plan = family_recipe(place)
+    heads = {name: task.route.head for name, task in plan.tasks.items()}
+    families = {name: task.type.family for name, task in plan.tasks.items()}
+    assert heads.pop("spans") == "spans"
+    assert all(heads[name] == families[name] for name in heads)
+    assert len(set(heads.values())) < len(heads)
+    model, _ = new_model(plan, "cpu")
+    assert set(model.network.heads) == {*heads.values(), "spans"}
+
+
+def test_a_task_with_the_name_of_a_shared_head_is_refused(place):
+    family = next(
+        task.type.family for task in family_recipe(place).tasks.values() if task.type.family
+    )
+    with pytest.raises(RecipeError, match="is the name of the head that several tasks share"):
+        family_recipe(place, spans=family)
+
+
 def test_what_was_given_stays_so_that_answers_can_refer_to_it(made):
     document = TWO.with_layer(Layer("heat", (Span("T7", "warm", ((0, 3),)),)))
     (found,) = made["separate-heads"].annotate([document], ["match", "heat"])

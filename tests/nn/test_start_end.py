@@ -56,6 +56,21 @@ def test_the_loss_is_that_of_each_unit_by_itself(case, seed):
         assert torch.isfinite(each.grad).all()
 
 
+@given(cases(), st.integers(0, 9))
+def test_without_no_answer_the_softmax_is_over_words_alone(case, seed):
+    sizes, right = case
+    head, words, openings = made(sizes, seed)
+    losses = head.loss(words, openings, bounds(sizes), right, has_no_answer=False)
+    scores = head(words, openings).detach()
+    for column, name in enumerate(("start", "end")):
+        total = 0.0
+        for a, b in bounds(sizes).tolist():
+            gold = scores[a:b, column][right[a:b, column]]
+            if len(gold):
+                total += float(scores[a:b, column].logsumexp(0) - gold.logsumexp(0))
+        assert losses[name].item() == pytest.approx(total, abs=1e-4)
+
+
 def test_scores_and_loss_are_those_of_berts_own_head():
     torch.manual_seed(1)
     config = BertConfig(

@@ -16,7 +16,7 @@ from spanloom.serve.server import create_server, listen, run, url_of
 fake, limits = Fake(), Limits()
 
 
-def slowly(documents, tasks, with_tokens):
+def slowly(documents, tasks, with_tokens, choices=None):
     time.sleep(0.1 * len(documents))
     return fake(documents, tasks, with_tokens)
 

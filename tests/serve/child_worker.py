@@ -18,7 +18,7 @@ class Panic(BaseException):
     """What PyO3 makes of a panic of Rust is no Exception."""
 
 
-def fake(documents, tasks, with_tokens):
+def fake(documents, tasks, with_tokens, choices=None):
     sys.stdout.write("a library may print")
     sys.stdout.flush()
     for document in documents:

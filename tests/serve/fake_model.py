@@ -115,7 +115,7 @@ class Fake:
         self.door, self.batches = threading.Event(), []
         self.door.set()
 
-    def __call__(self, documents, tasks, with_tokens):
+    def __call__(self, documents, tasks, with_tokens, choices=None):
         self.batches.append([document.text for document in documents])
         self.door.wait()
         for document in documents:

@@ -9,6 +9,7 @@ from fake_model import ABOUT, ALIKE, MOOD, NAMES, WHO, annotated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.choices import Choices
 from spanloom.document import (
     Argument,
     Attribute,
@@ -25,7 +26,9 @@ from spanloom.document import (
 )
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat
-from spanloom.serve import openapi, replies, reply_schemas
+from spanloom.serve import openapi, replies, reply_schemas, requests
+from spanloom.serve.limits import Limits
+from spanloom.serve.messages import format_batch, parse_batch
 
 TEXTS = [
     "Ada met Bob.",
@@ -151,8 +154,30 @@ def test_two_texts_are_compared(asked):
 
 
 @pytest.mark.parametrize(
+    ("body", "task", "choices"),
+    [
+        ({"text": "a", "labels": ["warm", " cold "]}, MOOD, Choices(labels=("warm", "cold"))),
+        ({"text": "a", "text_pair": "b", "range": [0, 5]}, ALIKE, Choices(bounds=(0.0, 5.0))),
+        ({"text": "a", "range": [0, 5]}, ALIKE, Choices(bounds=(0.0, 5.0))),
+    ],
+)
+def test_labels_and_ranges_reach_the_model(body, task, choices):
+    parsed = requests.classify(requests.parse_json(json.dumps(body).encode()), ABOUT, Limits())
+    assert (parsed.request.tasks, parsed.request.choices) == ((task,), choices)
+    message = json.loads(json.dumps(format_batch(1, parsed.request, parsed.request.documents)))
+    assert parse_batch(message).choices == choices
+
+
+def test_labels_are_classified_with(asked):
+    body = {"text": "Ada!", "labels": ["warm", "cold"]}
+    assert list(asked("/v1/classify", body).json()["classifications"][0]) == [MOOD]
+
+
+@pytest.mark.parametrize(
     ("path", "body", "what"),
     [
+        ("/v1/classify", {"text": "a", "labels": ["b", "c"]}, "chooses among labels"),
+        ("/v1/classify", {"text": "a", "range": [0, 1]}, "chooses a number"),
         ("/v1/ask", {"text": "a", "question": "b"}, "answers questions"),
         ("/v1/classify", {"text": "a"}, "judges a text"),
         ("/v1/classify", {"text": "a", "text_pair": "b"}, "judges two texts"),

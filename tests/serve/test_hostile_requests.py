@@ -65,6 +65,14 @@ def test_what_is_wrong_is_told_with_its_place(asked, body, status, where):
         ("/v1/ask", {"text": "a", "question": "\ud800"}, "question: character 0"),
         ("/v1/classify", {"text": "a", "text_pair": None}, "text_pair"),
         ("/v1/classify", {"texts": ["a"], "text_pair": "b"}, "text_pair"),
+        ("/v1/classify", {"text": "a", "labels": ["b"]}, "labels"),
+        ("/v1/classify", {"text": "a", "labels": ["b", "B"]}, "labels"),
+        ("/v1/classify", {"text": "a", "labels": ["b", " "]}, "labels"),
+        ("/v1/classify", {"text": "a", "labels": ["b", 3]}, "labels[1]"),
+        ("/v1/classify", {"text": "a", "labels": ["b", "c"], "range": [0, 1]}, "body"),
+        ("/v1/classify", {"text": "a", "range": [1, 0]}, "range"),
+        ("/v1/classify", {"text": "a", "range": [0, "1"]}, "range"),
+        ("/v1/classify", {"text": "a", "range": [-1.5e308, 1.5e308]}, "range"),
     ],
 )
 def test_other_addresses_check_as_well(asked, path, body, where):
@@ -105,6 +113,8 @@ REQUESTS = st.fixed_dictionaries(
         "question": TEXT,
         "questions": st.lists(TEXT, max_size=3),
         "text_pair": TEXT,
+        "labels": st.lists(TEXT | VALUES, max_size=4) | VALUES,
+        "range": st.lists(st.floats() | VALUES, max_size=3) | VALUES,
     },
 )
 BODIES = (

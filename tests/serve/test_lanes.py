@@ -41,7 +41,7 @@ def test_what_is_long_does_not_keep_the_short(many):
 
 
 def test_a_server_answers_short_texts_while_a_long_one_is_computed():
-    def annotate(documents, tasks, with_tokens):
+    def annotate(documents, tasks, with_tokens, choices=None):
         if len(documents[0].text) > MAX_SHORT:
             door.wait()
         return fake(documents, tasks, with_tokens)

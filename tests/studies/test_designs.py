@@ -67,6 +67,16 @@ def test_a_grid_sets_values_of_several_levels(study):
     assert cell.job.recipe["trunk"] == trunk
 
 
+def test_a_grid_sets_a_mapping(study):
+    grid = {
+        "design": "grid",
+        "tasks": ["ner"],
+        "options": {"stages.0.lr": [{"task": 0.5, "encoder": 0}]},
+    }
+    (cell,) = planned(study([grid])).cells
+    assert cell.job.recipe["stages"][0]["lr"]["task"] == 0.5
+
+
 def test_a_run_has_only_what_its_tasks_need(study):
     (job,) = (cell.job for cell in planned(study([SINGLE])).cells if cell.task == "ner")
     assert list(job.recipe["tasks"]) == ["ner"]
@@ -111,6 +121,33 @@ def test_a_link_of_a_chain_may_be_learnt_jointly(study):
     assert learnt(ner.job.before) == ("pos",)
 
 
+def test_a_chain_may_end_with_fewer_examples(study):
+    chain = {"design": "chains", "orders": [["pos", "ner"]], "examples": [3, "10%"]}
+    cells = planned(study([chain])).cells
+    assert [cell.condition for cell in cells] == [
+        "after pos, 3 examples",
+        "after pos, 10% examples",
+    ]
+    assert [cell.job.recipe["tasks"]["ner"]["examples"] for cell in cells] == [3, "10%"]
+    assert len({cell.job.before.key for cell in cells}) == 1  # the beginning is trained once
+    assert cells[0].job.before.recipe["tasks"]["pos"]["examples"] is None
+
+
+def test_one_snapshot_is_scored_beside_the_best_of_each_task(study):
+    joint = JOINT | {"snapshot": True}
+    designs_ = [joint, {"design": "joint-then-single"}]
+    cells = planned(study(designs_, tasks=["pos", "ner"])).cells
+    conditions = [(cell.task, cell.condition) for cell in cells if cell.design == "joint"]
+    assert conditions == [
+        (task, c) for task in ("pos", "ner") for c in ("joint", "joint, one snapshot")
+    ]
+    (key,) = {cell.job.key for cell in cells if cell.design == "joint"}
+    assert {cell.job.before.key for cell in cells if cell.design != "joint"} == {key}
+    (plain,) = planned(study([JOINT], tasks=["pos", "ner"])).jobs
+    assert key != plain  # its row has more scores
+    assert [cell.split("test") for cell in cells[:2]] == ["test", "dev_snapshot"]
+
+
 def test_a_key_follows_from_what_decides_the_result(study, tmp_path):
     def key(**keys):
         (job,) = planned(study([JOINT], **keys)).jobs.values()
@@ -144,7 +181,9 @@ def test_other_data_give_another_key(study, tmp_path):
 
 
 def test_jobs_survive_the_way_to_a_worker(study):
-    study_plan = planned(study([{"design": "chains", "orders": [["pos", "ner", "dep"]]}]))
+    chain = {"design": "chains", "orders": [["pos", ["ner", "dep"]]], "snapshot": True}
+    study_plan = planned(study([chain]))
+    assert [each.snapshot for each in study_plan.jobs.values()] == [False, True]
     for each_job in study_plan.jobs.values():
         assert Job.from_json(each_job.to_json()) == each_job
 

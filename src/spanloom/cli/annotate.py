@@ -1,6 +1,6 @@
 """``spanloom annotate``: text in, annotation out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli import in_place as adding
-from spanloom.cli.console import WrongUse, join_names, log
+from spanloom.cli.asking import Asked, format_replies, parse_asked
+from spanloom.cli.console import WrongUse, join_names, log, write_stdout
 from spanloom.cli.inputs import documents, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
-from spanloom.cli.outputs import BRAT, SHOWN, ShownLayers, form, needs_cuts, write
+from spanloom.cli.outputs import BRAT, SHOWN, TEXT, ShownLayers, form, needs_cuts, write
 from spanloom.cli.resumable import OutputJob, annotate_into, check
 from spanloom.document import Document
 
@@ -44,6 +45,18 @@ class AnnotateOptions:
         typer.Option(metavar="NAMES", help="what text, table and html show: all, or ner,srl"),
     ] = None
     out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None
+    question: Annotated[
+        list[str] | None,
+        typer.Option("--question", metavar="TEXT", help="answer it from each text; repeatable"),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="choose one for each text: positive,negative"),
+    ] = None
+    range: Annotated[
+        str | None,
+        typer.Option("--range", metavar="LOW:HIGH", help="choose a number for each text"),
+    ] = None
     in_place: Annotated[
         bool, typer.Option("--in-place", help="add to the brat files of DIR, changing no byte")
     ] = False
@@ -66,7 +79,10 @@ def annotate(options: AnnotateOptions) -> None:
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
+
+    Example: spanloom annotate article.txt -m runs/squad --question "Who built it?"
     """
+    asked = parse_asked(options.question, options.labels, options.range)
     source = parse_source(options.source)
     layers = None if options.layers is None else _names(options.layers)
     is_folder = isinstance(source, Path) and source.is_dir()
@@ -77,30 +93,43 @@ def annotate(options: AnnotateOptions) -> None:
             raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
     if out is not None:
         check(out, output_form)
-    names = None if options.tasks is None else _names(options.tasks)
+    names: Sequence[str] | None = None if options.tasks is None else _names(options.tasks)
+    if options.in_place and asked is not None:
+        raise WrongUse("--in-place goes with no --question, --labels or --range")
     if options.in_place and isinstance(source, Path):
         collection = adding.list_documents(source)
-        adding.add(
-            _load_model(options.model, options.device, options.precision, names), collection, names
-        )
+        model = _load_model(options, names)
+        adding.add(model, collection, names)
         return
     stream = iter([source]) if isinstance(source, Document) else _readable(source, options.encoding)
-    model = _load_model(options.model, options.device, options.precision, names)
+    model = _load_model(options, names, asked)
     stream = _warned(model, stream)
+    if asked is not None:
+        model, names = asked.prepare(model, names)
+        stream = asked.ask(stream)
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
     doubts = _doubts(model, options.model) if names is None and output_form in SHOWN else {}
     shown = ShownLayers(layers, doubts)
     if out is None:
         predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
+        if asked is not None and output_form == TEXT:
+            _write_replies(predicted, [model.layers[name] for name in names or ()])
+            return
         write(predicted, output_form, None, title=title, writer_options=writer_options, shown=shown)
         return
     again = line_of("annotate", replace(options, resume=True))
-    work = _work(model, options.model, names)
+    work = _work(model, options.model, names) | ({} if asked is None else asked.work())
     path = source if isinstance(source, Path) else None
     job = OutputJob(
         output_form, out, title, writer_options, shown, work, options.resume, again, path
     )
     annotate_into(model, stream, names, job)
+
+
+def _write_replies(predicted: Iterable[Document], layers: Sequence[str]) -> None:
+    """Print what was asked about each document."""
+    for document in predicted:
+        write_stdout(f"# {document.name}\n{format_replies(document, layers)}", end="")
 
 
 def _names(option: str) -> list[str]:
@@ -176,17 +205,17 @@ def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:
 
 
 def _load_model(
-    model_path: str | None, device: str | None, precision: str, names: Iterable[str] | None
+    options: AnnotateOptions, names: Iterable[str] | None, asked: Asked | None = None
 ) -> "Model":
     """Load a model and log what will be used."""
     from spanloom.model.serialization import DEFAULT, load
 
-    model = load(model_path, device=device, precision=precision)
-    passes = model.encoder_passes(names)
+    model = load(options.model, device=options.device, precision=options.precision)
+    passes = model.encoder_passes(names if asked is None else asked.prepare(model, names)[1])
     task_names = [name for group in passes for name in group]
     groups = f" ({' | '.join(map(join_names, passes))})" if len(passes) > 1 else ""
     log(
-        f"model {model_path or DEFAULT} on {model.compute}; tasks: {join_names(task_names)}; "
+        f"model {options.model or DEFAULT} on {model.compute}; tasks: {join_names(task_names)}; "
         f"encoder passes: {len(passes)}{groups}"
     )
     return model

@@ -52,7 +52,8 @@ def line_of(command: str, options: Any) -> str:
             words.append(str(value))
         else:
             name = (option.param_decls or (f"--{field.name}",))[-1]
-            words += [name] if value is True else [name, str(value)]
+            values = value if isinstance(value, list) else [value]
+            words += [name] if value is True else [w for one in values for w in (name, str(one))]
     return shlex.join(["spanloom", command, *words, *plugin_options()])
 
 

@@ -22,6 +22,7 @@ PIECES = "pieces"  # the level of a transformer's own pieces, for tasks that gue
 
 Name = Annotated[str, Field(pattern=r"^[\w-]+$")]
 Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
+Sharing = Literal["separate-heads", "task-embedding", "task-token", "shared-head", "family-heads"]
 Raw = dict[str, Any]
 # a number of sentences (texts, queries), or a percentage of them
 Examples = Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^\d{1,2}(\.\d+)?%$|^100%$")]
@@ -206,16 +207,18 @@ class Recipe(Options):
     corpora: dict[Name, Annotated[tuple[CorpusPartSpec, ...], Field(min_length=1)]] = Field(
         default={}, description="corpora made of layers of others, labels mapped or as they are"
     )
-    tokenization: TokenizationSpec = Field(
-        default=TokenizationSpec(), description="how raw text is split"
+    exclude_texts_of: tuple[str, ...] = Field(
+        default=(),
+        description="corpora; what has a text of their dev or test is left out of others' train",
     )
+    tokenization: TokenizationSpec = Field(TokenizationSpec(), description="how raw text is split")
     encoding: str = Field(
         default="utf-8", description="of the data's text files, as latin-1 (JSON lines are UTF-8)"
     )
     stages: tuple[StageSpec, ...] = Field(min_length=1, description="what is trained when")
-    sharing: Literal["separate-heads", "task-embedding", "task-token", "shared-head"] = Field(
+    sharing: Sharing = Field(
         default="separate-heads",
-        description="separate-heads | task-embedding | task-token | shared-head (one for all)",
+        description="separate-heads | task-embedding | task-token | shared-head | family-heads",
     )
     task_embedding_dim: int = Field(
         default=25, ge=1, le=4096, description="size of a task embedding"

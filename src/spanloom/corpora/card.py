@@ -19,7 +19,7 @@ A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -74,7 +74,7 @@ class Listed(Options):
 class Split(Options):
     """The documents of a source that make a split; every given rule narrows the selection."""
 
-    source: str = Field(description="a source")
+    source: str | tuple[str, ...] = Field(description="a source, or several one after the other")
     listed_in: Listed | None = None
     not_listed_in: tuple[Listed, ...] = Field((), description="documents that none of these lists")
     include: tuple[str, ...] = Field((), description="documents of these names")
@@ -87,10 +87,18 @@ class Split(Options):
     same_names_as: str = Field(
         "", description="documents of the names that this dataset's split has"
     )
+    names_not_in: str = Field(
+        "", description="documents of the names that no split of this dataset has"
+    )
     sentences: SentenceRange | None = None
     requires_layer: str = Field(
         "", description="documents that have a span in this layer after all"
     )
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The names of its sources."""
+        return (self.source,) if isinstance(self.source, str) else self.source
 
 
 class Drop(Options):
@@ -106,6 +114,22 @@ class Derived(Options):
 
     layer: str = Field(description="the layer whose spans are chosen; it is not kept itself")
     head_upos: tuple[str, ...] = Field(description="tags of layer upos; layer dependency has heads")
+
+
+class LabelPrompt(Options):
+    """How the labels of a layer are read where a model extracts them as words."""
+
+    verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] = Field(
+        {}, description="what is written for each label"
+    )
+    prompt: str = Field("", description='all of them as one text, as "negative or positive?"')
+
+
+class TextPairs(Options):
+    """Relations as classes of text pairs: the text, and the two spans; one relation a document."""
+
+    layer: str = Field(description="the layer of the relation, which is not kept")
+    name: str = Field("relation", description="the layer of the class")
 
 
 class Card(Options):
@@ -127,8 +151,12 @@ class Card(Options):
     splits: dict[str, Split] = Field(description="train, dev and test, or all")
     custom_split: bool = Field(False, description="the split is ours, for there is no official one")
     derived: dict[str, Derived] = Field({}, description="layers made of others that were read")
+    text_pairs: TextPairs | None = Field(
+        None, description="documents made of texts and of the two ends of their relation"
+    )
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()
+    prompts: dict[str, LabelPrompt] = Field({}, description="how labels are read, by layer")
     counts: dict[str, dict[str, int]] = Field({}, description="by split; all: of all together")
     reported: str = Field("", description="what the papers say of it")
     comparability: str = Field("", description="what is not comparable")
@@ -138,13 +166,7 @@ class Card(Options):
         """Refuse splits with an unknown name or source, and counts of an unknown split."""
         if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
-        for name, split in self.splits.items():
-            if split.source not in self.sources:
-                choices = ", ".join(self.sources)
-                raise ValueError(f"split {name}: no source {split.source!r} (there are: {choices})")
-        for name, source in self.sources.items():
-            if source.sentences and source.sentences not in self.sources:
-                raise ValueError(f"source {name}: no source {source.sentences!r}")
+        self._check_sources()
         for name, rule in self.derived.items():
             taken = [other.layer for other in self.derived.values()]
             if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
@@ -153,6 +175,18 @@ class Card(Options):
             if name not in {ALL, *self.splits}:
                 raise ValueError(f"counts of {name!r}, which is no split")
         return self
+
+    def _check_sources(self) -> None:
+        """Raise ``ValueError`` for a source that a split or another source names in vain."""
+        for name, split in self.splits.items():
+            for source_name in split.source_names:
+                if source_name not in self.sources:
+                    choices = ", ".join(self.sources)
+                    problem = f"no source {source_name!r} (there are: {choices})"
+                    raise ValueError(f"split {name}: {problem}")
+        for name, source in self.sources.items():
+            if source.sentences and source.sentences not in self.sources:
+                raise ValueError(f"source {name}: no source {source.sentences!r}")
 
 
 def names() -> list[str]:

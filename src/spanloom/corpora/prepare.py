@@ -1,7 +1,8 @@
 """Convert raw files to a brat corpus: one collection per split, and a file of counts.
 
 OUT/NAME/{train,dev,test}/…            brat, given words in NAME.words, annotation.conf
-OUT/NAME/prepared.json                 digest of the card, sums of the raw files, counts
+OUT/NAME/prepared.json                 digest of the card, sums of the raw files, counts, and how
+                                       labels are read where they are extracted
 
 A dataset is written to a temporary folder and renamed, so it is complete or absent. An existing
 one made from the same card and files is left unchanged.
@@ -18,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spanloom.config.options import Options, validate_options
+from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora import sources
-from spanloom.corpora.card import Card
+from spanloom.corpora.card import Card, LabelPrompt
 from spanloom.corpora.statistics import CorpusStatistics
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -60,6 +63,12 @@ class Prepared:
         return {cards.ALL: dict(totals)}
 
 
+class _Prompts(Options):
+    """The part of ``prepared.json`` that says how labels are read."""
+
+    prompts: dict[str, LabelPrompt]
+
+
 def prepare(
     name: str, raw: Path, out: Path, progress: Callable[[str], None] = lambda _: None
 ) -> Prepared:
@@ -82,6 +91,10 @@ def prepare(
             split: _prepare_split(card, split, raw, staging, progress) for split in card.splits
         }
         summary = {"dataset": name, "key": key, "version": card.version, "counts": counts}
+        if card.prompts:
+            summary["prompts"] = {
+                layer: prompt.model_dump() for layer, prompt in card.prompts.items()
+            }
         (staging / PREPARED).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
         os.sync()  # once for all files
         target = out / name
@@ -101,10 +114,27 @@ def read_summary(out: Path, name: str) -> Prepared | None:
         return None
 
 
+def read_prompts(corpus: Path) -> dict[str, LabelPrompt]:
+    """Return how the labels of a prepared corpus are read, by layer; none for other corpora.
+
+    Raises ``RecipeError`` for prompts that are no valid ones.
+    """
+    path = corpus / PREPARED
+    try:
+        summary: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        raw = {"prompts": summary.get("prompts", {})}
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return validate_options(_Prompts, raw, SourceLocation(str(path))).prompts
+
+
 def _cache_key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     """Return a digest of all inputs of the result: cards, files, and the version of the readers."""
     name_source_cards = [
-        cards.text(same) for rule in card.splits.values() if (same := rule.same_names_as)
+        cards.text(name)
+        for rule in card.splits.values()
+        for name in (rule.same_names_as, rule.names_not_in)
+        if name
     ]
     inputs = json.dumps([cards.text(name), name_source_cards, sums, _VERSION], sort_keys=True)
     return hashlib.sha256(inputs.encode()).hexdigest()

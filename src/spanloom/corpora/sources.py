@@ -13,6 +13,7 @@ from pathlib import Path
 
 from spanloom.annotation.aspects import with_polarities
 from spanloom.annotation.excerpt import clip
+from spanloom.annotation.relation_texts import relation_as_text_pair
 from spanloom.annotation.removal import without_annotations
 from spanloom.annotation.syntactic_heads import spans_headed_by
 from spanloom.config.yaml import SourceLocation
@@ -123,10 +124,12 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
     excluded = {
         *rule.exclude,
         *(name for listed in rule.not_listed_in for name in _listed_names(listed, raw)),
+        *_names_in(rule.names_not_in, raw, load),
     }
     candidates = (
         document
-        for document in _with_sentences(card, rule.source, raw, included)
+        for source in rule.source_names
+        for document in _with_sentences(card, source, raw, included)
         if document.name not in excluded
     )
     names: set[str] = set()
@@ -138,6 +141,14 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
         layer = rule.requires_layer
         if not layer or (pruned.has_layer(layer) and pruned[layer].spans):
             yield pruned
+
+
+def _names_in(name: str, raw: Path, load: Callable[[str], Card]) -> Iterator[str]:
+    """Yield the names of all documents of a dataset; none without a dataset."""
+    other = load(name) if name else None
+    for split in () if other is None else other.splits:
+        assert other is not None
+        yield from (document.name for document in documents(other, split, raw, load))
 
 
 def _with_sentences(
@@ -307,15 +318,18 @@ def _listed_names(listed: Listed, raw: Path) -> frozenset[str]:
 
 def _keep_layers(document: Document, card: Card) -> Document:
     """Return the document with the layers and spans that the card keeps."""
+    if card.text_pairs is not None:
+        rule = card.text_pairs
+        document = relation_as_text_pair(document, rule.layer, rule.name)
     derived = [_derive(document, name, rule) for name, rule in card.derived.items()]
     layers = [
         layer
         for layer in (*document.layers, *derived)
         if not card.layers or layer.name in card.layers or layer.name in GIVEN_WORDS
     ]
-    for rule in card.drop:
+    for drop in card.drop:
         layers = [
-            _drop_spans(layer, rule) if layer.name == rule.layer else layer for layer in layers
+            _drop_spans(layer, drop) if layer.name == drop.layer else layer for layer in layers
         ]
     return replace(document, layers=tuple(layers), source=None)
 

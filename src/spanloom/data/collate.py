@@ -23,7 +23,8 @@ def collate(instances: Sequence[Instance], tokenizer: SubwordTokenizer, limit: i
     """Concatenate the words of instances, and pad their windows of pieces to one size.
 
     ``limit`` is pieces per window without special ones; a longer sentence gets overlapping windows.
-    An instance's prompt precedes its text in each of its windows.
+    An instance's prompt precedes its text in each of its windows, or follows it there. Of two parts
+    the second has token type 1.
     """
     windows = _Windows(tokenizer, limit)
     for instance in instances:
@@ -53,49 +54,50 @@ class _Windows:
     """Windows under construction, and the positions of words in them.
 
     ``runs`` are adjacent pieces: their window, the position of the first, their words; those of
-    ``context`` are only context. ``prompt_sizes`` are the pieces before the text, 0 without prompt.
+    ``context`` are only context. ``first_sizes`` are the pieces of the first of two parts, special
+    ones included, 0 where there is one part.
     """
 
     tokenizer: SubwordTokenizer
     limit: int
     ids: list[list[int]] = field(default_factory=list)
-    prompt_sizes: list[int] = field(default_factory=list)
+    first_sizes: list[int] = field(default_factory=list)
     runs: list[tuple[int, int, WordIndices]] = field(default_factory=list)
     context: list[tuple[int, int, WordIndices]] = field(default_factory=list)
     num_words: int = 0
 
     def add(self, instance: Instance) -> None:
-        """Add the windows of an instance, each with the prompt, if any, before the text."""
-        cls = np.full(int(instance.wants_cls), self.num_words)
-        prompt_words = _word_indices(self.num_words + instance.wants_cls, instance.prompt.pieces)
-        prompt = list(chain.from_iterable(instance.prompt.pieces))
+        """Add the windows of an instance, each with its prompt, if any."""
+        layout = _InstanceLayout.of(instance, self.num_words, self.tokenizer)
+        room = max(1, self.limit - len(layout.before) - len(layout.after))
         prefix, suffix = self.tokenizer.prefix, self.tokenizer.suffix
-        head = [*prefix, *prompt, *(suffix if prompt else ())]
-        text = self.num_words + instance.wants_cls + len(instance.prompt.pieces)
-        room = max(1, self.limit - len(head) + len(prefix))
+        offset = len(prefix) + len(layout.before)
         bounds = instance.windows or ((0, 0),)
         for (a, b), (left, right) in zip(
             bounds, instance.window_context or repeat(((), ())), strict=False
         ):
-            inner = _word_indices(text + a, instance.pieces[a:b])
+            inner = _word_indices(layout.text_word + a, instance.pieces[a:b])
             words = _pad_context(len(left), inner, len(right))
             ids = [*left, *chain.from_iterable(instance.pieces[a:b]), *right]
             for part in _clip(strided_windows(len(ids), room), len(left), len(left) + len(inner)):
-                window = len(self.ids)
-                keep_start = part.keep_start - part.start + len(head)
-                keep_end = part.keep_end - part.start + len(head)
+                window, end = len(self.ids), offset + part.end - part.start
+                keep_start = part.keep_start - part.start + offset
+                keep_end = part.keep_end - part.start + offset
+                prompt_position = end + len(suffix) if layout.after else len(prefix)
                 self.runs += [
-                    (window, 0, cls),
-                    (window, len(prefix), prompt_words),
+                    (window, 0, layout.cls),
+                    (window, prompt_position, layout.prompt),
                     (window, keep_start, words[part.keep_start : part.keep_end]),
                 ]
                 self.context += [
-                    (window, len(head), words[part.start : part.keep_start]),
+                    (window, offset, words[part.start : part.keep_start]),
                     (window, keep_end, words[part.keep_end : part.end]),
                 ]
-                self.ids.append([*head, *ids[part.start : part.end], *suffix])
-                self.prompt_sizes.append(len(head) if prompt else 0)
-        self.num_words = text + len(instance.pieces)
+                text = ids[part.start : part.end]
+                self.ids.append([*prefix, *layout.before, *text, *layout.after, *suffix])
+                first_size = end + len(suffix) if layout.after else offset
+                self.first_sizes.append(first_size if len(layout.prompt) else 0)
+        self.num_words += layout.num_words
 
     def pad(self) -> tuple[Tensor, Tensor]:
         """Return input ids and attention mask, both (window, seq)."""
@@ -121,11 +123,47 @@ class _Windows:
         return torch.from_numpy(words_at)
 
     def token_types(self, width: int) -> Tensor | None:
-        """Return 1 for what follows a prompt, (window, seq); None without any prompt."""
-        if not any(self.prompt_sizes):
+        """Return 1 for the second of two parts, (window, seq); None without any prompt."""
+        if not any(self.first_sizes):
             return None
-        sizes = torch.tensor(self.prompt_sizes)[:, None]
+        sizes = torch.tensor(self.first_sizes)[:, None]
         return ((torch.arange(width)[None] >= sizes) & (sizes > 0)).long()
+
+
+@dataclass(frozen=True, slots=True)
+class _InstanceLayout:
+    """What stands around the text of an instance: ``[CLS]``, the prompt and its separator.
+
+    ``cls`` and ``prompt`` are the words of pieces; ``text_word`` is the first word of the text;
+    ``before`` and ``after`` are the pieces read before and after the text, besides those that every
+    window has.
+    """
+
+    cls: WordIndices
+    prompt: WordIndices
+    text_word: int
+    before: list[int]
+    after: list[int]
+    num_words: int
+
+    @classmethod
+    def of(cls, instance: Instance, first: int, tokenizer: SubwordTokenizer) -> "_InstanceLayout":
+        """Return the layout of an instance whose words are numbered from ``first``."""
+        prompt, separator = instance.prompt, list(tokenizer.suffix)
+        pieces = list(chain.from_iterable(prompt.pieces))
+        start = first + instance.wants_cls
+        num_prompt, num_text = len(prompt.pieces), len(instance.pieces)
+        text_word, prompt_word = (
+            (start, start + num_text) if prompt.after_text else (start + num_prompt, start)
+        )
+        return cls(
+            np.full(int(instance.wants_cls), first),
+            _word_indices(prompt_word, prompt.pieces),
+            text_word,
+            [*pieces, *separator] if pieces and not prompt.after_text else [],
+            [*separator, *pieces] if pieces and prompt.after_text else [],
+            instance.wants_cls + num_prompt + num_text,
+        )
 
 
 def _clip(windows: Sequence[Window], first: int, end: int) -> Iterator[Window]:
@@ -151,7 +189,9 @@ def _word_indices(first: int, pieces: Ids) -> WordIndices:
 
 def _words(instance: Instance) -> tuple[str, ...]:
     """Return all words of an instance; that of ``[CLS]`` is empty."""
-    return (*([""] * instance.wants_cls), *instance.prompt.tokens, *instance.tokens)
+    parts = (instance.prompt.tokens, instance.tokens)
+    first, second = parts[::-1] if instance.prompt.after_text else parts
+    return (*([""] * instance.wants_cls), *first, *second)
 
 
 def _task_tokens(instances: Sequence[Instance]) -> Tensor | None:
@@ -161,9 +201,11 @@ def _task_tokens(instances: Sequence[Instance]) -> Tensor | None:
     numbers: list[int] = []
     for instance in instances:
         num_words = len(instance.prompt.tokens) + len(instance.tokens)
+        first = len(numbers) + instance.wants_cls
+        first += len(instance.tokens) if instance.prompt.after_text else 0
         numbers += [-1] * (instance.wants_cls + num_words)
         if instance.prompt.task_number is not None:
-            numbers[-num_words] = instance.prompt.task_number
+            numbers[first] = instance.prompt.task_number
     return torch.tensor(numbers)
 
 
@@ -175,40 +217,47 @@ def _corpora(instances: Sequence[Instance]) -> tuple[str, ...]:
 
 def _prompt_layout(instances: Sequence[Instance]) -> PromptLayout | None:
     """Return the layout of instances with prompts or ``[CLS]``, None for plain text."""
-    prompt_sizes = [instance.wants_cls + len(instance.prompt.tokens) for instance in instances]
-    if not any(prompt_sizes):
+    extras = [_words_around(instance) for instance in instances]
+    if not any(map(any, extras)):
         return None
     sizes = [
-        extra + len(instance.tokens)
-        for extra, instance in zip(prompt_sizes, instances, strict=True)
+        before + len(instance.tokens) + after
+        for (before, after), instance in zip(extras, instances, strict=True)
     ]
     starts = list(accumulate(sizes, initial=0))
     text = [
-        torch.arange(start + extra, start + size)
-        for start, extra, size in zip(starts, prompt_sizes, sizes, strict=False)
+        torch.arange(start + before, start + size - after)
+        for start, (before, after), size in zip(starts, extras, sizes, strict=False)
     ]
     all_want_cls = all(instance.wants_cls for instance in instances)
     return PromptLayout(
         text_rows=torch.cat(text),
         cls_rows=torch.tensor(starts[:-1]) if all_want_cls else None,
         sentences=_bounds(
-            _level_runs(starts, prompt_sizes, [instance.sentences for instance in instances])
+            _level_runs(starts, extras, [instance.sentences for instance in instances])
         ),
-        windows=_bounds(
-            _level_runs(starts, prompt_sizes, [instance.windows for instance in instances])
-        ),
+        windows=_bounds(_level_runs(starts, extras, [instance.windows for instance in instances])),
     )
 
 
+def _words_around(instance: Instance) -> tuple[int, int]:
+    """Return how many words are read before the text, ``[CLS]`` included, and after it."""
+    size, is_after = len(instance.prompt.tokens), instance.prompt.after_text
+    return instance.wants_cls + size * (not is_after), size * is_after
+
+
 def _level_runs(
-    starts: Sequence[int], prompt_sizes: Sequence[int], inner: Sequence[tuple[Bounds, ...]]
+    starts: Sequence[int],
+    extras: Sequence[tuple[int, int]],
+    inner: Sequence[tuple[Bounds, ...]],
 ) -> list[Bounds]:
-    """Return runs of words; the first run of an instance includes its prompt."""
+    """Return runs of words; the run of an instance that is next to its prompt includes it."""
     runs: list[Bounds] = []
-    for start, extra, bounds in zip(starts, prompt_sizes, inner, strict=False):
-        first, *others = bounds or ((0, 0),)
-        runs.append((start, start + extra + first[1]))
-        runs += [(start + extra + a, start + extra + b) for a, b in others]
+    for start, (before, after), bounds in zip(starts, extras, inner, strict=False):
+        own = [(start + before + a, start + before + b) for a, b in bounds or ((0, 0),)]
+        own[0] = start, own[0][1]
+        own[-1] = own[-1][0], own[-1][1] + after
+        runs += own
     return runs
 
 

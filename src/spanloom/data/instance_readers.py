@@ -3,7 +3,7 @@
 Tasks with equal readers share one pass of the encoder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Protocol, runtime_checkable
@@ -42,6 +42,14 @@ class DocumentReader(Protocol):
         """Return the number of prompts that are truncated to leave room for a text."""
 
 
+@runtime_checkable
+class CheckedReader(Protocol):
+    """A reader of words that recipes declare, which a tokenizer may make ambiguous."""
+
+    def check(self, tokenize_prompt: PromptTokenizer) -> None:
+        """Raise ``ValueError`` for declared words that cannot be told apart, or found."""
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceReader:
     """What a task reads.
@@ -76,6 +84,11 @@ class InstanceReader:
         single = replace(limits, window=room, instance=room, isolate_sentences=True)
         for instance in self.reader.instances(document, tokens, single, tokenize_prompt):
             yield replace(instance, prompt=_concatenate(token, instance.prompt))
+
+    def check(self, tokenize_prompt: PromptTokenizer) -> None:
+        """Raise ``ValueError`` for words of the recipe that do not fit the tokenizer."""
+        if isinstance(self.reader, CheckedReader):
+            self.reader.check(tokenize_prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,15 @@ class TextReader:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReader:
-    """One instance per query of a document, with a ``[CLS]`` vector; the query is the prompt."""
+    """One instance per query of a document, with a ``[CLS]`` vector; the query is the prompt.
+
+    The prompt is read before the text, or after it where ``source_first``. ``no_answer`` is a word
+    that ends the text, to be extracted for queries without an answer: the only choice of the
+    instance; "" for none.
+    """
+
+    source_first: bool = False
+    no_answer: str = ""
 
     def instances(
         self,
@@ -136,10 +157,13 @@ class QuestionReader:
         tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
         """Yield one instance per query."""
+        ending = tokenize_prompt(self.no_answer) if self.no_answer else Prompt()
+        limits = replace(limits, window=max(1, limits.window - sum(map(len, ending.pieces))))
         for index, query in enumerate(tokens.queries):
-            yield replace(
-                _build_text_instance(document, tokens, query, limits), wants_cls=True, query=index
-            )
+            prompt = replace(query, after_text=self.source_first)
+            instance = _build_text_instance(document, tokens, prompt, limits)
+            instance = _append(instance, ending) if ending.tokens else instance
+            yield replace(instance, wants_cls=True, query=index)
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return the number of queries that are too long."""
@@ -151,10 +175,16 @@ class ChoiceReader:
     """Instances whose text is all choices, from which one is extracted (SpEx, section 3.1).
 
     The document is the prompt; of two texts, the first precedes the choices and the second is the
-    prompt. A prompt that is too long for a window is split into several instances.
+    prompt, or both are where ``join_texts``. A prompt that is too long for a window is split into
+    several instances. ``wording`` is the text of all choices, in which each is looked up as a
+    phrase; "" for the choices one after the other. The prompt is read before the choices, or after
+    them where ``source_first``.
     """
 
     choices: tuple[str, ...]
+    wording: str = ""
+    join_texts: bool = False
+    source_first: bool = False
 
     def instances(
         self,
@@ -165,16 +195,21 @@ class ChoiceReader:
     ) -> Iterator[Instance]:
         """Yield an instance for each part of the prompt."""
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
-        choices = [tokenize_prompt(choice) for choice in self.choices]
-        ends = accumulate((len(choice.tokens) for choice in choices), initial=b - a)
-        bounds = tuple(pairwise(ends))
-        text = (*tokens.tokens[a:b], *chain.from_iterable(choice.tokens for choice in choices))
-        pieces = (*tokens.pieces[a:b], *chain.from_iterable(choice.pieces for choice in choices))
+        if self.join_texts:
+            a, b, c = 0, 0, a if tokens.text_pair else c
+        wording, choices = place_choices(self.choices, self.wording, tokenize_prompt)
+        bounds = tuple((b - a + start, b - a + end) for start, end in choices)
+        text = (*tokens.tokens[a:b], *wording.tokens)
+        pieces = (*tokens.pieces[a:b], *wording.pieces)
         room = max(1, limits.window // 2, limits.window - sum(map(len, pieces)) - _SEPARATORS)
         for first, last in pack(list(map(len, tokens.pieces[c:d])), room) or [(0, 0)]:
             part = slice(c + first, c + last)
             # a single word may have more pieces than fit: the first ones are kept
-            prompt = Prompt(tokens.tokens[part], tuple(ids[:room] for ids in tokens.pieces[part]))
+            prompt = Prompt(
+                tokens.tokens[part],
+                tuple(ids[:room] for ids in tokens.pieces[part]),
+                after_text=self.source_first,
+            )
             all_words = ((0, len(text)),)
             yield Instance(
                 document,
@@ -194,6 +229,81 @@ class ChoiceReader:
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return 0: a prompt that is too long makes several instances."""
         return 0
+
+    def check(self, tokenize_prompt: PromptTokenizer) -> None:
+        """Raise ``ValueError`` for choices that the encoder reads alike, or that are not found."""
+        _check_distinct(self.choices, [tokenize_prompt(choice) for choice in self.choices])
+        place_choices(self.choices, self.wording, tokenize_prompt)
+
+
+def place_choices(
+    choices: Sequence[str], wording: str, tokenize_prompt: PromptTokenizer
+) -> tuple[Prompt, tuple[Bounds, ...]]:
+    """Return the words of the wording, and the bounds of each choice in them.
+
+    Without a wording the choices are read one after the other. In one, longer choices are looked up
+    first, so that "not entailment" is not taken for "entailment". Raises ``ValueError`` for a
+    choice that the wording does not have exactly once.
+    """
+    prompts = [tokenize_prompt(choice) for choice in choices]
+    if not wording:
+        ends = accumulate((len(prompt.tokens) for prompt in prompts), initial=0)
+        words = tuple(chain.from_iterable(prompt.tokens for prompt in prompts))
+        pieces = tuple(chain.from_iterable(prompt.pieces for prompt in prompts))
+        return Prompt(words, pieces), tuple(pairwise(ends))
+    whole = tokenize_prompt(wording)
+    is_free = [True] * len(whole.tokens)
+    bounds: dict[int, Bounds] = {}
+    for index in sorted(range(len(choices)), key=lambda index: -len(prompts[index].tokens)):
+        places = _occurrences(prompts[index].tokens, whole.tokens, is_free)
+        if len(places) != 1:
+            problem = f"expected the choice {choices[index]!r} once in {wording!r:.200}"
+            raise ValueError(f"{problem}, found it {len(places)} times")
+        ((start, end),) = places
+        is_free[start:end] = [False] * (end - start)
+        bounds[index] = start, end
+    return whole, tuple(bounds[index] for index in range(len(choices)))
+
+
+def _check_distinct(choices: Sequence[str], prompts: Sequence[Prompt]) -> None:
+    """Raise ``ValueError`` for two choices of the same pieces, and for one without any."""
+    seen: dict[Ids, str] = {}
+    for choice, prompt in zip(choices, prompts, strict=True):
+        if not prompt.pieces:
+            raise ValueError(f"expected a choice with words, got {choice!r:.60}")
+        if prompt.pieces in seen:
+            problem = f"the encoder reads the choices {seen[prompt.pieces]!r:.60} and"
+            raise ValueError(f"{problem} {choice!r:.60} alike; write one of them in other words")
+        seen[prompt.pieces] = choice
+
+
+def _occurrences(
+    words: Sequence[str], text: Sequence[str], is_free: Sequence[bool]
+) -> list[Bounds]:
+    """Return where some words stand in free words of a text."""
+    size = len(words)
+    return [
+        (start, start + size)
+        for start in range(len(text) - size + 1)
+        if text[start : start + size] == words and all(is_free[start : start + size])
+    ]
+
+
+def _append(instance: Instance, ending: Prompt) -> Instance:
+    """Return an instance whose text has some further words, which are its only choice."""
+    size, added = len(instance.tokens), len(ending.tokens)
+    sentences, windows = (
+        (*bounds[:-1], (bounds[-1][0] if bounds else 0, size + added))
+        for bounds in (instance.sentences, instance.windows)
+    )
+    return replace(
+        instance,
+        tokens=(*instance.tokens, *ending.tokens),
+        pieces=(*instance.pieces, *ending.pieces),
+        sentences=sentences,
+        windows=windows,
+        choices=((size, size + added),),
+    )
 
 
 def _build_text_instance(
@@ -238,7 +348,7 @@ def _truncate(prompt: Prompt, window: int) -> Prompt:
         return prompt
     ends = accumulate(map(len, prompt.pieces))
     num_words = sum(end <= window // 2 for end in ends)
-    return Prompt(prompt.tokens[:num_words], prompt.pieces[:num_words])
+    return replace(prompt, tokens=prompt.tokens[:num_words], pieces=prompt.pieces[:num_words])
 
 
 def _fits(pieces: Ids, window: int) -> bool:
@@ -247,4 +357,5 @@ def _fits(pieces: Ids, window: int) -> bool:
 
 
 def _concatenate(first: Prompt, second: Prompt) -> Prompt:
-    return Prompt(first.tokens + second.tokens, first.pieces + second.pieces, first.task_number)
+    tokens, pieces = first.tokens + second.tokens, first.pieces + second.pieces
+    return Prompt(tokens, pieces, first.task_number, second.after_text)

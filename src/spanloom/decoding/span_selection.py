@@ -138,6 +138,22 @@ def best_answer_span(
     return (first, first + extra_words + 1, score) if score > -np.inf else None
 
 
+def best_independent_ends(
+    start: Float[np.ndarray, " n"], end: Float[np.ndarray, " n"], max_width: int
+) -> Answer | None:
+    """Return the span from the best first to the best last word, each chosen by itself.
+
+    None if that is no span of up to ``max_width`` words (SpEx-BERT, equation 7). Of equal scores
+    the first word is the best.
+    """
+    if not len(start):
+        return None
+    first, last = int(start.argmax()), int(end.argmax())
+    score = float(start[first] + end[last])
+    is_span = 0 <= last - first < max_width and score > -np.inf
+    return (first, last + 1, score) if is_span else None
+
+
 def _is_nested(group: list[int], bounds: Sequence[Bounds]) -> bool:
     """Return whether no two spans cross or have the same bounds, so that all may be selected."""
     enclosing: list[Bounds] = []

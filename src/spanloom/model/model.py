@@ -33,6 +33,8 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.long_sentences import LONGEST
+from spanloom.model import asking
+from spanloom.model.asking import Answer, Choice
 from spanloom.model.evaluation import (
     LOG,
     evaluate_tasks,
@@ -90,6 +92,18 @@ class Model:
         """Annotate one text with all tasks but those ``on_request``."""
         return next(self.annotate([Document(text)]))
 
+    def ask(self, text: str, question: str) -> Answer:
+        """Answer a question about a text (``model.asking``)."""
+        return asking.ask(self, text, question)
+
+    def classify(self, text: str, labels: Iterable[str], pair: str | None = None) -> Choice | None:
+        """Return which of some labels fits a text, or a text pair (``model.asking``)."""
+        return asking.choose(self, text, pair, labels=labels)
+
+    def rate(self, text: str, low: float, high: float, pair: str | None = None) -> Choice | None:
+        """Return which number of a range fits a text, or a text pair (``model.asking``)."""
+        return asking.choose(self, text, pair, bounds=(low, high))
+
     def tokenize(self, document: Document) -> TokenizedDocument:
         """Split a document into words and pieces."""
         return tokenize(document, self.word_tokenizer, self.subword_tokenizer)
@@ -109,6 +123,10 @@ class Model:
         """
         plan = self.plan.with_biases(biases)
         return replace(self, plan=plan, tasks=plan.build_tasks())
+
+    def with_tasks(self, tasks: Mapping[str, Task]) -> "Model":
+        """Return the model with other tasks in place of its own; the network is shared."""
+        return replace(self, tasks=tasks)
 
     @property
     def layers(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ tasks share beside trunk and levels:
 | ``task-embedding`` | one per family | a vector beside each word that the head reads (TE⊕Dec) |
 | ``task-token`` | one per family | a word before each sentence (TE⊕Enc): one pass per task |
 | ``shared-head`` | one per family | only the text that is read (SpEx) |
+| ``family-heads`` | one per family; own ones of kinds that cannot share | the same |
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,6 +39,7 @@ from spanloom.tasks._base import Task, TaskSetup, TaskType
 from spanloom.tokenization import WordTokenizer, word_tokenizer
 
 SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
+FAMILY_HEADS = "family-heads"
 _HEAD_OPTIONS = ("hidden_size", "dropout", "crf")  # options that shape a head
 
 
@@ -193,7 +195,11 @@ def resolve(recipe: Recipe, recipe_dir: Path = Path()) -> Plan:
     if SPECIAL_IDS in recipe.tasks:
         raise recipe.at("tasks", SPECIAL_IDS).error("this name is taken; choose another")
     planned = {name: _task(recipe, index, name) for index, name in enumerate(recipe.tasks)}
-    if recipe.sharing != SEPARATE:
+    if recipe.sharing == FAMILY_HEADS:
+        _check_own_heads(recipe, planned.values())
+        planned_to_share = (task for task in planned.values() if task.route.head != task.name)
+        _check_shared_heads(recipe, planned_to_share)
+    elif recipe.sharing != SEPARATE:
         _check_shared_heads(recipe, planned.values())
     plan = Plan(
         recipe,
@@ -235,7 +241,10 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
             f"were looked for, as entities do; got {spec.kind}"
         )
     options = validate_options(kind.options, spec.options, location)
-    head = name if recipe.sharing == SEPARATE else kind.family
+    has_own_head = recipe.sharing == SEPARATE or (
+        recipe.sharing == FAMILY_HEADS and kind.merge_vocabularies is None
+    )
+    head = name if has_own_head else kind.family
     row = index if recipe.sharing == EMBEDDING else None
     route = HeadRoute(kind.level or spec.level, head, row)
     parts = recipe.corpora.get(spec.data, ())
@@ -262,6 +271,16 @@ def _check_corpus_vectors(recipe: Recipe, task: TaskPlan) -> None:
     ):
         if is_wrong:
             raise location.location_of("corpus_vectors").error(f"needs {problem}")
+
+
+def _check_own_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:
+    """Raise ``RecipeError`` for a task with the name of a family, whose head would be taken."""
+    tasks = list(planned)
+    families = {task.type.family for task in tasks if task.type.merge_vocabularies is not None}
+    for task in tasks:
+        if task.name in families:
+            problem = "is the name of the head that several tasks share; choose another"
+            raise recipe.at("tasks", task.name).error(problem)
 
 
 def _check_shared_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:

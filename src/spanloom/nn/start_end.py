@@ -34,17 +34,23 @@ class StartEndScorer(nn.Module):
         cls_vectors: Float[Tensor, "instance dim"],
         instances: Int[Tensor, "instance 2"],
         is_gold: Bool[Tensor, "row 2"],
+        *,
+        has_no_answer: bool = True,
     ) -> Losses:
         """Return the summed negative log-likelihoods of starts and of ends (equation 6).
 
         ``instances`` are contiguous bounds in the words; ``is_gold`` marks rows of ``forward``. The
         probabilities of several gold rows of an instance are added; an instance without any is
-        not learnt from.
+        not learnt from. Unless it ``has_no_answer``, the softmax is over words alone, as in
+        equation 5, and gold rows of "no answer" are ignored.
         """
         scores = self(words, cls_vectors)
         instance = torch.arange(len(instances), device=scores.device)
         lengths = instances[:, 1] - instances[:, 0]
-        instance_of = torch.cat([instance.repeat_interleave(lengths), instance])
+        instance_of = instance.repeat_interleave(lengths)
+        if has_no_answer:
+            instance_of = torch.cat([instance_of, instance])
+        scores, is_gold = scores[: len(instance_of)], is_gold[: len(instance_of)]
         losses = {}
         for column, name in enumerate(("start", "end")):
             gold_rows = is_gold[:, column].nonzero()[:, 0]

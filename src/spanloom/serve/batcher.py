@@ -284,11 +284,11 @@ class Batcher(AbstractContextManager["Batcher"]):
 
 
 def _compatible(batch: Sequence[Text]) -> Iterator[list[Text]]:
-    """Yield groups of texts with equal tasks and formats."""
+    """Yield groups of texts with equal tasks, formats and choices."""
     groups: dict[tuple[object, ...], list[Text]] = {}
     for text in batch:
         request = text.job.request
-        key = request.tasks, request.with_tokens, request.format
+        key = request.tasks, request.with_tokens, request.format, request.choices
         groups.setdefault(key, []).append(text)
     yield from groups.values()
 

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+from spanloom.annotation.choices import Choices
 from spanloom.document import Document
 from spanloom.serve.replies import ReplyFormat
 
@@ -12,7 +13,8 @@ from spanloom.serve.replies import ReplyFormat
 class AnnotateRequest:
     """Documents to annotate, the tasks to run, and the format of the replies.
 
-    ``with_tokens`` adds words and sentences. ``format`` runs in the model process, so long replies
+    ``with_tokens`` adds words and sentences. ``choices`` are labels or a range in place of those
+    that the tasks learnt. ``format`` runs in the model process, so long replies
     do not block new connections.
     """
 
@@ -20,6 +22,7 @@ class AnnotateRequest:
     tasks: tuple[str, ...]
     format: ReplyFormat
     with_tokens: bool = False
+    choices: Choices | None = None
 
     @property
     def size(self) -> int:

@@ -6,7 +6,7 @@ sends what it is (or why it has no model), then one outcome per batch.
 ::
 
     {"number": 1, "documents": "…\\n", "tasks": ["ner"], "with_tokens": false,
-     "format": ["json", []]}
+     "format": ["json", []], "choices": null}
     {"stop": 1}
 
     {"model": {…}, "speed": 9000.0}      {"refused": "runs/x: no recipe.yaml"}
@@ -21,6 +21,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from spanloom.annotation.choices import Choices
 from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.serve.jobs import AnnotateRequest
@@ -54,6 +55,7 @@ def format_batch(number: int, request: AnnotateRequest, documents: Sequence[Docu
         "tasks": request.tasks,
         "with_tokens": request.with_tokens,
         "format": astuple(request.format),
+        "choices": None if request.choices is None else astuple(request.choices),
     }
 
 
@@ -62,7 +64,18 @@ def parse_batch(message: Message) -> AnnotateRequest:
     name, layers = message["format"]
     reply_format = ReplyFormat(name, tuple((task, layer) for task, layer in layers))
     documents = tuple(jsonl.loads(message["documents"]))
-    return AnnotateRequest(documents, tuple(message["tasks"]), reply_format, message["with_tokens"])
+    tasks, with_tokens = tuple(message["tasks"]), message["with_tokens"]
+    return AnnotateRequest(
+        documents, tasks, reply_format, with_tokens, _parse_choices(message["choices"])
+    )
+
+
+def _parse_choices(message: list[Any] | None) -> Choices | None:
+    """Return the choices of a batch, None for none."""
+    if message is None:
+        return None
+    labels, bounds = message
+    return Choices(tuple(labels), None if bounds is None else (bounds[0], bounds[1]))
 
 
 def format_hello(hello: Hello) -> Message:

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 
 ANSWERING_KINDS = frozenset({"extractive_qa"})
 CLASSIFYING_KINDS = frozenset(
-    {"text_classification", "extractive_classification", "extractive_regression"}
+    {
+        "text_classification",
+        "text_regression",
+        "extractive_classification",
+        "extractive_regression",
+    }
 )
+LABELS_KIND, RANGE_KIND = "extractive_classification", "extractive_regression"
 _LICENSED = {"dataset", "license"}
 _BY_KIND: Mapping[str, Analysis] = {
     **dict.fromkeys(("relations", "word_relations"), RELATIONS),
@@ -107,6 +113,12 @@ class ModelInfo:
         """Return the names of the tasks that classify text pairs, or single texts."""
         candidates = {task.name for task in self.tasks if bool(task.given) == pair}
         return tuple(name for name in self._served_at("/v1/classify") if name in candidates)
+
+    def choosing(self, *, numbers: bool) -> tuple[str, ...]:
+        """Return the names of the tasks that choose among given labels, or from a given range."""
+        kind = RANGE_KIND if numbers else LABELS_KIND
+        capable = {task.name for task in self.tasks if task.kind == kind}
+        return tuple(name for name in self._served_at("/v1/classify") if name in capable)
 
     def layers(self, names: Iterable[str]) -> dict[str, str]:
         """Return the layer that each of these tasks predicts, by task."""

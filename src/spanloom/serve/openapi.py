@@ -2,6 +2,7 @@
 
 from typing import Any, TypedDict
 
+from spanloom.annotation.choices import MAX_LABELS
 from spanloom.serve import reply_schemas
 from spanloom.serve.reply_schemas import STRING, Schema
 
@@ -140,7 +141,26 @@ ASK = _post(
 )
 CLASSIFY = _post(
     "Say of what class a text is, or what holds of two texts (text and text_pair).",
-    {"text": _TEXT, "texts": _TEXTS, "text_pair": _TEXT, "tasks": _TASKS},
+    {
+        "text": _TEXT,
+        "texts": _TEXTS,
+        "text_pair": _TEXT,
+        "tasks": _TASKS,
+        "labels": {
+            "type": "array",
+            "items": _TEXT,
+            "minItems": 2,
+            "maxItems": MAX_LABELS,
+            "description": "choose one of these; for models that extract classes",
+        },
+        "range": {
+            "type": "array",
+            "items": {"type": "number"},
+            "minItems": 2,
+            "maxItems": 2,
+            "description": "choose a number from low to high; for models that extract numbers",
+        },
+    },
     {"text": "Ada met Bob."},
     {"classifications": [{"mood": {"label": "calm", "value": None, "score": 0.9}}]},
     reply_schemas.CLASSIFY,

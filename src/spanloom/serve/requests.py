@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from spanloom.annotation.choices import MAX_LABELS, Choices
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.document import Document, Query
 from spanloom.errors import DocumentError
@@ -23,6 +24,7 @@ from spanloom.strict_json import EqualKeysError, unique_keys
 _MAX_DEPTH = 8  # nested lists and objects; no valid request has more than two
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
+_LABEL_CHARACTERS = 100  # of a label that a request gives
 _QUOTED = 60  # characters of a wrong value that an error repeats
 
 Json = dict[str, Any]
@@ -71,11 +73,21 @@ def ask(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
 
 
 def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
-    """Parse ``text``, ``texts``, or ``text`` and ``text_pair``, with ``tasks``."""
-    _check_keys(payload, "text", "texts", "text_pair", "tasks")
-    is_pair = "text_pair" in payload
-    what = "judges two texts" if is_pair else "judges a text"
-    tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
+    """Parse ``text``, ``texts``, or ``text`` and ``text_pair``, with ``tasks``.
+
+    With ``labels`` or ``range``, the first task that can chooses among them instead of those it
+    learnt, unless ``tasks`` are named.
+    """
+    _check_keys(payload, "text", "texts", "text_pair", "tasks", "labels", "range")
+    is_pair, choices = "text_pair" in payload, _choices(payload)
+    if choices is None:
+        what = "judges two texts" if is_pair else "judges a text"
+        tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
+    else:
+        is_range = choices.bounds is not None
+        what = "chooses a number" if is_range else "chooses among labels"
+        tasks = _tasks(payload, model, model.choosing(numbers=is_range), what)
+        tasks = tasks if "tasks" in payload else tasks[:1]
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     if is_pair and "texts" in payload:
         raise Problem(422, "expected it beside text, got texts", location="text_pair")
@@ -85,8 +97,36 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     else:
         documents = tuple(map(Document, texts))
     reply_format = ReplyFormat("classifications", tuple(model.layers(tasks).items()))
-    request = AnnotateRequest(documents, tasks, reply_format)
+    request = AnnotateRequest(documents, tasks, reply_format, choices=choices)
     return ParsedRequest(request, locations, '"classifications"')
+
+
+def _choices(payload: Json) -> Choices | None:
+    """Return the labels or the range of a request, None without either."""
+    if "labels" in payload and "range" in payload:
+        raise Problem(422, "expected labels or range, got both", location="body")
+    if "labels" in payload:
+        values = _list(payload["labels"], "labels", MAX_LABELS)
+        limits = Limits(characters=_LABEL_CHARACTERS)
+        labels = tuple(
+            _text(value, f"labels[{i}]", limits).strip() for i, value in enumerate(values)
+        )
+        return _checked_choices(labels, None, "labels")
+    if "range" not in payload:
+        return None
+    bounds = _list(payload["range"], "range", 2)
+    if len(bounds) != 2 or not all(isinstance(bound, float) for bound in bounds):
+        raise Problem(422, "expected two numbers, low and high", location="range")
+    return _checked_choices((), (bounds[0], bounds[1]), "range")
+
+
+def _checked_choices(
+    labels: tuple[str, ...], bounds: tuple[float, float] | None, location: str
+) -> Choices:
+    try:
+        return Choices(labels, bounds)
+    except ValueError as error:
+        raise Problem(422, str(error), location=location) from error
 
 
 def parse_json(body: bytes) -> Json:

@@ -18,6 +18,7 @@ from time import thread_time
 from typing import BinaryIO
 
 from spanloom import plugins
+from spanloom.annotation.choices import Choices
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
 from spanloom.errors import SpanloomError
@@ -27,8 +28,9 @@ from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import error_location
 from spanloom.serve.replies import WARNING, ReplyFormat
 
-Annotate = Callable[[Sequence[Document], tuple[str, ...], bool], Iterable[Document]]
-"""Annotates documents with the named tasks, and with words and sentences if the flag is set."""
+Annotate = Callable[[Sequence[Document], tuple[str, ...], bool, Choices | None], Iterable[Document]]
+"""Annotates documents with the named tasks, and with words and sentences if the flag is set; the
+tasks choose among the choices, if there are any."""
 
 _SAMPLE = (
     "The engineer from London said that some of these bridges were built near the old river and"
@@ -88,7 +90,8 @@ def _outcome(annotate: Annotate, batch: Message, receiver: "_Receiver") -> Messa
 
 
 def _replies(annotate: Annotate, request: AnnotateRequest) -> Iterable[str]:
-    for document in annotate(request.documents, request.tasks, request.with_tokens):
+    annotated = annotate(request.documents, request.tasks, request.with_tokens, request.choices)
+    for document in annotated:
         checkpoint()
         yield request.format(document)
 
@@ -134,6 +137,7 @@ def _speed(annotate: Annotate, model: ModelInfo) -> float:
 def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     """Load the model; raises ``SpanloomError``."""
     from spanloom.model import serialization
+    from spanloom.model.asking import with_choices
     from spanloom.serve.model_info import model_info
 
     for module in options.plugins:
@@ -142,9 +146,13 @@ def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     name, known = options.model or serialization.DEFAULT, model.known_language()
 
     def annotate(
-        documents: Sequence[Document], tasks: tuple[str, ...], with_tokens: bool
+        documents: Sequence[Document],
+        tasks: tuple[str, ...],
+        with_tokens: bool,
+        choices: Choices | None,
     ) -> Iterable[Document]:
-        for document in model.annotate(documents, tasks, with_tokens=with_tokens):
+        chooser = model if choices is None else with_choices(model, choices)
+        for document in chooser.annotate(documents, tasks, with_tokens=with_tokens):
             warning = known.warning([model.tokenize(document)]) if known else None
             meta = () if warning is None else ((WARNING, warning),)
             yield replace(document, meta=document.meta + meta) if meta else document

@@ -14,14 +14,15 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Raw
 from spanloom.studies.comparison import Scores, is_higher
-from spanloom.studies.job import Job, job, subset
-from spanloom.studies.row import Row, primary_score
+from spanloom.studies.job import Job, job, subset, with_snapshot
+from spanloom.studies.row import Row, Split, primary_score
 from spanloom.studies.spec import (
     ChainsSpec,
     CurveSpec,
     Design,
     DesignSpec,
     GridSpec,
+    JointSpec,
     OracleSpec,
     Settings,
     Study,
@@ -52,7 +53,8 @@ class Cell:
     """One measurement: a task under a condition of a design.
 
     ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
-    training data (None: all of it). ``job`` is the run whose row holds it.
+    training data (None: all of it). ``job`` is the run whose row holds it. A ``snapshot`` is scored
+    with the weights that are best for all tasks of the run, not with its own best ones.
     """
 
     design: str
@@ -62,6 +64,11 @@ class Cell:
     job: Job
     partners: tuple[str, ...] = ()
     examples: int | str | None = None
+    snapshot: bool = False
+
+    def split(self, scored: Split) -> Split:
+        """Return the key of its scores in rows, where the study scores that split."""
+        return "dev_snapshot" if self.snapshot else scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +103,18 @@ class _Planner:
     base: Raw
     built: dict[tuple[object, ...], Job] = field(default_factory=dict)
 
-    def run(self, names: Sequence[str], settings: Settings = (), before: Job | None = None) -> Job:
+    def run(
+        self,
+        names: Sequence[str],
+        settings: Settings = (),
+        before: Job | None = None,
+        *,
+        snapshot: bool = False,
+    ) -> Job:
         """Return the job that learns some tasks jointly, scored on all of them."""
         names = [name for name in self.base["tasks"] if name in names]
-        content = (*names, settings, before.key if before else "")
+        snapshot = snapshot and len(names) > 1
+        content = (*names, settings, before.key if before else "", snapshot)
         if content not in self.built:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
             # quoted, as a hash such as 57e21 would be read as a number
@@ -108,7 +123,8 @@ class _Planner:
             if before is None:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
-            self.built[content] = job(name, recipe, self.data, names, self.study.spec.score, before)
+            built = job(name, recipe, self.data, names, self.study.spec.score, before)
+            self.built[content] = with_snapshot(built) if snapshot else built
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
@@ -164,14 +180,28 @@ def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _joint(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
-    job = planner.run(planner.study.joint_tasks, spec.settings)
+    assert isinstance(spec, JointSpec)
+    job = planner.run(planner.study.joint_tasks, spec.settings, snapshot=spec.snapshot)
     for task in planner.study.joint_tasks:
-        yield planner.cell(JOINT, JOINT, task, job)
+        yield from _with_snapshot(planner.cell(JOINT, JOINT, task, job), spec)
+
+
+def _with_snapshot(cell: Cell, spec: JointSpec) -> Iterator[Cell]:
+    """Yield a cell, and the same one for the weights that are best for all tasks of its run."""
+    yield cell
+    if spec.snapshot and len(cell.job.tasks) > 1:
+        yield replace(cell, condition=f"{cell.condition}, one snapshot", snapshot=True)
 
 
 def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield each task, trained further from the joint model of the design ``joint``."""
-    joint = planner.run(planner.study.joint_tasks, _settings(planner.study, JOINT))
+    snapshot = any(
+        design.spec.snapshot
+        for design in planner.study.designs
+        if design.name == JOINT and isinstance(design.spec, JointSpec)
+    )
+    settings = _settings(planner.study, JOINT)
+    joint = planner.run(planner.study.joint_tasks, settings, snapshot=snapshot)
     for task in planner.study.tasks:
         cell = planner.cell(
             TUNED, TUNED, task, planner.run([task], spec.settings_of(task), before=joint)
@@ -213,20 +243,30 @@ def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield the last tasks of each chain; every run starts from the weights of the one before."""
     assert isinstance(spec, ChainsSpec)
-    for links in spec.orders:
+    for links, size in product(spec.orders, spec.examples or (None,)):
         groups = [group(link) for link in links]
         job = None
         for names in groups:
+            is_last = names is groups[-1]
             settings = spec.settings_of(names[0] if len(names) == 1 else None)
-            job = planner.run(names, settings, before=job)
+            limits = () if size is None or not is_last else _limits(names, size)
+            snapshot = spec.snapshot and is_last
+            job = planner.run(names, (*settings, *limits), before=job, snapshot=snapshot)
         assert job is not None
         before = " > ".join("+".join(names) for names in groups[:-1])
         learnt = dict.fromkeys(name for names in groups for name in names)
         for task in groups[-1]:
             others = [name for name in groups[-1] if name != task]
             condition = f"with {'+'.join(others)} " if others else ""
-            cell = planner.cell("chains", f"{condition}after {before}", task, job)
-            yield replace(cell, partners=tuple(name for name in learnt if name != task))
+            condition += f"after {before}" + (f", {size} examples" if size is not None else "")
+            cell = planner.cell("chains", condition, task, job)
+            partners = tuple(name for name in learnt if name != task)
+            yield from _with_snapshot(replace(cell, partners=partners, examples=size), spec)
+
+
+def _limits(names: Iterable[str], size: int | str) -> Settings:
+    """Return the settings with which tasks learn from that many examples."""
+    return tuple(f"tasks.{name}.examples={size}" for name in names)
 
 
 def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -235,8 +275,8 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for names, size in product(_groups(study, spec.of), spec.examples):
         for task in names if spec.limited == "measured" or spec.of == SINGLE else names[:1]:
             limited = [task] if spec.limited == "measured" else names
-            sizes = tuple(f"tasks.{name}.examples={size}" for name in limited)
             own = spec.settings_of(task if len(names) == 1 else None)
+            sizes = _limits(limited, size)
             job = planner.run(names, (*_settings(study, spec.of), *own, *sizes))
             for measured in limited:
                 others = "+".join(name for name in names if name != measured)
@@ -262,8 +302,9 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _flow(value: object) -> str:
-    """Return a value as YAML on one line; what has several levels is JSON, which is YAML too."""
-    if isinstance(value, dict | list) and any(isinstance(item, dict | list) for item in value):
+    """Return a value as YAML on one line; mappings and nested lists are JSON, which is YAML too."""
+    is_nested = isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+    if isinstance(value, dict) or is_nested:
         return json.dumps(value, ensure_ascii=False)
     return " ".join(yaml.dump({"value": value}).partition(":")[2].split())
 

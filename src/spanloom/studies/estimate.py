@@ -76,19 +76,26 @@ def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
     task = recipe["tasks"][name]
     parts = recipe.get("corpora", {}).get(task["data"])
     names = [part["data"] for part in parts] if parts else [task["data"]]
-    words = sum(_corpus_words(locate(source, data)) for source in names)
+    sizes = [_corpus_size(locate(source, data)) for source in names]
+    words, queries = (float(sum(column)) for column in zip(*sizes, strict=True))
     examples = task.get("examples")
     if isinstance(examples, str):
         return words * float(examples[:-1]) / 100
-    return min(words, examples * WORDS_PER_EXAMPLE) if examples else words
+    words_per_example = words / queries if queries else WORDS_PER_EXAMPLE
+    return min(words, examples * words_per_example) if examples else words
 
 
 @cache
-def _corpus_words(path: Path) -> float:
-    """Return the words of a corpus's train split, about: what spaces separate."""
+def _corpus_size(path: Path) -> tuple[float, int]:
+    """Return the words of a corpus's train split, about, and its queries.
+
+    Words are what spaces separate; a text is read once for each of its queries.
+    """
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
-    return float(sum(len(doc.text.split()) for doc in folder.read(path, first).documents))
+    documents = folder.read(path, first).documents
+    words = sum(len(doc.text.split()) * max(1, len(doc.queries)) for doc in documents)
+    return float(words), sum(len(doc.queries) for doc in documents)
 
 
 def format_hours(hours: float) -> str:

@@ -116,6 +116,9 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
             for split, documents in splits
             if (score := _score(model, name, documents[name], log)) is not None
         }
+        if job.snapshot and own.exists():
+            shared = _score(load(out, device="cpu"), name, splits[0][1][name], log)
+            scores[name] |= {} if shared is None else {"dev_snapshot": shared}
         if "test" in scores[name]:
             look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
             metrics = {name: scores[name]["test"].metrics}

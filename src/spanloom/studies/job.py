@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ class Job:
 
     ``recipe`` is plain, with every key that it has; its ``init_from`` is set from ``before`` when
     the run starts. ``score`` is the split that is scored. ``key`` is the hash of all that decides
-    the result: recipe, data, the run before, what is scored, and the version of the code.
+    the result: recipe, data, the run before, what is scored, and the version of the code. With
+    ``snapshot`` the weights that are best for all tasks are scored, too, beside each task's own.
     """
 
     name: str
@@ -33,19 +34,22 @@ class Job:
     score: str
     key: str
     before: "Job | None" = None
+    snapshot: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a worker reads it."""
         before = None if self.before is None else self.before.to_json()
         plain = {"name": self.name, "recipe": self.recipe, "tasks": list(self.tasks)}
-        return {**plain, "score": self.score, "key": self.key, "before": before}
+        scored = {"score": self.score, "snapshot": self.snapshot}
+        return {**plain, **scored, "key": self.key, "before": before}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Job":
         """Return the job that ``to_json`` wrote."""
         before = None if raw["before"] is None else cls.from_json(raw["before"])
         tasks = tuple(raw["tasks"])
-        return cls(raw["name"], raw["recipe"], tasks, raw["score"], raw["key"], before)
+        name, recipe, score, key = (raw[field] for field in ("name", "recipe", "score", "key"))
+        return cls(name, recipe, tasks, score, key, before, raw["snapshot"])
 
 
 def job(
@@ -61,10 +65,11 @@ def job(
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
     the rows of earlier runs valid.
     """
+    sources = dict.fromkeys((*recipe.all_sources, *recipe.exclude_texts_of))
     hashed = {
         "learning": LEARNING,
         "recipe": recipe.model_dump(mode="json", exclude_defaults=True),
-        "data": {name: data_hash(locate(name, data)) for name in recipe.all_sources},
+        "data": {name: data_hash(locate(name, data)) for name in sources},
         "tasks": sorted(tasks),
         "score": score,
         "before": None if before is None else before.key,
@@ -72,6 +77,12 @@ def job(
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
     return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before)
+
+
+def with_snapshot(job: Job) -> Job:
+    """Return the job with the weights that are best for all tasks scored, too."""
+    key = hashlib.sha256(f"{job.key} snapshot".encode()).hexdigest()[:KEY_LENGTH]
+    return replace(job, key=key, snapshot=True)
 
 
 @cache

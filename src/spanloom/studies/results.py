@@ -67,7 +67,8 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
     """Return the results of all cells that have rows, in the order of the study."""
     groups: dict[tuple[object, ...], list[Cell]] = {}
     for cell in planned.cells:
-        if study.spec.score in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
+        split = cell.split(study.spec.score)
+        if split in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
             name = cell.design, cell.condition, cell.task, cell.variant.group
             groups.setdefault(name, []).append(cell)
     pairs = [(cells, _result(cells, rows, study.spec.score)) for cells in groups.values()]
@@ -93,6 +94,7 @@ _NO_ROW = _NoRow({})
 def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Result:
     """Return the result of one condition, without a comparison."""
     first = cells[0]
+    split = first.split(split)
     job_rows = [rows[cell.job.key] for cell in cells]
     values = tuple(primary_score(row, first.task, split) for row in job_rows)
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
@@ -115,13 +117,13 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
 def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
     """Return the cells that a condition is compared with: the task alone, as far as possible.
 
-    A point of a learning curve is compared with the task alone on as many examples; a point of a
+    What learns from fewer examples is compared with the task alone on as many; a point of a
     grid with the run whose options it changes.
     """
     wanted: tuple[str, int | str | None] = (SINGLE, None)
     if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
         return None
-    if cell.design == "curve":
+    if cell.examples is not None:
         wanted = ("curve", cell.examples)
     elif cell.design == "grid" and cell.partners:
         wanted = (JOINT, None)
@@ -145,16 +147,23 @@ def _compare(
     seeds = {cell.variant.seed for cell in cells} & {cell.variant.seed for cell in baseline}
     if not seeds:
         return result
-    split, task, k = study.spec.score, result.task, study.spec.k
+    task, k = result.task, study.spec.k
+    splits = [side[0].split(study.spec.score) for side in (cells, baseline)]
     runs = [
         [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
     ]
-    scores, base = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
+    scores, base = (
+        Scores.of([primary_score(row, task, split) for row in side])
+        for side, split in zip(runs, splits, strict=True)
+    )
     direction = ""
     if len(seeds) > 1:
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
-    counts = [[_counts(row, task, split) for row in side] for side in runs]
+    counts = [
+        [_counts(row, task, split) for row in side]
+        for side, split in zip(runs, splits, strict=True)
+    ]
     p = _p_value(*counts)
     return replace(result, comparison=Comparison(base, scores.mean - base.mean, p, direction))
 

@@ -9,11 +9,10 @@ from pydantic import Field
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
-from spanloom.config.recipe import Examples, Name, Raw, Recipe
+from spanloom.config.recipe import Examples, Name, Raw, Recipe, Sharing
 from spanloom.config.yaml import SourceLocation
 
 Settings = tuple[str, ...]
-Sharing = Literal["separate-heads", "task-embedding", "task-token", "shared-head"]
 
 
 class DesignSpec(Options):
@@ -27,6 +26,15 @@ class DesignSpec(Options):
     def settings_of(self, task: str | None) -> Settings:
         """Return the settings of the runs that measure a task; later ones override earlier ones."""
         return (*self.settings, *self.task_settings.get(task or "", ()))
+
+
+class JointSpec(DesignSpec):
+    """All tasks jointly."""
+
+    snapshot: bool = Field(
+        default=False,
+        description="score each task with the weights that are best for all, too (on dev)",
+    )
 
 
 class OracleSpec(DesignSpec):
@@ -43,11 +51,16 @@ class SubsetsSpec(DesignSpec):
     sets: tuple[tuple[Name, ...], ...] = Field(min_length=1, description="the sets of tasks")
 
 
-class ChainsSpec(DesignSpec):
+class ChainsSpec(JointSpec):
     """Tasks learnt one after the other, each run starting from the weights of the one before.
 
-    A link of a chain is a task, or several that are learnt jointly.
+    A link of a chain is a task, or several that are learnt jointly. With ``examples`` there is a
+    chain per size, whose last link learns from so many.
     """
+
+    examples: tuple[Examples, ...] = Field(
+        default=(), description="sizes of the last link's training data; empty: all of it"
+    )
 
     orders: tuple[Annotated[tuple[Name | tuple[Name, ...], ...], Field(min_length=2)], ...] = Field(
         min_length=1, description="the chains, as [[ner, relations], [[ner, pos], relations]]"
@@ -83,7 +96,7 @@ class GridSpec(DesignSpec):
 
 DESIGNS: dict[str, type[DesignSpec]] = {
     "single": DesignSpec,
-    "joint": DesignSpec,
+    "joint": JointSpec,
     "joint-then-single": DesignSpec,
     "pairs": DesignSpec,
     "all-but-one": DesignSpec,

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from torch import nn
 
 from spanloom.annotation_ids import IdGenerator
+from spanloom.corpora.card import LabelPrompt
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.data.subwords import SubwordTokenizer
@@ -380,7 +381,8 @@ class TaskType:
     text. One that ``supports_partial_labels`` learns from corpora in which not all labels were
     annotated (``annotation.partial_labels``). ``example`` is a small gold document: the page in the
     docs, and the input of the contract test. ``example_unit`` is what counts as one example where a
-    recipe limits them.
+    recipe limits them. ``complete`` adds to the options what the dataset's card says of how labels
+    are read.
     """
 
     options: type[BaseModel]
@@ -393,3 +395,4 @@ class TaskType:
     needs_no_layer: bool = False
     supports_partial_labels: bool = False
     example_unit: Literal["sentence", "text", "query"] = "sentence"
+    complete: Callable[[Any, LabelPrompt], Any] | None = None

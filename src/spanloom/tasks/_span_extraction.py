@@ -7,11 +7,12 @@ the text, or in its place, in natural language.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation.text_pairs import Classification, classification_of, classify
@@ -19,17 +20,42 @@ from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.nn.start_end import StartEndScorer
 from spanloom.tasks._base import HeadInputSpec, LayerTask, NewId
-from spanloom.tasks._classification import LabelGold, TextPairMixin
+from spanloom.tasks._classification import LabelGold, TextOptions, TextPairMixin
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
 FAMILY = "extract"
 TokenBounds = Float[np.ndarray, "row 2"]  # scores as first and as last word
-AnswerLogProbs = tuple[float, ...]  # of each choice, adding up to 1
+ChoiceProbs = tuple[float, ...]  # of each choice, adding up to 1 at most
 
 
 # gold starts and ends as rows of ``nn.start_end``: all words, then "no answer" per instance
 AnswerTargets = Bool[Tensor, "row 2"]
+
+
+class ExtractOptions(TextOptions):
+    """Options of all tasks that extract a span."""
+
+    order: Literal["prompt-first", "source-first"] = Field(
+        "prompt-first",
+        description="prompt-first | source-first: what the encoder reads first, the question (or "
+        "the text that is judged) or the text that holds the answers",
+    )
+
+    @property
+    def source_first(self) -> bool:
+        """Whether the text with the answers is read before the prompt, as in the paper."""
+        return self.order == "source-first"
+
+
+class SelectionOptions(ExtractOptions):
+    """Options of tasks that choose how start and end make a span."""
+
+    span_selection: Literal["joint", "independent"] = Field(
+        "joint",
+        description="joint | independent: the best span, or the best start and the best end, each "
+        "by itself (equation 7)",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +66,11 @@ class ExtractTask(LayerTask):
 
     loss_names = ("start", "end")
 
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether "no answer" competes with the words, by the "[CLS]" vector."""
+        return False
+
     def build_head(self, spec: HeadInputSpec) -> StartEndScorer:
         """Build the head; it is the same for all these tasks."""
         return StartEndScorer(spec.word_dim, self.dropout)
@@ -48,7 +79,13 @@ class ExtractTask(LayerTask):
         self, head: StartEndScorer, vectors: HeadInputs, batch: Batch, targets: AnswerTargets
     ) -> Losses:
         """Return the losses of starts and of ends."""
-        return head.loss(vectors.word_vectors, cls_vectors(vectors), batch.instances, targets)
+        return head.loss(
+            vectors.word_vectors,
+            cls_vectors(vectors),
+            batch.instances,
+            targets,
+            has_no_answer=self.has_no_answer,
+        )
 
     def count_items(self, batch: Batch, targets: AnswerTargets) -> int:
         """Return the number of instances that have an answer."""
@@ -97,30 +134,51 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         batch: Batch,
         instances: Sequence[Instance],
         given: Any,
-    ) -> Iterator[AnswerLogProbs]:
+    ) -> Iterator[ChoiceProbs]:
         """Yield the probabilities of the choices, from the scores of their first and last words."""
         for instance, (words, _) in zip(
             instances, iter_scores(head, vectors, instances), strict=True
         ):
-            scores = [words[a, 0] + words[b - 1, 1] for a, b in instance.choices]
-            weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
-            yield tuple((weights / weights.sum()).tolist())
+            yield self.choice_probs(words, instance.choices)
+
+    def choice_probs(self, words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:
+        """Return the probability of each choice; the best span among them is the answer."""
+        scores = [words[a, 0] + words[b - 1, 1] for a, b in choices]
+        weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
+        return tuple((weights / weights.sum()).tolist())
 
     def to_layer(
         self,
         document: Document,
-        predictions: Sequence[tuple[Instance, AnswerLogProbs]],
+        predictions: Sequence[tuple[Instance, ChoiceProbs]],
         new_id: NewId,
     ) -> Layer:
-        """Return a layer with the most probable choice; an empty one for blank text."""
+        """Return a layer with the most probable choice; an empty one for blank text.
+
+        It is empty, too, where no choice has a probability.
+        """
         if not document.text.strip():
             return Layer(self.layer)
         mean_probs = np.mean([probs for _, probs in predictions], axis=0)
         row = int(mean_probs.argmax())
+        if not mean_probs[row]:
+            return Layer(self.layer)
         label = self.label_at(row)
         return classify(
             document, self.layer, label.label, label.value, new_id, float(mean_probs[row])
         )
+
+
+def independent_probs(words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:
+    """Return the probability of the choice from the best start to the best end, 0 for the others.
+
+    Both are taken from all words, each by itself (equation 7), so that what is extracted may be no
+    choice at all.
+    """
+    start, end = (int(row) for row in words.argmax(0))
+    weights = np.exp(words.astype(np.float64) - words.max(0))
+    prob = float(1 / weights.sum(0).prod())
+    return tuple(prob if (start, end + 1) == choice else 0.0 for choice in choices)
 
 
 def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,28 +1,32 @@
 """Texts, or pairs of texts, of one class each: the name of the class is extracted (SpEx-BERT).
 
 All classes are written in natural language, behind the first of two texts or in the place of one
-(section 3, table 1).
+(section 3, table 1). What is written comes from the recipe, else from the card of the dataset.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from spanloom.annotation.text_pairs import Classification
+from spanloom.corpora.card import LabelPrompt
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.errors import DataError
 from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments, labels_of
-from spanloom.tasks._classification import (
-    SingleLabelMixin,
-    TextOptions,
-    text_vocabulary,
-)
+from spanloom.tasks._classification import SingleLabelMixin, text_vocabulary
 from spanloom.tasks._span_extraction import (
     FAMILY,
+    ChoiceProbs,
     ExtractiveChoiceTask,
+    SelectionOptions,
+    TokenBounds,
+    independent_probs,
     merge_vocabularies,
 )
+from spanloom.tokenization import Bounds
 
 _SAMPLE = Document(
     "The film is slow , very slow .",
@@ -31,11 +35,23 @@ _SAMPLE = Document(
 )
 
 
-class ChoiceOptions(TextOptions):
+class ChoiceOptions(SelectionOptions):
     """Options of choices."""
 
     verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] | None = Field(
-        None, description="what is written for each label; null: the label, - and _ as blanks"
+        None,
+        description="what is written for each label; null: what the card of its dataset says, else "
+        "the label, - and _ as blanks",
+    )
+    prompt: str | None = Field(
+        None,
+        description='the text of all choices, as "negative or positive?", in which each is found; '
+        "null: that of the card, else one choice after the other",
+    )
+    texts: Literal["separate", "joined"] = Field(
+        "separate",
+        description="separate | joined: of two texts, the first stands with the choices, or both "
+        "are the prompt",
     )
 
 
@@ -44,6 +60,7 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
     """Select one of the labels of train."""
 
     labels: tuple[str, ...]
+    is_independent: bool = False
 
     def index_of(self, gold: Classification) -> int | None:
         """Return the index of a label, None for an unknown one."""
@@ -53,31 +70,61 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
         """Return the label at an index."""
         return Classification(self.labels[row])
 
+    def choice_probs(self, words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:
+        """Return the probability of each choice, of one alone where both ends are independent."""
+        if self.is_independent:
+            return independent_probs(words, choices)
+        return ExtractiveChoiceTask.choice_probs(self, words, choices)
+
+    def with_labels(self, labels: Sequence[str]) -> "ExtractiveClassificationTask":
+        """Return the task with other labels, which are read as they are written."""
+        reader = self.reader.reader
+        assert isinstance(reader, ChoiceReader)
+        reader = replace(reader, choices=tuple(labels), wording="")
+        return replace(self, labels=tuple(labels), reader=replace(self.reader, reader=reader))
+
 
 def default_text(label: str) -> str:
     """Return a label as it is read: hyphens and underscores as spaces."""
     return label.translate({ord("-"): " ", ord("_"): " "}).strip() or label
 
 
+def _complete(options: ChoiceOptions, prompt: LabelPrompt) -> ChoiceOptions:
+    """Return the options with the words of a dataset's card, unless they say their own."""
+    if options.verbalizer is not None or options.prompt is not None:
+        return options
+    return options.model_copy(
+        update={"verbalizer": prompt.verbalizer or None, "prompt": prompt.prompt or None}
+    )
+
+
 def _infer_vocabulary(options: ChoiceOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     vocabulary = text_vocabulary(options, layer, train)
-    return {**vocabulary, "labels": sorted({*vocabulary["labels"], *(options.verbalizer or ())})}
+    texts = options.verbalizer or {}
+    labels = sorted({*vocabulary["labels"], *texts})
+    choices = [texts.get(label) or default_text(label) for label in labels]
+    return {**vocabulary, "labels": labels, "choices": choices, "prompt": options.prompt or ""}
 
 
 def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
-    options = setup.options
-    labels = labels_of(setup.name, setup.vocabulary["labels"])
-    texts = options.verbalizer or {}
-    reading = InstanceReader(
-        ChoiceReader(tuple(texts.get(label) or default_text(label) for label in labels))
+    options, vocabulary = setup.options, setup.vocabulary
+    labels = labels_of(setup.name, vocabulary["labels"])
+    reader = ChoiceReader(
+        tuple(vocabulary["choices"]),
+        str(vocabulary["prompt"]),
+        options.texts == "joined",
+        options.source_first,
     )
+    if len(reader.choices) != len(labels):
+        raise DataError(f"task {setup.name!r}: expected a choice for each of its labels")
     return ExtractiveClassificationTask(
         setup.name,
         setup.layer,
-        reading,
+        InstanceReader(reader),
         options.dropout,
-        bool(setup.vocabulary["text_pairs"]),
+        bool(vocabulary["text_pairs"]),
         labels,
+        options.span_selection == "independent",
     )
 
 
@@ -89,4 +136,5 @@ KIND = TaskType(
     FAMILY,
     merge_vocabularies,
     example_unit="text",
+    complete=_complete,
 )

@@ -5,8 +5,8 @@ nearest to the gold number is right.
 """
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,10 +17,11 @@ from spanloom.document import MAIN, Attribute, Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.metrics.classification import RegressionReport, score_values
 from spanloom.tasks._base import Metrics, TaskSetup, TaskType, TrainDocuments
-from spanloom.tasks._classification import TextOptions, has_text_pairs
+from spanloom.tasks._classification import has_text_pairs
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ExtractiveChoiceTask,
+    ExtractOptions,
     merge_vocabularies,
 )
 
@@ -40,7 +41,7 @@ _SAMPLE = Document(
 )
 
 
-class NumberOptions(TextOptions):
+class NumberOptions(ExtractOptions):
     """Options of numbers; those that are null follow from train."""
 
     min: float | None = Field(None, description="the least number")
@@ -49,11 +50,29 @@ class NumberOptions(TextOptions):
         None, gt=0, description="from one number to the next; null: a round one, 20 or fewer steps"
     )
 
+    buckets: int | None = Field(
+        None, ge=2, le=201, description="how many numbers there are from min to max, in even steps"
+    )
+    texts: Literal["separate", "joined"] = Field(
+        "separate",
+        description="separate | joined: of two texts, the first stands with the numbers, or both "
+        "are the prompt",
+    )
+
     @model_validator(mode="after")
     def _check_order(self) -> "NumberOptions":
         if self.min is not None and self.max is not None and self.min >= self.max:
             raise ValueError(f"expected low below high ({self.max})")
+        if self.buckets is not None and (self.min is None or self.max is None or self.step):
+            raise ValueError("expected min and max, and no step, beside buckets")
         return self
+
+    @property
+    def width(self) -> float | None:
+        """The step from one number to the next, None where train decides."""
+        if self.buckets is None or self.min is None or self.max is None:
+            return self.step
+        return (self.max - self.min) / (self.buckets - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +92,31 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         """Return a number with the label of train."""
         return Classification(self.label, self.scale.value(row))
 
+    def with_range(self, low: float, high: float) -> "ExtractiveRegressionTask":
+        """Return the task with the numbers of another range, in round steps.
+
+        Raises ``ValueError`` for an invalid range.
+        """
+        if not low < high:
+            raise ValueError(f"expected low below high, got {low} and {high}")
+        scale = NumberScale.covering([], low, high, None)
+        reader = self.reader.reader
+        assert isinstance(reader, ChoiceReader)
+        reader = replace(reader, choices=numbers_of(scale))
+        return replace(self, scale=scale, reader=replace(self.reader, reader=reader))
+
+
+def numbers_of(scale: NumberScale) -> tuple[str, ...]:
+    """Return the numbers of a scale as they are read."""
+    return tuple(repr(scale.value(index)) for index in range(len(scale)))
+
 
 def _infer_vocabulary(options: NumberOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     classifications = (classification_of(document, layer) for document, _ in train)
     gold = [(c.label, c.value) for c in classifications if c is not None and c.value is not None]
     try:
         scale = NumberScale.covering(
-            [value for _, value in gold], options.min, options.max, options.step
+            [value for _, value in gold], options.min, options.max, options.width
         )
     except ValueError as error:
         raise DataError(f"numbers of layer {layer!r}: {error}") from error
@@ -96,12 +133,15 @@ def _infer_vocabulary(options: NumberOptions, layer: str, train: TrainDocuments)
 def _build(setup: TaskSetup[NumberOptions]) -> ExtractiveRegressionTask:
     vocabulary = setup.vocabulary
     scale = NumberScale(*(float(vocabulary[key]) for key in ("min", "max", "step")))
-    choices = tuple(repr(scale.value(index)) for index in range(len(scale)))
+    options = setup.options
+    reader = ChoiceReader(
+        numbers_of(scale), join_texts=options.texts == "joined", source_first=options.source_first
+    )
     return ExtractiveRegressionTask(
         setup.name,
         setup.layer,
-        InstanceReader(ChoiceReader(choices)),
-        setup.options.dropout,
+        InstanceReader(reader),
+        options.dropout,
         bool(vocabulary["text_pairs"]),
         str(vocabulary["label"]),
         scale,

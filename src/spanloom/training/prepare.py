@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
@@ -11,8 +12,10 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.corpora.prepare import read_prompts
 from spanloom.data.foreign_text import KnownLanguage
-from spanloom.data.instances import TokenizedDocument, tokenize
+from spanloom.data.instance_readers import PromptTokenizer
+from spanloom.data.instances import TokenizedDocument, tokenize, tokenize_prompt
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -21,6 +24,7 @@ from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
 from spanloom.tokenization import WordTokenizer
+from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,16 @@ class PreparedData:
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files."""
+    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files.
+
+    ``leaks`` are the documents that train had, but that are in dev or test of other corpora.
+    """
 
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
     tokenized: tuple[TokenizedDocument, ...] = ()
     num_problems: int = 0
+    leaks: DroppedLeaks = DroppedLeaks()
 
 
 @folder.pause_gc()
@@ -72,9 +80,8 @@ def prepare(
     The plan of the result has the vocabularies; its notes tell what training will not see. Raises
     ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
-    sources = {}
-    for name in plan.recipe.all_sources:
-        corpus = _read(_locate(plan, name), plan.recipe)
+    sources = _read_sources(plan)
+    for name, corpus in sources.items():
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
     corpora = {
@@ -86,10 +93,13 @@ def prepare(
         "unk": subword_tokenizer.unknown,
         "mask": subword_tokenizer.mask,
     }
-    vocabulary = {name: _vocabulary(task, corpora[name]) for name, task in plan.tasks.items()}
+    vocabulary = {
+        name: _vocabulary(task, corpora[name], plan.recipe_dir) for name, task in plan.tasks.items()
+    }
     plan = plan.noting(removed_tasks=()).with_vocabulary({**vocabulary, SPECIAL_IDS: special_ids})
     tasks = plan.build_tasks()
     _check_metrics(plan.recipe, tasks)
+    _check_words(tasks, partial(tokenize_prompt, split=word_tokenizer, pieces=subword_tokenizer))
     data = {name: _encode(plan.tasks[name], task, corpora[name]) for name, task in tasks.items()}
     return PreparedData(
         plan,
@@ -116,14 +126,38 @@ def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
 def data_identity(plan: Plan) -> str:
     """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
 
-    Raises ``DataError`` and ``FormatError``.
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    paths = (locate(name, plan.recipe_dir) for name in plan.recipe.all_sources)
-    return _identity(_read(path, plan.recipe) for path in paths)
+    return _identity(_read_sources(plan).values())
 
 
 def _identity(corpora: Iterable[_Corpus]) -> str:
     return " ".join(fingerprint(part) for corpus in corpora for part in (corpus.train, corpus.dev))
+
+
+def _read_sources(plan: Plan) -> dict[str, _Corpus]:
+    """Read train and dev of all corpora; train without the texts that others are scored on."""
+    recipe = plan.recipe
+    sources = {name: _read(_locate(plan, name), recipe) for name in recipe.all_sources}
+    if not recipe.exclude_texts_of:
+        return sources
+    scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
+    held_out = HeldOutTexts.of(scored, plan.word_tokenizer)
+    for name, corpus in sources.items():
+        kept, leaks = drop_leaks(name, corpus.train, held_out)
+        if not kept:
+            raise DataError(f"{name}: all documents of train are left out by exclude_texts_of")
+        sources[name] = replace(corpus, train=kept, leaks=leaks)
+    return sources
+
+
+def _read_scored(plan: Plan, name: str, sources: Mapping[str, _Corpus]) -> tuple[Document, ...]:
+    """Return dev and test of a corpus; dev is what training itself takes as dev."""
+    path = _locate(plan, name)
+    corpus = sources.get(name) or _read(path, plan.recipe)
+    if "test" not in folder.splits(path):
+        return corpus.dev
+    return (*corpus.dev, *folder.read(path, "test", encoding=plan.recipe.encoding).documents)
 
 
 def _locate(plan: Plan, name: str) -> Path:
@@ -213,8 +247,11 @@ def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
     return _Corpus(train, dev, tuple(tokenized))
 
 
-def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
-    """Infer a task's vocabulary from train; ``DataError`` where no document has its layer."""
+def _vocabulary(task: TaskPlan, corpus: _Corpus, recipe_dir: Path) -> dict[str, Any]:
+    """Infer a task's vocabulary from train; ``DataError`` where no document has its layer.
+
+    What the recipe leaves open of how labels are read follows from the card of the data.
+    """
     layer = task.spec.layer
     train = [
         (document, tokenized)
@@ -224,7 +261,20 @@ def _vocabulary(task: TaskPlan, corpus: _Corpus) -> dict[str, Any]:
     if not train:
         problem = _missing_layer(task.spec.data, layer, corpus.train)
         raise DataError(f"task {task.name!r}: {problem}")
-    return task.type.infer_vocabulary(task.options, layer, train)
+    options = task.options
+    if task.type.complete is not None and not task.parts:
+        prompts = read_prompts(locate(task.spec.data, recipe_dir))
+        options = task.type.complete(options, prompts[layer]) if layer in prompts else options
+    return task.type.infer_vocabulary(options, layer, train)
+
+
+def _check_words(tasks: Mapping[str, Task], tokenize_words: PromptTokenizer) -> None:
+    """Raise ``DataError`` for words of a recipe or card that tasks cannot find in their prompts."""
+    for name, task in tasks.items():
+        try:
+            task.reader.check(tokenize_words)
+        except ValueError as error:
+            raise DataError(f"task {name!r}: {error}") from error
 
 
 def _missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
@@ -297,6 +347,8 @@ def _notes(
         if corpus.num_problems:
             unreadable = f"unreadable in its files: {quantity(corpus.num_problems, 'line')}"
             yield f"{name}: {unreadable} (spanloom check tells which)"
+        if corpus.leaks.num_documents:
+            yield corpus.leaks.note(name)
     for name, task_data in data.items():
         for part in plan.tasks[name].parts:
             yield f"{name}: {quantity(len(sources[part.data].train), 'document')} of {part.data}"

@@ -79,8 +79,11 @@ def primary_metrics(metrics: Mapping[str, float]) -> MetricValues:
 
 
 def sample_evenly(documents: Sequence[Document], num_words: int) -> list[Document]:
-    """Return documents from all parts of dev, evenly spaced, with about so many words in total."""
-    sizes = [len(document.text.split()) for document in documents]
+    """Return documents from all parts of dev, evenly spaced, with about so many words in total.
+
+    A text is read once for each of its queries.
+    """
+    sizes = [len(document.text.split()) * max(1, len(document.queries)) for document in documents]
     share = num_words / max(1, sum(sizes))
     sample, due = [], 0.0
     for document, size in zip(documents, sizes, strict=True):

@@ -1,0 +1,32 @@
+"""What a user asks for with a text: one of some labels, or a number of a range."""
+
+import math
+from dataclasses import dataclass
+
+from spanloom.annotation.number_scale import NumberScale
+
+MAX_LABELS = 64  # more would leave little room for the text
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Labels, or the bounds of a range of numbers, in place of those that a model learnt."""
+
+    labels: tuple[str, ...] = ()
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for less than two labels, blank or equal ones, or an odd range."""
+        if (self.bounds is None) == (not self.labels):
+            raise ValueError("expected labels or a range")
+        if self.bounds is not None:
+            low, high = self.bounds
+            if not -math.inf < low < high < math.inf:
+                raise ValueError(f"expected a range from low to high, got {low:g} and {high:g}")
+            NumberScale.covering([], low, high, None)
+        elif not 2 <= len(self.labels) <= MAX_LABELS:
+            raise ValueError(f"expected 2 to {MAX_LABELS} labels, got {len(self.labels)}")
+        elif not all(label.strip() for label in self.labels):
+            raise ValueError("expected labels with letters, got a blank one")
+        elif len({label.casefold() for label in self.labels}) < len(self.labels):
+            raise ValueError(f"expected different labels, got {', '.join(self.labels):.200}")

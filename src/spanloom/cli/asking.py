@@ -1,0 +1,104 @@
+"""Questions, labels and ranges of ``spanloom annotate``: what is asked, and what is printed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanloom.annotation.choices import Choices
+from spanloom.cli.console import WrongUse
+from spanloom.document import Document, Query
+from spanloom.errors import DocumentError
+
+if TYPE_CHECKING:
+    from spanloom.model.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions about each text, or choices for it."""
+
+    questions: tuple[str, ...] = ()
+    choices: Choices | None = None
+
+    def prepare(
+        self, model: "Model", names: Iterable[str] | None
+    ) -> "tuple[Model, tuple[str, ...]]":
+        """Return the model that knows what is asked, and its tasks that answer.
+
+        Raises ``DataError`` for a model without such a task.
+        """
+        from spanloom.model import asking
+
+        if self.choices is None:
+            return model, asking.answering_tasks(model, names)
+        tasks = asking.choosing_tasks(model, self.choices, names)
+        return asking.with_choices(model, self.choices), tasks
+
+    def ask(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents with the questions, or as they are."""
+        from spanloom.model.asking import with_questions
+
+        for document in documents:
+            yield with_questions(document, self.questions) if self.questions else document
+
+    def work(self) -> dict[str, str]:
+        """Return what results depend on."""
+        return {"asked": repr((self.questions, self.choices))}
+
+
+def parse_asked(
+    questions: Sequence[str] | None, labels: str | None, bounds: str | None
+) -> Asked | None:
+    """Return what the options ask for, None for nothing; raises ``WrongUse``."""
+    given = [
+        option
+        for option, value in (("--question", questions), ("--labels", labels), ("--range", bounds))
+        if value
+    ]
+    if len(given) > 1:
+        raise WrongUse(f"{' and '.join(given)} ask for different things; use one of them")
+    if questions:
+        try:
+            return Asked(tuple(Query("Q1", question).prompt for question in questions))
+        except DocumentError as error:
+            raise WrongUse(f"--question: {error}") from error
+    if labels:
+        names = tuple(name.strip() for name in labels.split(","))
+        return Asked(choices=_choices("--labels", lambda: Choices(labels=names)))
+    if bounds:
+        low, _, high = bounds.partition(":")
+        return Asked(choices=_choices("--range", lambda: Choices(bounds=(float(low), float(high)))))
+    return None
+
+
+def _choices(option: str, make: Callable[[], Choices]) -> Choices:
+    """Return choices; raises ``WrongUse`` for invalid ones."""
+    try:
+        return make()
+    except ValueError as error:
+        example = "positive, negative" if option == "--labels" else "0:5"
+        raise WrongUse(f'{option}: {error} (as in {option} "{example}")') from error
+
+
+def format_replies(document: Document, layers: Sequence[str]) -> str:
+    """Return a line per answer or choice: what, how sure, and where it stands."""
+    from spanloom.model.asking import read_answers, read_choice
+
+    lines: list[tuple[str, ...]] = []
+    for layer in layers:
+        if document.queries:
+            for answer in read_answers(document, layer):
+                places = " ".join(f"{start}..{end}" for start, end in answer.fragments)
+                cells = (answer.text or "no answer", _score(answer.score), places)
+                lines.append((answer.question, *cells))
+            continue
+        choice = read_choice(document, layer)
+        value = "nothing" if choice is None else choice.label
+        if choice is not None and choice.value is not None:
+            value = f"{choice.value:g}"
+        lines.append((value, _score(None if choice is None else choice.score)))
+    return "".join("  ".join(filter(None, line)) + "\n" for line in lines)
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"

@@ -1,0 +1,209 @@
+"""Ask a model that has learnt to extract: questions, labels and ranges of the user's own.
+
+A task that extracts classes reads their names, so it can choose among other names than those it
+learnt; one that extracts numbers can choose from another range. How good such choices are depends
+on how near they are to what was learnt.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
+
+from spanloom.annotation.choices import Choices
+from spanloom.annotation.queries import answers
+from spanloom.annotation.text_pairs import classification_of, join_texts
+from spanloom.config.recipe import Recipe
+from spanloom.data.instances import Prompt
+from spanloom.document import Document, Fragment, Query, Relation, Span
+from spanloom.errors import DataError
+from spanloom.tasks._base import Task
+from spanloom.tasks._span_extraction import ExtractiveChoiceTask
+from spanloom.tasks.extractive_classification import ExtractiveClassificationTask
+from spanloom.tasks.extractive_qa import ExtractiveQATask
+from spanloom.tasks.extractive_regression import ExtractiveRegressionTask
+
+
+class AskedModel(Protocol):
+    """A model as far as it is asked (``model.Model``)."""
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe, which names the kinds of the tasks."""
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """The layer that each task writes."""
+
+    def tokenize_prompt(self, text: str) -> Prompt:
+        """Split a text that is not part of a document."""
+
+    def annotate(
+        self, documents: Iterable[Document], names: Iterable[str] | None = None
+    ) -> Iterator[Document]:
+        """Yield the documents with what the named tasks predict."""
+
+    def with_tasks(self, tasks: Mapping[str, Task]) -> Self:
+        """Return the model with other tasks in place of its own."""
+
+
+ModelT = TypeVar("ModelT", bound=AskedModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a task answers to a question; no ``text`` and ``fragments`` where the text has none."""
+
+    question: str
+    text: str | None = None
+    fragments: tuple[Fragment, ...] = ()
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The label or the number that a task chose for a text."""
+
+    label: str
+    value: float | None = None
+    score: float | None = None
+
+
+def answering_tasks(model: AskedModel, names: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return the tasks that answer questions: those named, else the first one that the model has.
+
+    Raises ``DataError`` where there is none, which says how to train one.
+    """
+    return _tasks(
+        model,
+        names,
+        lambda task: isinstance(task, ExtractiveQATask),
+        "answers questions",
+        "extractive_qa",
+    )
+
+
+def choosing_tasks(
+    model: AskedModel, choices: Choices, names: Iterable[str] | None = None
+) -> tuple[str, ...]:
+    """Return the tasks that choose among labels, or numbers; as ``answering_tasks``."""
+    what, kind, task_class = _CHOOSERS[choices.bounds is not None]
+    return _tasks(model, names, lambda task: isinstance(task, task_class), what, kind)
+
+
+def with_choices(model: ModelT, choices: Choices) -> ModelT:
+    """Return the model whose tasks choose among these labels or numbers, of one text or two.
+
+    Raises ``DataError`` for labels that its tokenizer cannot tell apart, and for a range that has
+    no even steps.
+    """
+    try:
+        tasks = {name: _choosing(task, choices) for name, task in model.tasks.items()}
+        for name in choosing_tasks(model, choices):
+            tasks[name].reader.check(model.tokenize_prompt)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return model.with_tasks(tasks)
+
+
+def ask(model: AskedModel, text: str, question: str) -> Answer:
+    """Return the answer to a question about a text, by the first task that answers questions.
+
+    Raises ``DataError`` if the model has none, ``DocumentError`` for a blank question.
+    """
+    (task,) = answering_tasks(model)
+    document = with_questions(Document(text), [question])
+    (annotated,) = model.annotate([document], [task])
+    (answer,) = read_answers(annotated, model.layers[task])
+    return answer
+
+
+def choose(
+    model: AskedModel,
+    text: str,
+    text_pair: str | None,
+    labels: Iterable[str] = (),
+    bounds: tuple[float, float] | None = None,
+) -> Choice | None:
+    """Return the label or the number that fits a text, or two, best; None for a blank text.
+
+    It is chosen by the first task of the model that can. Raises ``DataError``.
+    """
+    try:
+        choices = Choices(tuple(labels), bounds)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    (task,) = choosing_tasks(model, choices)
+    document = Document(text) if text_pair is None else join_texts("", text, text_pair)
+    (annotated,) = with_choices(model, choices).annotate([document], [task])
+    return read_choice(annotated, model.layers[task])
+
+
+def with_questions(document: Document, questions: Iterable[str]) -> Document:
+    """Return a document with these questions in place of its own; ``DocumentError`` for blanks."""
+    queries = tuple(Query(f"Q{number}", text) for number, text in enumerate(questions, 1))
+    return replace(document, queries=queries)
+
+
+def read_answers(document: Document, layer: str) -> list[Answer]:
+    """Return the answers of an annotated document, one per question."""
+    spans_of = answers(document, layer)
+    return [_answer(document, query, spans_of[query.id]) for query in document.queries]
+
+
+def read_choice(document: Document, layer: str) -> Choice | None:
+    """Return what was chosen for a text or a pair of texts; None for a blank text."""
+    chosen = classification_of(document, layer)
+    if chosen is None:
+        return None
+    annotations: tuple[Span | Relation, ...]
+    annotations = (*document[layer].spans, *document[layer].relations)
+    return Choice(chosen.label, chosen.value, annotations[0].score)
+
+
+def _answer(document: Document, query: Query, spans: tuple[Span, ...]) -> Answer:
+    """Return the first of the spans that answer a query."""
+    for span in spans:
+        return Answer(query.prompt, document.text_of(span), span.fragments, span.score)
+    return Answer(query.prompt)
+
+
+def _choosing(task: Task, choices: Choices) -> Task:
+    """Return a task that chooses among these labels or numbers if it can, else as it is."""
+    if isinstance(task, ExtractiveClassificationTask) and choices.labels:
+        return replace(task.with_labels(choices.labels), text_pairs=False)
+    if isinstance(task, ExtractiveRegressionTask) and choices.bounds is not None:
+        return replace(task.with_range(*choices.bounds), text_pairs=False)
+    return task
+
+
+_CHOOSERS: tuple[tuple[str, str, type[ExtractiveChoiceTask]], ...] = (
+    ("chooses among labels", "extractive_classification", ExtractiveClassificationTask),
+    ("chooses a number", "extractive_regression", ExtractiveRegressionTask),
+)
+
+
+def _tasks(
+    model: AskedModel,
+    names: Iterable[str] | None,
+    fits: Callable[[Task], bool],
+    what: str,
+    kind: str,
+) -> tuple[str, ...]:
+    """Return the fitting tasks among those named, or the first one; raises ``DataError``."""
+    capable = [name for name, task in model.tasks.items() if fits(task)]
+    if not capable:
+        tasks = ", ".join(f"{name} ({model.recipe.tasks[name].kind})" for name in model.tasks)
+        how = f"train a task of kind {kind} on texts of your own, or recipes/tiny/spex.yaml to try"
+        raise DataError(f"the model has no task that {what} (its tasks: {tasks}); {how}")
+    if names is None:
+        return (capable[0],)
+    wanted = list(names)
+    for name in wanted:
+        if name not in capable:
+            choices = ", ".join(capable)
+            raise DataError(f"task {name!r} is none that {what}; the model has: {choices}")
+    return tuple(wanted)

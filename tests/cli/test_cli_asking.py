@@ -1,0 +1,183 @@
+"""Questions, labels and ranges: the same from the command line, Python and the server."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from spanloom.annotation.choices import Choices
+from spanloom.config import recipe as recipes
+from spanloom.document import Document, Query
+from spanloom.errors import DataError
+from spanloom.model import serialization
+from spanloom.model.asking import with_choices
+from spanloom.model.plan import resolve
+from spanloom.serve.limits import Limits
+from spanloom.serve.messages import format_batch, parse_batch
+from spanloom.serve.model_info import model_info
+from spanloom.serve.requests import ask, classify
+from spanloom.serve.worker import Options, _load, _replies
+from spanloom.training.train import new_model
+
+TINY = Path(__file__).parents[2] / "recipes" / "tiny"
+TEXT = "Anna saw Tom in Berlin ."
+PAIR = "She was in a town ."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An untrained model that extracts, with scores that differ."""
+    model, _ = new_model(resolve(recipes.load(TINY / "spex.yaml"), TINY), "cpu")
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for weights in model.network.heads.parameters():
+            weights.normal_()
+    place = tmp_path_factory.mktemp("asking") / "model"
+    serialization.save(model, place, figures={})
+    return place
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return serialization.load(folder, device="cpu", precision="fp32")
+
+
+def lines_of(spanloom, folder, *options):
+    options = ("-m", folder, "--precision", "fp32", "--device", "cpu", *options)
+    result = spanloom("annotate", TEXT, *options)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+def test_a_question_is_answered_with_score_and_place(spanloom, folder, model):
+    head, line = lines_of(spanloom, folder, "--question", "Who saw Tom?")
+    answer = model.ask(TEXT, "Who saw Tom?")
+    assert head == "# text"
+    if answer.text is None:
+        assert line == "Who saw Tom?  no answer"
+    else:
+        ((start, end),) = answer.fragments
+        assert TEXT[start:end] == answer.text
+        assert line == f"Who saw Tom?  {answer.text}  {answer.score:.2f}  {start}..{end}"
+
+
+def test_several_questions_have_a_line_each(spanloom, folder):
+    _, *lines = lines_of(spanloom, folder, "--question", "Who?", "--question", "Where?")
+    assert [line.split("  ")[0] for line in lines] == ["Who?", "Where?"]
+
+
+def test_one_of_the_labels_is_chosen(spanloom, folder, model):
+    _, line = lines_of(spanloom, folder, "--labels", "warm, cold , very hot")
+    choice = model.classify(TEXT, ["warm", "cold", "very hot"])
+    assert choice.label in ("warm", "cold", "very hot")
+    assert line == f"{choice.label}  {choice.score:.2f}"
+
+
+def test_a_number_of_the_range_is_chosen(spanloom, folder, model):
+    _, line = lines_of(spanloom, folder, "--range", "0:5")
+    choice = model.rate(TEXT, 0, 5)
+    assert 0 <= choice.value <= 5
+    assert line == f"{choice.value:g}  {choice.score:.2f}"
+    assert model.rate(TEXT, 0, 5, PAIR).value in [n / 4 for n in range(21)]
+
+
+def test_other_forms_have_documents(spanloom, folder):
+    (line,) = lines_of(spanloom, folder, "--labels", "warm,cold", "--to", "json")
+    record = json.loads(line)
+    (layer,) = (layer for layer in record["layers"] if layer["spans"])
+    assert layer["spans"][0]["label"] in ("warm", "cold")
+
+
+def test_a_run_into_a_file_knows_what_was_asked(spanloom, folder, fails, tmp_path):
+    out = tmp_path / "out.jsonl"
+    options = ("-m", folder, "--labels", "warm,cold", "-o", out)
+    assert spanloom("annotate", TEXT, *options).exit_code == 0
+    (record,) = map(json.loads, out.read_text().splitlines())
+    assert record["text"] == TEXT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": TEXT, "labels": ["warm", "cold"]},
+        {"text": TEXT, "text_pair": PAIR, "labels": ["warm", "cold"]},
+        {"text": TEXT, "range": [1.0, 3.0]},
+    ],
+)
+def test_the_server_says_the_same_as_python(folder, model, body):
+    info = model_info(model, str(folder), "")
+    parsed = classify(dict(body), info, Limits())
+    annotate, _ = _load(Options(str(folder), "cpu", "fp32", background=False))
+    batch = parse_batch(
+        json.loads(json.dumps(format_batch(1, parsed.request, parsed.request.documents)))
+    )
+    (reply,) = _replies(annotate, batch)
+    (found,) = json.loads(reply).values()
+    pair = body.get("text_pair")
+    labels = body.get("labels")
+    choice = model.classify(TEXT, labels, pair) if labels else model.rate(TEXT, 1.0, 3.0, pair)
+    assert (found["label"], found["value"]) == (choice.label, choice.value)
+    assert found["score"] == pytest.approx(choice.score, abs=1e-5)
+
+
+def test_a_question_to_the_server_is_answered_as_in_python(folder, model):
+    info = model_info(model, str(folder), "")
+    parsed = ask({"text": TEXT, "question": "Where?"}, info, Limits())
+    annotate, _ = _load(Options(str(folder), "cpu", "fp32", background=False))
+    (reply,) = _replies(annotate, parsed.request)
+    (found,) = json.loads(reply)["answers"].values()
+    answer = model.ask(TEXT, "Where?")
+    assert (found and found["text"]) == answer.text
+
+
+def test_a_model_with_other_labels_leaves_the_first_as_it_was(model):
+    other = with_choices(model, Choices(labels=("warm", "cold")))
+    assert other.network is model.network
+    assert model.tasks["sentiment"].labels != ("warm", "cold")
+    assert other.tasks["sentiment"].labels == ("warm", "cold")
+    assert other.tasks["likeness"] == model.tasks["likeness"]
+
+
+def test_labels_that_the_encoder_cannot_tell_apart_are_refused(model):
+    unknown = model.tokenize_prompt("😀").pieces, model.tokenize_prompt("🤖").pieces
+    assert unknown[0] == unknown[1]
+    with pytest.raises(DataError, match="reads the choices '😀' and '🤖' alike"):
+        model.classify(TEXT, ["😀", "🤖"])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (
+            ["--question", "Who?"],
+            1,
+            "no task that answers questions.*train .* extractive_qa",
+        ),
+        (["--labels", "a,b"], 1, "no task that chooses among labels.*extractive_classification"),
+        (["--range", "0:5"], 1, "no task that chooses a number.*extractive_regression"),
+        (["--labels", "a"], 2, "--labels: expected 2 to 64 labels"),
+        (["--range", "5:0"], 2, "--range: expected a range from low to high"),
+        (["--range", "zero"], 2, "--range"),
+        (["--question", " "], 2, "--question"),
+        (["--question", "Who?", "--labels", "a,b"], 2, "--question and --labels ask for different"),
+    ],
+)
+def test_mistakes_and_models_without_such_tasks_are_told(fails, home, options, code, message):
+    import re
+
+    line = fails("annotate", TEXT, "-m", home / "model", *options, code=code)
+    assert re.search(message, line), line
+
+
+def test_a_task_that_cannot_answer_is_named_with_those_that_can(fails, folder):
+    line = fails(
+        "annotate", TEXT, "-m", folder, "--question", "Who?", "--tasks", "sentiment", code=1
+    )
+    assert "task 'sentiment' is none that answers questions; the model has: questions" in line
+
+
+def test_questions_of_documents_stay_without_the_option(model):
+    document = Document(TEXT, queries=(Query("Q1", "Who?"),))
+    (found,) = model.annotate([document], ["questions"])
+    assert found.queries == document.queries
