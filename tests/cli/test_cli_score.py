@@ -136,4 +136,4 @@ def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
     page = tmp_path / "board.html"
     shown = spanloom("glad", "leaderboard", "--results", rows, "--html", page)
     assert "| tiny | ner | entities | span_f1 |" in shown.stdout
-    assert "<td>tiny</td>" in page.read_text()
+    assert '<td data-head="dataset">tiny</td>' in page.read_text()

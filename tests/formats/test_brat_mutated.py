@@ -11,6 +11,7 @@ import pytest
 
 from spanloom.document import comparable
 from spanloom.errors import FormatError
+from spanloom.formats._text import decode_text
 from spanloom.formats.brat import read, write
 
 FIXTURES = Path(__file__).parent / "fixtures" / "brat"
@@ -91,8 +92,8 @@ def _case(rng, text, ann):
 def _check(text, ann):
     """Read and write; returns how it went."""
     try:
-        parts = {".ann": read.decode(ann, "a.ann")}
-        reading = read.loads_parts(read.decode(text, "a.txt"), parts, name="a")
+        parts = {".ann": decode_text(ann, "a.ann")}
+        reading = read.loads_parts(decode_text(text, "a.txt"), parts, name="a")
     except FormatError as error:
         return "undecodable" if "is not utf-8" in error.problem else f"unexpected: {error}"
     document = reading.document

@@ -19,7 +19,10 @@ from spanloom.document import (
 from spanloom.training.layer_kinds import KIND_OPTIONS, samples, suggest
 
 # other ways to learn what these kinds learn; --kind asks for them
-ON_REQUEST = {"extractive_classification", "sequence_tagging", "word_relations", "masked_lm"}
+ON_REQUEST = {
+    *("extractive_classification", "text_regression"),
+    *("sequence_tagging", "word_relations", "masked_lm"),
+}
 
 
 def kinds(*documents):
