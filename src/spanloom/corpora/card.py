@@ -19,7 +19,7 @@ A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -91,6 +91,9 @@ class Split(Options):
     requires_layer: str = Field(
         "", description="documents that have a span in this layer after all"
     )
+    sentences_with: str = Field(
+        "", description="sentences that have a span in this layer, a document each"
+    )
 
 
 class Drop(Options):
@@ -102,10 +105,28 @@ class Drop(Options):
 
 
 class Derived(Options):
-    """A layer of those spans of another, in its stead, whose head has one of these tags."""
+    """A layer made of another: of some of its spans, or with ``words`` of labels of words.
 
-    layer: str = Field(description="the layer whose spans are chosen; it is not kept itself")
-    head_upos: tuple[str, ...] = Field(description="tags of layer upos; layer dependency has heads")
+    Chosen spans stand in the stead of their layer, which is not kept itself.
+    """
+
+    layer: str = Field(description="the layer that it is made of")
+    head_upos: tuple[str, ...] = Field(
+        (), description="spans with such a head; layer upos has tags, layer dependency heads"
+    )
+    words: Literal["", "inside", "first", "mwe-flags", "mwe-tags"] = Field(
+        "", description="the words that are labelled: in spans, the first of each, expressions'"
+    )
+    label: str = Field("", description="the label of these words; if not given, that of the span")
+    outside: str = Field("", description="the label of all other words; if not given, none")
+    exclude: tuple[str, ...] = Field((), description="labels of spans whose words do not count")
+
+    @model_validator(mode="after")
+    def _check_rule(self) -> Self:
+        """Refuse a rule that chooses both spans and words, or neither."""
+        if bool(self.head_upos) == bool(self.words):
+            raise ValueError("expected either head_upos or words")
+        return self
 
 
 class Card(Options):
@@ -147,6 +168,8 @@ class Card(Options):
                 raise ValueError(f"source {name}: no source {source.sentences!r}")
         for name, rule in self.derived.items():
             taken = [other.layer for other in self.derived.values()]
+            if rule.words:  # it has ids of its own
+                continue
             if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
                 raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
         for name in self.counts:

@@ -38,7 +38,7 @@ from spanloom.tasks._base import Task, TaskSetup, TaskType
 from spanloom.tokenization import WordTokenizer, word_tokenizer
 
 SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
-_HEAD_OPTIONS = ("hidden_size", "dropout", "crf")  # options that shape a head
+_HEAD_OPTIONS = ("hidden_size", "dropout", "crf", "transition_l2", "initialization")
 
 
 @dataclass(frozen=True, slots=True)
