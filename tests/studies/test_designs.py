@@ -76,6 +76,14 @@ def test_a_run_has_only_what_its_tasks_need(study):
     assert joint.recipe["stages"][0]["save_best_per_task"]
 
 
+def test_shared_weights_make_other_runs_only_where_tasks_are_joint(study):
+    own, shared = (planned(study([SINGLE, JOINT], weights=w)) for w in ("own", "shared"))
+    singles = {key for key, job in own.jobs.items() if len(job.tasks) == 1}
+    assert len(singles) == 3
+    assert own.jobs.keys() & shared.jobs.keys() == singles
+    assert {job.weights for job in shared.jobs.values()} == {"shared"}
+
+
 def test_settings_reach_their_runs_alone(study):
     own = {"ner": ["stages.0.epochs=7"]}
     study_plan = planned(

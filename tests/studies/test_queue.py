@@ -6,6 +6,7 @@ import pytest
 from made_rows import RECIPES, make_row
 
 from spanloom.errors import StudyError
+from spanloom.studies import execute
 from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
 from spanloom.studies.executors import LocalWorkers
@@ -59,6 +60,33 @@ def test_each_run_is_executed_once_and_never_again(study, folders):
     again = FakeExecutor(folders)
     run(study(designs, seeds=[1, 2]), folders, again, print)
     assert again.started == []
+
+
+def test_shared_weights_are_scored_and_each_tasks_own_beside_them(study, folders, monkeypatch):
+    """Two models are saved; each is known by what a scorer that is replaced says of it."""
+    (job,) = read_rows(study([JOINT], weights="shared"), folders)[0].jobs.values()
+    real = execute.load
+    origins = {}
+
+    def load(path, **options):
+        model = real(path, **options)
+        origins[id(model)] = path.name
+        return model
+
+    def score(model, name, documents, log):
+        is_own = origins[id(model)] == name
+        return rows.SplitScore({"f1": 0.75 if is_own else 0.5})
+
+    monkeypatch.setattr(execute, "load", load)
+    monkeypatch.setattr(execute, "_score", score)
+    row = execute.execute(job, folders, lambda line: None)
+    assert {name: rows.primary_score(row, name, "dev") for name in job.tasks} == dict.fromkeys(
+        job.tasks, 0.5
+    )
+    assert {splits["dev"].metrics["f1"] for splits in row.own_scores.values()} == {0.75}
+    assert row.own_scores.keys() == set(job.tasks)
+    (saved,) = rows.Rows(folders.results).read([job.key]).values()
+    assert saved.own_scores == row.own_scores
 
 
 def test_a_new_design_trains_only_what_is_new(study, folders):

@@ -108,7 +108,10 @@ class _Planner:
             if before is None:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
-            self.built[content] = job(name, recipe, self.data, names, self.study.spec.score, before)
+            spec = self.study.spec
+            self.built[content] = job(
+                name, recipe, self.data, names, spec.score, before, spec.weights
+            )
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import fmean
 
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
@@ -41,7 +42,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A task under a condition: scores of all seeds, and the comparison with its baseline."""
+    """A task under a condition: scores of all seeds, and the comparison with its baseline.
+
+    ``own_mean`` is the mean with the task's own best weights, where others are scored.
+    """
 
     design: str
     condition: str
@@ -55,6 +59,7 @@ class Result:
     values: tuple[float, ...]
     scores: Scores
     cpu_minutes: float
+    own_mean: float | None = None
     comparison: Comparison | None = None
 
     @property
@@ -109,7 +114,15 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
+        own_mean=_own_mean(job_rows, first.task, split),
     )
+
+
+def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
+    """Return the mean of the scores with a task's own best weights, None where a row has none."""
+    own = [row.own_scores.get(task, {}).get(split) for row in job_rows]
+    values = [next(iter(score.metrics.values())) for score in own if score is not None]
+    return fmean(values) if len(values) == len(job_rows) else None
 
 
 def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
@@ -192,7 +205,7 @@ def to_csv(results: Sequence[Result]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     head = "design condition task sharing trunk examples metric seeds mean deviation minutes"
-    writer.writerow([*head.split(), "baseline", "gain", "p", "direction"])
+    writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean"])
     for r in results:
         c = r.comparison
         writer.writerow(
@@ -200,6 +213,7 @@ def to_csv(results: Sequence[Result]) -> str:
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + [f"{r.cpu_minutes:.1f}"]
             + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
+            + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
         )
     return stream.getvalue()
 

@@ -111,6 +111,10 @@ class StudySpec(Options):
         description="further tasks that are learnt alone and from the joint model, never jointly",
     )
     score: Literal["dev", "test"] = Field(default="dev", description="dev | test: what is scored")
+    weights: Literal["own", "shared"] = Field(
+        default="own",
+        description="own (each task's best) | shared (the best by the mean): what is scored",
+    )
     k: float = Field(
         default=1.5, ge=0, description="standard deviations by which means must differ (higher)"
     )
