@@ -1,11 +1,11 @@
-"""Sizes, labels and entropies of the tasks of a recipe of taggers, beside those of a paper's table 1.
+"""Sizes, labels and entropies of the tasks of a recipe of taggers, beside a paper's table 1.
 
     python benchmarks/tagging_labels.py DATA [--recipe FILE] [--json FILE]
 
 DATA has the prepared corpora. Counted as the code of Changpinyo et al. (2018) does
-(``dataset/analyze_stats.py``): words and tags in lower case; sentences, and words per distinct word,
-of train and of all splits; distinct tags, O too, of all splits; the entropy of the tags of train, in
-nats. What tags cannot hold is left out, as in training.
+(``dataset/analyze_stats.py``): words and tags in lower case; sentences, and words per distinct
+word, of train and of all splits; distinct tags, O too, of all splits; the entropy of the tags of
+train, in nats. What tags cannot hold is left out, as in training.
 """
 
 import argparse
@@ -83,9 +83,9 @@ def table(tasks: dict[str, Any]) -> str:
     lines = [head, "|---|---|---|---|---|---|\n"]
     for name, task in tasks.items():
         o, p = task["ours"], task["paper"] or dict.fromkeys(KEYS, "–")
-        cells = [
-            f"{o[a]:,} / {o[b]:,} ({p[a]} / {p[b]})" for a, b in (KEYS[:2], KEYS[2:4])
-        ] + [f"{o[key]} ({p[key]})" for key in KEYS[4:]]
+        cells = [f"{o[a]:,} / {o[b]:,} ({p[a]} / {p[b]})" for a, b in (KEYS[:2], KEYS[2:4])] + [
+            f"{o[key]} ({p[key]})" for key in KEYS[4:]
+        ]
         lines.append(f"| {name} | {task['data']} | {' | '.join(cells)} |\n")
     return "".join(lines)
 

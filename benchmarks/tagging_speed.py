@@ -2,14 +2,14 @@
 
     python benchmarks/tagging_speed.py DATA [--updates 20] [--tasks upos chunk ...] [--json FILE]
 
-Both train on the same sentences, taken in turn in one process on one thread, and both start from the
+Both train on the same sentences, taken in turn in one process on one thread, and both have the
 same sizes: embeddings of words (50) and characters (25), a character biGRU and a word biGRU of two
-layers each, a linear layer and a CRF per task, Adam, gradients cut at 5. Ours is the training loop's
-update with all it does: batches made of documents, the embedders, the CRF. The bare modules get
-tensors that were made before the clock starts. Their recurrent layers read packed sequences
-(``pack_padded_sequence``), each distinct word of a batch is spelt once, and their CRF is the forward
-algorithm as a loop over the words of padded sentences; ``bare_without_crf`` has cross-entropy in its
-place. Seconds are of the processor, so that other work on the machine counts less.
+layers each, a linear layer and a CRF per task, Adam, gradients cut at 5. Ours is the update of the
+training loop with all it does: batches made of documents, the embedders, the CRF. The bare modules
+get tensors that were made before the clock starts. Their recurrent layers read packed sequences
+(``pack_padded_sequence``), each distinct word of a batch is spelt once, and their CRF is the
+forward algorithm as a loop over the words of padded sentences; ``bare_without_crf`` has
+cross-entropy in its place. Seconds are of the processor, so that other work counts less.
 """
 
 import argparse

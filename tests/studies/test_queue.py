@@ -211,3 +211,22 @@ def test_a_worker_answers_one_job_after_the_other(study, folders, answering):
 
 def planned_jobs(study, folders):
     return list(read_rows(study, folders)[0].jobs.values())
+
+
+def test_hours_follow_sentences_patience_and_trunk(study, folders):
+    """Ten times the sentences take ten times as long; patience ends a run early."""
+    from spanloom.studies.estimate import Estimates
+
+    def hours(*settings):
+        designs = [{"design": "single", "settings": list(settings)}]
+        jobs = read_rows(study(designs, tasks=["ner"]), folders)[0].jobs.values()
+        (job,) = jobs
+        return Estimates(folders.data).core_hours(job)
+
+    few = hours("stages.0.updates_per_task=50", "stages.0.batch_sentences=4")
+    many = hours("stages.0.updates_per_task=50", "stages.0.batch_sentences=40")
+    assert many == pytest.approx(10 * few)
+    assert hours("stages.0.epochs=100", "stages.0.patience=2") == pytest.approx(
+        hours("stages.0.epochs=6")
+    )
+    assert hours("trunk=[{casing: 4}]", "stages.0.epochs=6") < hours("stages.0.epochs=6")

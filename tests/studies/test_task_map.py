@@ -80,7 +80,9 @@ def test_the_command_draws_every_task(model, tmp_path):
     made = model("task-embedding")
     serialization.save(made, tmp_path / "model", figures={})
     out = tmp_path / "map.svg"
-    result = CliRunner().invoke(app, ["study", "embeddings", str(tmp_path / "model"), "-o", str(out)])
+    result = CliRunner().invoke(
+        app, ["study", "embeddings", str(tmp_path / "model"), "-o", str(out)]
+    )
     assert result.exit_code == 0, result.stderr
     assert all(f">{task}<" in out.read_text() for task in made.recipe.tasks)
     numbers = json.loads(out.with_suffix(".json").read_text())

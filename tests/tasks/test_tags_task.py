@@ -316,9 +316,9 @@ def test_the_metric_is_that_of_the_scorer_on_the_same_tags(data, tmp_path_factor
     labels = st.lists(st.sampled_from(["O", "NOUN", "VERB"]), min_size=4, max_size=4)
     sides = [data.draw(labels), data.draw(labels)]
     documents = [
-        document("a b c d", *((tag, word) for tag, word in zip(side, "abcd", strict=True) if tag != "O"))
+        document("a b c d", *(pair for pair in zip(side, "abcd", strict=True) if pair[0] != "O"))
         for side in sides
-    ]  # fmt: skip
+    ]
     task = make(KIND, [WORDS], scheme="none", metric="changpinyo")
     folder = tmp_path_factory.mktemp("tags")
     for name, side in zip(("gold", "predicted"), sides, strict=True):

@@ -166,16 +166,20 @@ class Card(Options):
         for name, source in self.sources.items():
             if source.sentences and source.sentences not in self.sources:
                 raise ValueError(f"source {name}: no source {source.sentences!r}")
+        self._check_derived()
+        for name in self.counts:
+            if name not in {ALL, *self.splits}:
+                raise ValueError(f"counts of {name!r}, which is no split")
+        return self
+
+    def _check_derived(self) -> None:
+        """Refuse spans that are derived from a layer that is kept, or derived from twice."""
         for name, rule in self.derived.items():
             taken = [other.layer for other in self.derived.values()]
             if rule.words:  # it has ids of its own
                 continue
             if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
                 raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
-        for name in self.counts:
-            if name not in {ALL, *self.splits}:
-                raise ValueError(f"counts of {name!r}, which is no split")
-        return self
 
 
 def names() -> list[str]:

@@ -65,7 +65,7 @@ def job(
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
-    the rows of earlier runs valid. Nor are ``weights`` where there is one task, which has no others.
+    the rows of earlier runs valid. Nor are ``weights`` where there is one task.
     """
     hashed: dict[str, Any] = {
         "learning": LEARNING,

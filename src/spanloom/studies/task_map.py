@@ -83,7 +83,7 @@ def tsne(vectors: Vectors) -> Points:
 
 
 def joint_similarities(vectors: Vectors, perplexity: float) -> Pairs:
-    """Return the symmetric similarities p of all pairs, which sum to 1 (equation 1, section 3.1)."""
+    """Return the symmetric similarities of all pairs, which sum to 1 (section 3.1)."""
     distances = cdist(vectors, vectors, "sqeuclidean")
     distances /= distances.mean()
     rows = [_conditional(np.delete(row, i), perplexity) for i, row in enumerate(distances)]

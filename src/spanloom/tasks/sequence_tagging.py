@@ -236,9 +236,7 @@ class SequenceTaggingTask(WordTask):
             base += len(instance.tokens)
 
 
-def tag_rules(
-    tags: Sequence[str], schemes: Iterable[tuple[Scheme, Sequence[str]]]
-) -> TagRules:
+def tag_rules(tags: Sequence[str], schemes: Iterable[tuple[Scheme, Sequence[str]]]) -> TagRules:
     """Return what any of some schemes allows for its labels, by index among all tags of a head."""
     tag_to_id = {tag: index for index, tag in enumerate(tags)}
     starts, ends = torch.zeros(2, len(tags), dtype=torch.bool)

@@ -71,7 +71,7 @@ def train_vectors(corpus: Path, out: Path, options: VectorOptions) -> TrainedVec
 
 
 def text_files(corpus: Path) -> list[Path]:
-    """Return a file, or the texts below a folder, sorted; raises ``DataError`` if there are none."""
+    """Return a file, or the texts below a folder, sorted; raises ``DataError`` without any."""
     if corpus.is_file():
         return [corpus]
     paths = sorted(path for path in corpus.rglob("*") if path.name.endswith(_SUFFIXES))
