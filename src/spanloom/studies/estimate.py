@@ -106,6 +106,9 @@ def _corpus_words(path: Path) -> float:
     """Return the words of a corpus's train split, about: what spaces separate."""
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
+    texts = list(splits[first].rglob("*.txt")) if splits[first].is_dir() else []
+    if texts:  # brat: the annotation need not be read
+        return float(sum(len(text.read_bytes().split()) for text in texts))
     return float(sum(len(doc.text.split()) for doc in folder.read(path, first).documents))
 
 
