@@ -53,7 +53,7 @@ class CRF(nn.Module):
 
         Its own rules hold, and ``rules`` beside them.
         """
-        never = self.never_first, self.never_after, self.never_last
+        never: tuple[Tensor, ...] = self.never_first, self.never_after, self.never_last
         if rules is not None:
             allowed = (mask.to(emissions.device) for mask in rules)
             pairs = zip(never, allowed, strict=True)
