@@ -287,3 +287,14 @@ def test_as_many_characters_as_can_be_collected_can_be_saved():
     )
     with pytest.raises(ModelError):
         KIND.restore(Options(characters="gru"), {})
+
+
+def test_xavier_starts_the_layers_and_leaves_the_vectors_of_characters():
+    torch.manual_seed(0)
+    options = Options(characters="gru", initialization="xavier")
+    context = BuildContext(Path(), frozenset({"ab", "ba"}))
+    made = KIND.build(options, context, loads("{}", "recipe").location)
+    assert not any(w.any() for name, w in made.char_encoder.named_parameters() if "bias" in name)
+    assert made.embedding.weight.any()
+    weight = made.char_encoder.rnn.weight_hh_l0
+    assert weight.abs().max() <= (6 / sum(weight.shape)) ** 0.5

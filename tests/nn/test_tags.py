@@ -9,7 +9,8 @@ from torch.nn import functional as F
 
 from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.nn import tags as room
-from spanloom.nn.tags import Tagger
+from spanloom.nn.initialization import xavier
+from spanloom.nn.tags import Tagger, TagRules
 
 DIM = 4
 NAMES = SCHEMES["BIO"].tags(("P", "Q"))
@@ -18,14 +19,11 @@ GOLD = torch.tensor([1, 2, 0, 3, 0, 1, 3, 4, 0, 0])
 BOTH = pytest.mark.parametrize("crf", [True, False])
 
 
-def head(*, crf=True, scheme="BIO"):
+def head(*, crf=True, scheme="BIO", transition_l2=0.0):
     """A head with random weights everywhere, its transitions too."""
     torch.manual_seed(5)
     masks = [torch.tensor(each) for each in SCHEMES[scheme].allowed_transitions(NAMES)]
-    starts, follow, ends = masks
-    made = Tagger(
-        DIM, num_tags=len(NAMES), starts=starts, follow=follow, ends=ends, dropout=0.2, crf=crf
-    )
+    made = Tagger(DIM, rules=TagRules(*masks), dropout=0.2, crf=crf, transition_l2=transition_l2)
     for weight in made.parameters():
         torch.nn.init.normal_(weight)
     return made.eval()
@@ -167,6 +165,50 @@ def test_no_words_no_loss(crf):
     loss = made.loss(*none, torch.zeros(0, dtype=torch.long))
     assert loss.item() == 0
     assert [len(each) for each in made.best(*none, None)] == [0, 0]
+
+
+def test_a_task_may_be_stricter_than_its_head(words):
+    """A head that allows any sequence decodes by the rules it is given, as if they were its own."""
+    loose = head()
+    everything = TagRules(*(torch.ones(size, dtype=torch.bool) for size in (5, (5, 5), 5)))
+    for name, mask in zip(("never_first", "never_after", "never_last"), everything, strict=True):
+        loose.crf.register_buffer(name, ~mask, persistent=False)
+    own = TagRules(*(torch.tensor(mask) for mask in SCHEMES["BIO"].allowed_transitions(NAMES)))
+    inside = words.clone()
+    with torch.no_grad():
+        loose.emission.bias[2] += 20  # I-P, which nothing may begin with
+    tags, chances = loose.best(inside, SENTENCES, None, own)
+    strict = head()
+    with torch.no_grad():
+        strict.emission.bias[2] += 20
+    expected = strict.best(inside, SENTENCES, None)
+    assert not tags.equal(loose.best(inside, SENTENCES, None)[0])
+    assert tags.equal(expected[0])
+    torch.testing.assert_close(chances, expected[1])
+
+
+def test_the_penalty_is_that_of_each_sentence_and_of_transitions_alone(words):
+    plain, fined = head(), head(transition_l2=0.25)
+    squares = sum(
+        weight.square().sum().item() for name, weight in plain.named_parameters() if "trans" in name
+    )
+    difference = fined.loss(words, SENTENCES, GOLD) - plain.loss(words, SENTENCES, GOLD)
+    assert difference.item() == pytest.approx(0.25 * 4 * squares, rel=1e-3)
+    parts = [(words[:4], SENTENCES[:2], GOLD[:4]), (words[4:], SENTENCES[2:] - 4, GOLD[4:])]
+    whole = fined.loss(words, SENTENCES, GOLD)
+    torch.testing.assert_close(sum(fined.loss(*part) for part in parts), whole)
+
+
+def test_xavier_draws_matrices_and_clears_vectors():
+    made = head()
+    xavier(made)
+    rows, columns = made.emission.weight.shape
+    bound = math.sqrt(6 / (rows + columns))
+    assert made.emission.weight.abs().max() <= bound
+    assert made.emission.weight.abs().max() > bound / 2
+    assert made.crf.transitions.abs().max() > 0
+    assert not made.emission.bias.any()
+    assert not made.crf.start_transitions.any()
 
 
 def test_masks_are_not_saved():

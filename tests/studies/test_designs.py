@@ -86,6 +86,14 @@ def test_a_run_has_only_what_its_tasks_need(study):
     assert joint.recipe["stages"][0]["save_best_per_task"]
 
 
+def test_shared_weights_make_other_runs_only_where_tasks_are_joint(study):
+    own, shared = (planned(study([SINGLE, JOINT], weights=w)) for w in ("own", "shared"))
+    singles = {key for key, job in own.jobs.items() if len(job.tasks) == 1}
+    assert len(singles) == 3
+    assert own.jobs.keys() & shared.jobs.keys() == singles
+    assert {job.weights for job in shared.jobs.values()} == {"shared"}
+
+
 def test_settings_reach_their_runs_alone(study):
     own = {"ner": ["stages.0.epochs=7"]}
     study_plan = planned(
@@ -133,21 +141,6 @@ def test_a_chain_may_end_with_fewer_examples(study):
     assert cells[0].job.before.recipe["tasks"]["pos"]["examples"] is None
 
 
-def test_one_snapshot_is_scored_beside_the_best_of_each_task(study):
-    joint = JOINT | {"snapshot": True}
-    designs_ = [joint, {"design": "joint-then-single"}]
-    cells = planned(study(designs_, tasks=["pos", "ner"])).cells
-    conditions = [(cell.task, cell.condition) for cell in cells if cell.design == "joint"]
-    assert conditions == [
-        (task, c) for task in ("pos", "ner") for c in ("joint", "joint, one snapshot")
-    ]
-    (key,) = {cell.job.key for cell in cells if cell.design == "joint"}
-    assert {cell.job.before.key for cell in cells if cell.design != "joint"} == {key}
-    (plain,) = planned(study([JOINT], tasks=["pos", "ner"])).jobs
-    assert key != plain  # its row has more scores
-    assert [cell.split("test") for cell in cells[:2]] == ["test", "dev_snapshot"]
-
-
 def test_a_key_follows_from_what_decides_the_result(study, tmp_path):
     def key(**keys):
         (job,) = planned(study([JOINT], **keys)).jobs.values()
@@ -181,9 +174,8 @@ def test_other_data_give_another_key(study, tmp_path):
 
 
 def test_jobs_survive_the_way_to_a_worker(study):
-    chain = {"design": "chains", "orders": [["pos", ["ner", "dep"]]], "snapshot": True}
+    chain = {"design": "chains", "orders": [["pos", ["ner", "dep"]]]}
     study_plan = planned(study([chain]))
-    assert [each.snapshot for each in study_plan.jobs.values()] == [False, True]
     for each_job in study_plan.jobs.values():
         assert Job.from_json(each_job.to_json()) == each_job
 

@@ -6,6 +6,7 @@ import pytest
 from made_rows import RECIPES, make_row
 
 from spanloom.errors import StudyError
+from spanloom.studies import execute
 from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
 from spanloom.studies.executors import LocalWorkers
@@ -59,6 +60,35 @@ def test_each_run_is_executed_once_and_never_again(study, folders):
     again = FakeExecutor(folders)
     run(study(designs, seeds=[1, 2]), folders, again, print)
     assert again.started == []
+
+
+@pytest.mark.slow
+def test_shared_weights_are_scored_and_each_tasks_own_beside_them(study, folders, monkeypatch):
+    """Two models are saved; each is known by what a scorer that is replaced says of it."""
+    shared = study([JOINT], tasks=["pos", "ner"], settings=["stages.0.epochs=1"], weights="shared")
+    (job,) = read_rows(shared, folders)[0].jobs.values()
+    real = execute.load
+    origins = {}
+
+    def load(path, **options):
+        model = real(path, **options)
+        origins[id(model)] = path.name
+        return model
+
+    def score(model, name, documents, log):
+        is_own = origins[id(model)] == name
+        return rows.SplitScore({"f1": 0.75 if is_own else 0.5})
+
+    monkeypatch.setattr(execute, "load", load)
+    monkeypatch.setattr(execute, "_score", score)
+    row = execute.execute(job, folders, lambda line: None)
+    assert {name: rows.primary_score(row, name, "dev") for name in job.tasks} == dict.fromkeys(
+        job.tasks, 0.5
+    )
+    assert {splits["dev"].metrics["f1"] for splits in row.own_scores.values()} == {0.75}
+    assert row.own_scores.keys() == set(job.tasks)
+    (saved,) = rows.Rows(folders.results).read([job.key]).values()
+    assert saved.own_scores == row.own_scores
 
 
 def test_a_new_design_trains_only_what_is_new(study, folders):
@@ -183,3 +213,22 @@ def test_a_worker_answers_one_job_after_the_other(study, folders, answering):
 
 def planned_jobs(study, folders):
     return list(read_rows(study, folders)[0].jobs.values())
+
+
+def test_hours_follow_sentences_patience_and_trunk(study, folders):
+    """Ten times the sentences take ten times as long; patience ends a run early."""
+    from spanloom.studies.estimate import Estimates
+
+    def hours(*settings):
+        designs = [{"design": "single", "settings": list(settings)}]
+        jobs = read_rows(study(designs, tasks=["ner"]), folders)[0].jobs.values()
+        (job,) = jobs
+        return Estimates(folders.data).core_hours(job)
+
+    few = hours("stages.0.updates_per_task=50", "stages.0.batch_sentences=4")
+    many = hours("stages.0.updates_per_task=50", "stages.0.batch_sentences=40")
+    assert many == pytest.approx(10 * few)
+    assert hours("stages.0.epochs=100", "stages.0.patience=2") == pytest.approx(
+        hours("stages.0.epochs=6")
+    )
+    assert hours("trunk=[{casing: 4}]", "stages.0.epochs=6") < hours("stages.0.epochs=6")

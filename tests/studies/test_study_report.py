@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
@@ -12,7 +11,6 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
-from spanloom.studies.row import SplitScore
 
 DESIGNS = [
     {"design": "single"},
@@ -105,26 +103,6 @@ def test_a_chain_of_few_examples_is_compared_at_its_size(study):
     results = {(r.task, r.condition): r for r in compare_conditions(read, *filled(read, helped))}
     found = results["ner", "after pos, 5 examples"].comparison
     assert found.baseline.mean == pytest.approx(results["ner", "5 examples"].scores.mean)
-
-
-def test_a_snapshot_has_scores_of_its_own(study):
-    read = study([{"design": "single"}, {"design": "joint", "snapshot": True}])
-    planned, rows = filled(read, helped)
-    (joint,) = (
-        cell.job for cell in planned.cells if cell.condition == "joint" and cell.task == "pos"
-    )
-    row = rows[joint.key]
-    lower = {
-        task: scores | {"dev_snapshot": SplitScore({"f1": 0.25})}
-        for task, scores in row.scores.items()
-    }
-    rows = {**rows, joint.key: replace(row, scores=lower)}
-    results = {(r.task, r.condition): r for r in compare_conditions(read, planned, rows)}
-    assert results["pos", "joint, one snapshot"].scores.mean == 0.25
-    assert results["pos", "joint"].scores.mean > 0.25
-    single = results["pos", "single"].scores.mean
-    gain = results["pos", "joint, one snapshot"].comparison.gain
-    assert gain == pytest.approx(0.25 - single)
 
 
 def test_tables_hold_every_result(study):

@@ -1,8 +1,9 @@
 """Tags: which spans they spell, what a head answers, shared heads, and whole training runs."""
 
 import json
+import math
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 import tiny
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, Span, comparable
-from spanloom.errors import DataError, RecipeError
+from spanloom.errors import RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
+from spanloom.scoring import changpinyo
 from spanloom.tasks import HeadInputSpec, TaskSetup, load
 from spanloom.tensors import HeadInputs
 from spanloom.training.train import train
@@ -233,9 +235,97 @@ def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
         assert said(recalled(task, [gold])[0]) == said(gold)
 
 
-def test_two_schemes_of_spans_do_not_share_a_head():
-    with pytest.raises(DataError, match="one scheme .or none., got BIO and BIOES"):
-        KIND.merge_vocabularies([collect(KIND, [FIRST]), collect(KIND, [SECOND], scheme="BIO")])
+def test_schemes_of_spans_share_a_head_and_each_task_keeps_its_own_rules():
+    """X is a label of both schemes, so B-X is one tag; only in BIO may O follow it."""
+    first, second = document("a b c d", ("X", "a b"), ("Y", "c")), document("a b c", ("X", "b"))
+    both = KIND.merge_vocabularies([collect(KIND, [first]), collect(KIND, [second], scheme="BIO")])
+    assert both == {"BIO": ["X"], "BIOES": ["X", "Y"]}
+    strict, loose = make(KIND, [first], both), make(KIND, [second], both, scheme="BIO")
+    assert strict.tags == loose.tags
+    made = head(strict)
+    row = {tag: place for place, tag in enumerate(strict.tags)}
+    assert not made.crf.never_after[row["B-X"], row["O"]]
+    for task, gold in ((strict, first), (loose, second)):
+        assert said(recalled(task, [gold])[0]) == said(gold)
+    laid = lay(loose, [second])
+    knows, inputs = knowing(loose, laid)
+    (spans,) = [span for span in answer(loose, knows, laid, inputs)[0]["main"].spans]
+    assert spans.label == "X"
+    for seed in range(20):
+        torch.manual_seed(seed)
+        words = HeadInputs(9 * torch.randn(4, 16))
+        (said_by_strict,) = answer(strict, made, lay(strict, [first]), words)
+        assert strict.encode_gold(said_by_strict, *cuts([first])).tags == tuple(
+            row[tag] for tag in decoded(strict, made, words)
+        )
+
+
+def decoded(task, made, words):
+    """The best tags of four words that the task's own scheme allows, of all sequences."""
+    own = task.scheme.tags(task.labels)
+    row = {tag: place for place, tag in enumerate(task.tags)}
+    starts, follow, ends = task.scheme.allowed_transitions(own)
+    emissions, chain = made.eval()(words.word_vectors).detach(), made.crf
+    best, score = (), -math.inf
+    for path in product(range(len(own)), repeat=4):
+        steps = list(pairwise(path))
+        if starts[path[0]] and ends[path[-1]] and all(follow[a][b] for a, b in steps):
+            ids = [row[own[tag]] for tag in path]
+            total = sum(emissions[word, tag] for word, tag in enumerate(ids))
+            total += sum(chain.transitions[a, b] for a, b in pairwise(ids))
+            total += chain.start_transitions[ids[0]] + chain.end_transitions[ids[-1]]
+            if total > score:
+                best, score = [own[tag] for tag in path], total
+    return best
+
+
+# --- metrics -------------------------------------------------------------------------------------
+
+
+def test_words_count_one_by_one_where_tags_have_no_prefix():
+    """Bare B and I are two labels (Changpinyo et al. 2018): of four words three are right."""
+    gold = document("a b c d", ("B", "a"), ("I", "b"), ("B", "d"))
+    wrong = document("a b c d", ("B", "a"), ("I", "b"), ("I", "d"))
+    task = make(KIND, [gold], scheme="none", metric="changpinyo", label_metrics=("I",))
+    metrics = task.metrics(task.compute_metrics([gold], [wrong]))
+    assert tuple(metrics) == task.metric_names
+    assert metrics == {
+        "changpinyo": pytest.approx(2 / 3),
+        "span_f1": pytest.approx(2 / 3),
+        "balanced_accuracy": pytest.approx(3 / 4),
+        "f1_I": pytest.approx(2 / 3),
+    }
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "BIOES"])
+def test_spans_count_whole_where_tags_have_a_prefix(scheme):
+    """A span that tags cannot hold is missed by the F1 of spans, and unseen by that of tags."""
+    gold = document("a b c d", ("X", "a b"), ("X", "b c"), ("Y", "d"))
+    part = document("a b c d", ("X", "a"), ("Y", "d"))
+    task = make(KIND, [gold], scheme=scheme, metric="changpinyo")
+    report = task.compute_metrics([gold], [part])
+    assert task.metrics(report)["changpinyo"] == pytest.approx(1 / 2)
+    assert task.metrics(report)["span_f1"] == pytest.approx(2 / 5)
+    assert list(report.per_document_counts())[0] == "changpinyo"
+    assert "tags as Changpinyo" in report.to_table()
+
+
+@given(data=st.data())
+def test_the_metric_is_that_of_the_scorer_on_the_same_tags(data, tmp_path_factory):
+    """Written as two files of tags and read by ``spanloom score``, both sides count the same."""
+    labels = st.lists(st.sampled_from(["O", "NOUN", "VERB"]), min_size=4, max_size=4)
+    sides = [data.draw(labels), data.draw(labels)]
+    documents = [
+        document("a b c d", *(pair for pair in zip(side, "abcd", strict=True) if pair[0] != "O"))
+        for side in sides
+    ]
+    task = make(KIND, [WORDS], scheme="none", metric="changpinyo")
+    folder = tmp_path_factory.mktemp("tags")
+    for name, side in zip(("gold", "predicted"), sides, strict=True):
+        (folder / name).write_text("".join(f"w\t{tag}\n" for tag in side))
+    official = changpinyo.KIND.score(folder / "gold", folder / "predicted", {})
+    ours = task.metrics(task.compute_metrics(documents[:1], documents[1:]))["changpinyo"]
+    assert 100 * ours == pytest.approx(official["f1"], abs=0.006)
 
 
 # --- whole runs ----------------------------------------------------------------------------------

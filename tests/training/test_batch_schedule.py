@@ -62,6 +62,42 @@ def test_every_word_of_every_task_comes_once(data, draw, accumulate, number):
     assert 1 <= len(updates[-1]) <= accumulate
 
 
+@pytest.mark.parametrize(("total", "shares"), [(7, (4, 3)), (2, (1, 1)), (1, (1, 1)), (9, (5, 4))])
+def test_tasks_share_the_sentences_of_an_update(data, draw, total, shares):
+    """As in Changpinyo et al. (2018, section 3.3): the numbers of two tasks differ by 1 at most."""
+    changes = {"batch_sentences": total, "sampler": "balanced", "epoch_size": "smallest-task"}
+    updates = draw(STAGE.model_copy(update=changes), data)
+    sizes = {name: len([s for row in d.gold for s in d.tokenized[row].sentences])
+             for name, d in data.items()}  # fmt: skip
+    assert len(updates) == min(
+        -(-sizes[name] // share) for name, share in zip(STAGE.tasks, shares, strict=True)
+    )
+    for update in updates[:-1]:
+        assert tuple(batch.tasks for batch in update) == (("steps",), ("names",))
+        assert tuple(len(batch.instances) for batch in update) == shares
+        assert all(len(unit.sentences) == 1 for batch in update for unit in batch.instances)
+    for name in STAGE.tasks:
+        seen = [
+            word
+            for update in updates
+            for batch in update
+            if batch.tasks == (name,)
+            for word in words(batch)
+        ]
+        assert len(set(seen)) == len(seen)
+
+
+def test_batches_of_sentences_have_every_word_once_and_in_random_order(data, draw):
+    stage = STAGE.model_copy(update={"batch_sentences": 6, "tasks": ("names",)})
+    (first, *_), (second, *_) = draw(stage, data), draw(stage, data, number=1)
+    assert first != second
+    seen = Counter(word for update in draw(stage, data) for b in update for word in words(b))
+    mine = data["names"]
+    assert seen == Counter(
+        (row, i) for row in mine.gold for i in range(len(mine.tokenized[row].tokens))
+    )
+
+
 def test_the_same_question_has_the_same_answer(data, draw):
     asked = [draw(STAGE, data, number=3) for _ in range(2)]
     assert asked[0] == asked[1]

@@ -87,6 +87,19 @@ def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch)
     assert rates == [1, 1, 0.5, 0.5, 0.25]
 
 
+def test_rates_are_halved_after_as_many_scores_in_a_row_as_lr_patience(
+    bench, tmp_path, monkeypatch
+):
+    scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.6, 0.6, 0.6])
+    changes = {"lr_schedule": "plateau", "warmup_updates": 0, "lr_patience": 2}
+    run = bench.run(tmp_path, **one(epochs=7, **changes))
+    rates = []
+    real = loop.set_rates
+    monkeypatch.setattr(loop, "set_rates", lambda o, f: (rates.append(f), real(o, f)))
+    run.train(LogIntervals(1e9), resume=False)
+    assert rates == [1, 1, 1, 1, 1, 0.5, 0.5]
+
+
 @pytest.mark.parametrize(
     ("metric", "hint"),
     [

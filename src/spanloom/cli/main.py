@@ -24,6 +24,7 @@ from spanloom.cli.serve import serve
 from spanloom.cli.study import app as study
 from spanloom.cli.train import init, quantize, train
 from spanloom.cli.tune import tune
+from spanloom.cli.vectors import app as vectors
 from spanloom.errors import SpanloomError
 
 
@@ -66,7 +67,7 @@ for _command in (annotate, view, serve, init, train, evaluate, check, convert, t
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     with_plugins(score)
 )
-for _name, _group in (("glad", glad), ("study", study)):
+for _name, _group in (("glad", glad), ("study", study), ("vectors", vectors)):
     for _info in _group.registered_commands:
         if _info.callback is not None:
             _info.callback = with_plugins(_info.callback)

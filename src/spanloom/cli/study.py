@@ -119,6 +119,32 @@ def report(
         log(f"written to {path}")
 
 
+@app.command()
+def embeddings(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="with sharing: task-embedding")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="the picture, .svg")],
+) -> None:
+    """Draw the task embeddings of a model (t-SNE, cosines), with the numbers as .json beside it.
+
+    A study deletes its models unless it is run with --keep-models.
+
+    Example: spanloom study embeddings runs/tagging-table-4/KEY -o embeddings.svg
+    """
+    import json
+
+    from spanloom.atomic_io import write_file
+    from spanloom.model.serialization import load
+    from spanloom.studies.task_map import draw, map_tasks
+
+    if out.suffix != ".svg":
+        raise WrongUse(f"-o {out}: expected a name that ends in .svg")
+    task_map = map_tasks(load(model, device="cpu"))
+    numbers = json.dumps(task_map.to_json(), indent=1) + "\n"
+    for path, text in ((out, draw(task_map)), (out.with_suffix(".json"), numbers)):
+        write_file(path, text.encode())
+        log(f"written to {path}")
+
+
 def _open(
     file: Path,
     data: Path | None,

@@ -136,6 +136,11 @@ class StageSpec(Options):
     )
     lr: LearningRates = Field(default=LearningRates(), description="highest learning rates")
     batch_words: int = Field(default=768, ge=1, description="words in a batch")
+    batch_sentences: int | None = Field(
+        default=None,
+        ge=1,
+        description="sentences in the batches of all its tasks together; null: by batch_words",
+    )
     word_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="share of words hidden from the encoder in training"
     )
@@ -153,6 +158,9 @@ class StageSpec(Options):
     )
     lr_schedule: Literal["linear", "plateau"] = Field(
         default="linear", description="linear (fall to 0) | plateau (halve when dev stops rising)"
+    )
+    lr_patience: int = Field(
+        default=1, ge=1, description="plateau: dev scores in a row that are no better, then halve"
     )
     max_grad_norm: float | None = Field(
         default=5.0, gt=0, description="longest gradient; null: any"

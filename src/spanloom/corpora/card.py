@@ -19,7 +19,7 @@ A card is one YAML file in ``cards/``; the file's name is the dataset's::
 
 from collections.abc import Mapping
 from importlib import resources
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -94,6 +94,9 @@ class Split(Options):
     requires_layer: str = Field(
         "", description="documents that have a span in this layer after all"
     )
+    sentences_with: str = Field(
+        "", description="sentences that have a span in this layer, a document each"
+    )
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -110,10 +113,28 @@ class Drop(Options):
 
 
 class Derived(Options):
-    """A layer of those spans of another, in its stead, whose head has one of these tags."""
+    """A layer made of another: of some of its spans, or with ``words`` of labels of words.
 
-    layer: str = Field(description="the layer whose spans are chosen; it is not kept itself")
-    head_upos: tuple[str, ...] = Field(description="tags of layer upos; layer dependency has heads")
+    Chosen spans stand in the stead of their layer, which is not kept itself.
+    """
+
+    layer: str = Field(description="the layer that it is made of")
+    head_upos: tuple[str, ...] = Field(
+        (), description="spans with such a head; layer upos has tags, layer dependency heads"
+    )
+    words: Literal["", "inside", "first", "mwe-flags", "mwe-tags"] = Field(
+        "", description="the words that are labelled: in spans, the first of each, expressions'"
+    )
+    label: str = Field("", description="the label of these words; if not given, that of the span")
+    outside: str = Field("", description="the label of all other words; if not given, none")
+    exclude: tuple[str, ...] = Field((), description="labels of spans whose words do not count")
+
+    @model_validator(mode="after")
+    def _check_rule(self) -> Self:
+        """Refuse a rule that chooses both spans and words, or neither."""
+        if bool(self.head_upos) == bool(self.words):
+            raise ValueError("expected either head_upos or words")
+        return self
 
 
 class LabelPrompt(Options):
@@ -167,10 +188,7 @@ class Card(Options):
         if not {"train", "dev", "test", ALL}.issuperset(self.splits):
             raise ValueError(f"splits are train, dev, test or all, got {', '.join(self.splits)}")
         self._check_sources()
-        for name, rule in self.derived.items():
-            taken = [other.layer for other in self.derived.values()]
-            if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
-                raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
+        self._check_derived()
         for name in self.counts:
             if name not in {ALL, *self.splits}:
                 raise ValueError(f"counts of {name!r}, which is no split")
@@ -187,6 +205,15 @@ class Card(Options):
         for name, source in self.sources.items():
             if source.sentences and source.sentences not in self.sources:
                 raise ValueError(f"source {name}: no source {source.sentences!r}")
+
+    def _check_derived(self) -> None:
+        """Refuse spans that are derived from a layer that is kept, or derived from twice."""
+        for name, rule in self.derived.items():
+            taken = [other.layer for other in self.derived.values()]
+            if rule.words:  # it has ids of its own
+                continue
+            if rule.layer in (self.layers or taken) or taken.count(rule.layer) > 1:
+                raise ValueError(f"derived layer {name}: layer {rule.layer!r} is kept beside it")
 
 
 def names() -> list[str]:

@@ -18,6 +18,7 @@ from spanloom.annotation.removal import without_annotations
 from spanloom.annotation.syntactic_heads import spans_headed_by
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora.card import Card, Derived, Drop, Listed, SentenceRange, Source, Split
+from spanloom.corpora.word_layers import word_layer
 from spanloom.document import GIVEN_WORDS, SENTENCES, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.formats import _files
@@ -140,7 +141,7 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
         pruned = _keep_layers(document, card)
         layer = rule.requires_layer
         if not layer or (pruned.has_layer(layer) and pruned[layer].spans):
-            yield pruned
+            yield from sentences_with(pruned, rule.sentences_with)
 
 
 def _names_in(name: str, raw: Path, load: Callable[[str], Card]) -> Iterator[str]:
@@ -321,7 +322,11 @@ def _keep_layers(document: Document, card: Card) -> Document:
     if card.text_pairs is not None:
         rule = card.text_pairs
         document = relation_as_text_pair(document, rule.layer, rule.name)
-    derived = [_derive(document, name, rule) for name, rule in card.derived.items()]
+    new_id = document.id_generator()
+    derived = [
+        word_layer(document, name, rule, new_id) if rule.words else _derive(document, name, rule)
+        for name, rule in card.derived.items()
+    ]
     layers = [
         layer
         for layer in (*document.layers, *derived)
@@ -354,6 +359,22 @@ def _drop_spans(layer: Layer, rule: Drop) -> Layer:
         if span.label in rule.labels or (rule.lacking_attribute and span.id not in with_attribute)
     }
     return without_annotations(layer, dropped)
+
+
+def sentences_with(document: Document, layer: str) -> Iterator[Document]:
+    """Yield the sentences that have a span in a layer, or the whole document if none is named.
+
+    Each is a document whose name ends in the number of the sentence.
+    """
+    if not layer:
+        yield document
+        return
+    spans = sorted((span.start, span.end) for span in document[SENTENCES].spans)
+    starts = {span.start for span in document[layer].spans}
+    for number, (start, end) in enumerate(spans, 1):
+        if any(start <= position < end for position in starts):
+            name = f"{document.name}/{number:05}"
+            yield replace(clip(document, start, end), name=name)
 
 
 def with_sentences(document: Document, source: Document) -> Document:

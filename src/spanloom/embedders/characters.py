@@ -22,6 +22,7 @@ from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
+from spanloom.nn.initialization import INITIALIZERS, Initialization
 from spanloom.nn.padding import pack
 from spanloom.tensors import Batch
 
@@ -55,6 +56,7 @@ class Options(_Options):
     dropout: float | None = Field(
         None, ge=0, lt=1, description="of words' vectors: 0.1 (cnn); between layers: 0.25 (gru)"
     )
+    initialization: Initialization = Field("default", description="of its layers: default | xavier")
 
 
 class Alphabet:
@@ -266,6 +268,7 @@ _READERS: dict[str, Callable[[Options], tuple[int, CharCNN | CharGRU]]] = {
 
 def _build(options: Options, characters: Iterable[str]) -> Characters:
     dim, reader = _READERS[options.characters](options)
+    INITIALIZERS[options.initialization](reader)
     return Characters(Alphabet(characters), dim, reader)
 
 

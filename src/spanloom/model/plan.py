@@ -40,7 +40,8 @@ from spanloom.tokenization import WordTokenizer, word_tokenizer
 
 SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
 FAMILY_HEADS = "family-heads"
-_HEAD_OPTIONS = ("hidden_size", "dropout", "crf")  # options that shape a head
+# options that shape a head
+_HEAD_OPTIONS = ("hidden_size", "dropout", "crf", "transition_l2", "initialization")
 
 
 @dataclass(frozen=True, slots=True)

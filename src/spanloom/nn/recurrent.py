@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from spanloom.config.options import Options as _Options
 from spanloom.nn.dropout import Dropout
+from spanloom.nn.initialization import INITIALIZERS, Initialization
 from spanloom.nn.padding import pack, unpack
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -25,6 +26,7 @@ class Options(_Options):
         None, ge=0, lt=1, description="before its layers; null: as dropout"
     )
     output_dropout: float = Field(0.0, ge=0, lt=1, description="after its last layer")
+    initialization: Initialization = Field("default", description="default | xavier")
 
 
 class Recurrent(nn.Module):
@@ -72,7 +74,7 @@ class Recurrent(nn.Module):
 
 def build(options: Options, dim: int) -> Recurrent:
     """Build the level that a recipe describes, for input vectors of size ``dim``."""
-    return Recurrent(
+    level = Recurrent(
         CELLS[options.rnn],
         dim,
         hidden_size=options.hidden_size,
@@ -81,3 +83,5 @@ def build(options: Options, dim: int) -> Recurrent:
         input_dropout=options.input_dropout,
         output_dropout=options.output_dropout,
     )
+    INITIALIZERS[options.initialization](level)
+    return level

@@ -3,6 +3,8 @@
 Words come as a flat list; only the CRF reads padded sentences, a few of similar length at a time.
 """
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -16,6 +18,14 @@ _CHUNK = 1 << 20  # scores (words times tags, padding included) in one group of 
 _FORBIDDEN = -1e4  # finite: gold that breaks the scheme costs much, but not infinitely much
 
 
+class TagRules(NamedTuple):
+    """Which tags may begin a sentence, which may follow which, and which may end it."""
+
+    starts: Bool[Tensor, " tag"]
+    follow: Bool[Tensor, "tag tag"]
+    ends: Bool[Tensor, " tag"]
+
+
 class CRF(nn.Module):
     """Learnt scores of tag transitions, first tags and last tags; some of them are forbidden."""
 
@@ -23,29 +33,40 @@ class CRF(nn.Module):
     never_after: Tensor
     never_last: Tensor
 
-    def __init__(
-        self,
-        starts: Bool[Tensor, " tag"],
-        follow: Bool[Tensor, "tag tag"],
-        ends: Bool[Tensor, " tag"],
-    ) -> None:
-        """The masks tell what is allowed; they follow from the tags and are not saved."""
+    def __init__(self, rules: TagRules) -> None:
+        """The rules follow from the tags and are not saved."""
         super().__init__()
-        self.start_transitions = nn.Parameter(torch.zeros(starts.shape))
-        self.transitions = nn.Parameter(torch.zeros(follow.shape))
-        self.end_transitions = nn.Parameter(torch.zeros(ends.shape))
-        self.register_buffer("never_first", ~starts, persistent=False)
-        self.register_buffer("never_after", ~follow, persistent=False)
-        self.register_buffer("never_last", ~ends, persistent=False)
+        self.start_transitions = nn.Parameter(torch.zeros(rules.starts.shape))
+        self.transitions = nn.Parameter(torch.zeros(rules.follow.shape))
+        self.end_transitions = nn.Parameter(torch.zeros(rules.ends.shape))
+        self.register_buffer("never_first", ~rules.starts, persistent=False)
+        self.register_buffer("never_after", ~rules.follow, persistent=False)
+        self.register_buffer("never_last", ~rules.ends, persistent=False)
 
     def forward(
-        self, emissions: Float[Tensor, "seq word tag"], lengths: Int[Tensor, " seq"]
+        self,
+        emissions: Float[Tensor, "seq word tag"],
+        lengths: Int[Tensor, " seq"],
+        rules: TagRules | None = None,
     ) -> LinearChain:
-        """Return the CRF of padded sentences; ``lengths`` count the words of each."""
-        follow = self.transitions.float().masked_fill(self.never_after, _FORBIDDEN)
-        starts = self.start_transitions.float().masked_fill(self.never_first, _FORBIDDEN)
-        ends = self.end_transitions.float().masked_fill(self.never_last, _FORBIDDEN)
+        """Return the CRF of padded sentences; ``lengths`` count the words of each.
+
+        Its own rules hold, and ``rules`` beside them.
+        """
+        never: tuple[Tensor, ...] = self.never_first, self.never_after, self.never_last
+        if rules is not None:
+            allowed = (mask.to(emissions.device) for mask in rules)
+            pairs = zip(never, allowed, strict=True)
+            never = tuple(forbidden | ~mask for forbidden, mask in pairs)
+        starts = self.start_transitions.float().masked_fill(never[0], _FORBIDDEN)
+        follow = self.transitions.float().masked_fill(never[1], _FORBIDDEN)
+        ends = self.end_transitions.float().masked_fill(never[2], _FORBIDDEN)
         return LinearChain(emissions, lengths, follow, starts, ends)
+
+    def squared_transitions(self) -> Float[Tensor, ""]:
+        """Return the sum of the squares of all scores of transitions, first and last tags."""
+        scores = (self.start_transitions, self.transitions, self.end_transitions)
+        return torch.stack([score.float().square().sum() for score in scores]).sum()
 
 
 class Tagger(nn.Module):
@@ -55,18 +76,20 @@ class Tagger(nn.Module):
         self,
         dim: int,
         *,
-        num_tags: int,
-        starts: Bool[Tensor, " tag"],
-        follow: Bool[Tensor, "tag tag"],
-        ends: Bool[Tensor, " tag"],
+        rules: TagRules,
         dropout: float,
         crf: bool = True,
+        transition_l2: float = 0.0,
     ) -> None:
-        """Masks are those of ``Scheme.allowed_transitions``; only ``crf`` uses them."""
+        """Rules are those of ``Scheme.allowed_transitions``; only ``crf`` uses them.
+
+        ``transition_l2`` weighs the squares of the CRF's transitions beside the loss of a sentence.
+        """
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.emission = nn.Linear(dim, num_tags)
-        self.crf = CRF(starts, follow, ends) if crf else None
+        self.emission = nn.Linear(dim, len(rules.starts))
+        self.crf = CRF(rules) if crf else None
+        self.transition_l2 = transition_l2
 
     def forward(self, words: Float[Tensor, "word dim"]) -> Float[Tensor, "word tag"]:
         """Return the emission score of each tag at each word."""
@@ -79,7 +102,11 @@ class Tagger(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         target: Int[Tensor, " word"],
     ) -> Float[Tensor, ""]:
-        """Return the negative log-likelihood of the gold tags, summed over all sentences."""
+        """Return the negative log-likelihood of the gold tags, summed over all sentences.
+
+        The penalty of transitions is added once per sentence, so that the sum over the parts of a
+        batch is the sum over the batch.
+        """
         emissions = self(words)
         if self.crf is None:
             return F.cross_entropy(emissions, target, reduction="sum")
@@ -87,6 +114,9 @@ class Tagger(nn.Module):
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
             chain = self.crf(pad(emissions, indices), lengths)
             total = total + (log_partition(chain) - path_score(chain, target[indices])).sum()
+        if self.transition_l2:
+            penalty = self.transition_l2 * self.crf.squared_transitions()
+            total = total + len(sentences) * penalty
         return total
 
     @torch.no_grad()
@@ -95,11 +125,13 @@ class Tagger(nn.Module):
         words: Float[Tensor, "word dim"],
         sentences: Int[Tensor, "sentence 2"],
         allowed: Bool[Tensor, " tag"] | None,
+        rules: TagRules | None = None,
     ) -> tuple[Int[Tensor, " word"], Float[Tensor, " word"]]:
         """Return the best tag of each word and its marginal probability.
 
         Only tags in ``allowed`` (at least one; None for all) are candidates: one task's own in a
-        union of several tag sets. Probabilities are normalised over these tags.
+        union of several tag sets. ``rules`` are those of the task's scheme, where the union allows
+        more. Probabilities are normalised over these tags and sequences.
         """
         emissions = self(words)
         if allowed is not None:
@@ -110,7 +142,7 @@ class Tagger(nn.Module):
         tags = torch.zeros(len(words), dtype=torch.long, device=words.device)
         probs = emissions.new_zeros(len(words))
         for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.crf(pad(emissions, indices), lengths)
+            chain = self.crf(pad(emissions, indices), lengths, rules)
             is_word = chain.word_mask()
             path, _ = viterbi(chain)
             path_probs = marginals(chain).gather(2, path[:, :, None])[:, :, 0]

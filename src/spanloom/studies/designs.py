@@ -14,15 +14,14 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Raw
 from spanloom.studies.comparison import Scores, is_higher
-from spanloom.studies.job import Job, job, subset, with_snapshot
-from spanloom.studies.row import Row, Split, primary_score
+from spanloom.studies.job import Job, job, subset
+from spanloom.studies.row import Row, primary_score
 from spanloom.studies.spec import (
     ChainsSpec,
     CurveSpec,
     Design,
     DesignSpec,
     GridSpec,
-    JointSpec,
     OracleSpec,
     Settings,
     Study,
@@ -53,8 +52,7 @@ class Cell:
     """One measurement: a task under a condition of a design.
 
     ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
-    training data (None: all of it). ``job`` is the run whose row holds it. A ``snapshot`` is scored
-    with the weights that are best for all tasks of the run, not with its own best ones.
+    training data (None: all of it). ``job`` is the run whose row holds it.
     """
 
     design: str
@@ -64,11 +62,6 @@ class Cell:
     job: Job
     partners: tuple[str, ...] = ()
     examples: int | str | None = None
-    snapshot: bool = False
-
-    def split(self, scored: Split) -> Split:
-        """Return the key of its scores in rows, where the study scores that split."""
-        return "dev_snapshot" if self.snapshot else scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +96,10 @@ class _Planner:
     base: Raw
     built: dict[tuple[object, ...], Job] = field(default_factory=dict)
 
-    def run(
-        self,
-        names: Sequence[str],
-        settings: Settings = (),
-        before: Job | None = None,
-        *,
-        snapshot: bool = False,
-    ) -> Job:
+    def run(self, names: Sequence[str], settings: Settings = (), before: Job | None = None) -> Job:
         """Return the job that learns some tasks jointly, scored on all of them."""
         names = [name for name in self.base["tasks"] if name in names]
-        snapshot = snapshot and len(names) > 1
-        content = (*names, settings, before.key if before else "", snapshot)
+        content = (*names, settings, before.key if before else "")
         if content not in self.built:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
             # quoted, as a hash such as 57e21 would be read as a number
@@ -123,8 +108,10 @@ class _Planner:
             if before is None:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
-            built = job(name, recipe, self.data, names, self.study.spec.score, before)
-            self.built[content] = with_snapshot(built) if snapshot else built
+            spec = self.study.spec
+            self.built[content] = job(
+                name, recipe, self.data, names, spec.score, before, spec.weights
+            )
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
@@ -180,28 +167,15 @@ def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _joint(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
-    assert isinstance(spec, JointSpec)
-    job = planner.run(planner.study.joint_tasks, spec.settings, snapshot=spec.snapshot)
+    job = planner.run(planner.study.joint_tasks, spec.settings)
     for task in planner.study.joint_tasks:
-        yield from _with_snapshot(planner.cell(JOINT, JOINT, task, job), spec)
-
-
-def _with_snapshot(cell: Cell, spec: JointSpec) -> Iterator[Cell]:
-    """Yield a cell, and the same one for the weights that are best for all tasks of its run."""
-    yield cell
-    if spec.snapshot and len(cell.job.tasks) > 1:
-        yield replace(cell, condition=f"{cell.condition}, one snapshot", snapshot=True)
+        yield planner.cell(JOINT, JOINT, task, job)
 
 
 def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield each task, trained further from the joint model of the design ``joint``."""
-    snapshot = any(
-        design.spec.snapshot
-        for design in planner.study.designs
-        if design.name == JOINT and isinstance(design.spec, JointSpec)
-    )
     settings = _settings(planner.study, JOINT)
-    joint = planner.run(planner.study.joint_tasks, settings, snapshot=snapshot)
+    joint = planner.run(planner.study.joint_tasks, settings)
     for task in planner.study.tasks:
         cell = planner.cell(
             TUNED, TUNED, task, planner.run([task], spec.settings_of(task), before=joint)
@@ -250,8 +224,7 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
             is_last = names is groups[-1]
             settings = spec.settings_of(names[0] if len(names) == 1 else None)
             limits = () if size is None or not is_last else _limits(names, size)
-            snapshot = spec.snapshot and is_last
-            job = planner.run(names, (*settings, *limits), before=job, snapshot=snapshot)
+            job = planner.run(names, (*settings, *limits), before=job)
         assert job is not None
         before = " > ".join("+".join(names) for names in groups[:-1])
         learnt = dict.fromkeys(name for names in groups for name in names)
@@ -261,7 +234,7 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
             condition += f"after {before}" + (f", {size} examples" if size is not None else "")
             cell = planner.cell("chains", condition, task, job)
             partners = tuple(name for name in learnt if name != task)
-            yield from _with_snapshot(replace(cell, partners=partners, examples=size), spec)
+            yield replace(cell, partners=partners, examples=size)
 
 
 def _limits(names: Iterable[str], size: int | str) -> Settings:

@@ -9,10 +9,13 @@ from typing import Any
 
 from spanloom.corpora import folder
 from spanloom.corpora.folder import locate
+from spanloom.formats.brat.queries import SUFFIX as QUERIES
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
 
 WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
+WORDS_PER_SECOND_WITHOUT_ENCODER = 1200.0  # the same for a trunk that has no transformer
+EPOCHS_PER_PATIENCE = 3  # after which a run with patience has stopped, most often
 SCORING = 1.15  # times the time of training, for dev and loading
 WORDS_PER_EXAMPLE = 20
 MEGABYTES = 150.0  # of a model, before any run says better
@@ -47,7 +50,7 @@ class Estimates:
         """Return the hours of one core that a run takes."""
         same_tasks = self._speeds.get(_tasks(job.recipe))
         all_speeds = [speed for speeds in self._speeds.values() for speed in speeds]
-        speed = median(same_tasks or all_speeds or [WORDS_PER_SECOND / SCORING])
+        speed = median(same_tasks or all_speeds or [_default_speed(job.recipe) / SCORING])
         return _words(job.recipe, self.data) / speed / 3600
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:
@@ -55,6 +58,12 @@ class Estimates:
         size = median(self._sizes or [MEGABYTES]) / 1000
         kept = len(jobs) if keep_models else len({job.before.key for job in jobs if job.before})
         return size * (kept + COPIES * min(workers, len(jobs)))
+
+
+def _default_speed(recipe: Mapping[str, Any]) -> float:
+    """Return the words per second of a core before any run says better."""
+    has_encoder = any("transformer" in part for part in recipe["trunk"])
+    return WORDS_PER_SECOND if has_encoder else WORDS_PER_SECOND_WITHOUT_ENCODER
 
 
 def _tasks(recipe: Mapping[str, Any]) -> str:
@@ -65,10 +74,20 @@ def _words(recipe: Mapping[str, Any], data: Path) -> float:
     """Return how many words a run learns from, all its epochs together."""
     (stage,) = recipe["stages"]
     if stage.get("updates_per_task") is not None:
-        return float(stage["updates_per_task"] * stage["batch_words"] * len(stage["tasks"]))
+        return float(stage["updates_per_task"] * _update_words(stage))
     sizes = [_task_words(recipe, name, data) for name in stage["tasks"]]
     epoch = min(sizes) * len(sizes) if stage.get("epoch_size") == "smallest-task" else sum(sizes)
-    return float(stage["epochs"] * epoch)
+    epochs = stage["epochs"]
+    if stage.get("patience") is not None:
+        epochs = min(epochs, EPOCHS_PER_PATIENCE * stage["patience"])
+    return float(epochs * epoch)
+
+
+def _update_words(stage: Mapping[str, Any]) -> float:
+    """Return the words of a batch of each task, all together."""
+    if stage.get("batch_sentences") is not None:
+        return float(stage["batch_sentences"] * WORDS_PER_EXAMPLE)
+    return float(stage["batch_words"] * len(stage["tasks"]))
 
 
 def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
@@ -93,6 +112,11 @@ def _corpus_size(path: Path) -> tuple[float, int]:
     """
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
+    folder_of_split = splits[first]
+    texts = list(folder_of_split.rglob("*.txt")) if folder_of_split.is_dir() else []
+    if texts and not any(folder_of_split.rglob(f"*{QUERIES}")):
+        # brat without queries: the annotation need not be read
+        return float(sum(len(text.read_bytes().split()) for text in texts)), 0
     documents = folder.read(path, first).documents
     words = sum(len(doc.text.split()) * max(1, len(doc.queries)) for doc in documents)
     return float(words), sum(len(doc.queries) for doc in documents)

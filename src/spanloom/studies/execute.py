@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +29,9 @@ from spanloom.training.loop import OWN
 from spanloom.training.prepare import read_dev
 
 Log = Callable[[str], None]
+Documents = dict[str, tuple[Document, ...]]  # by task
+Splits = Sequence[tuple[Split, Documents]]
+TaskScores = dict[str, dict[Split, SplitScore]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +103,25 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
     scoring_start = time.process_time()
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
-    splits: list[tuple[Split, dict[str, tuple[Document, ...]]]] = [("dev", read_dev(plan))]
+    splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan))]
     if job.score == "test":
         tests = {
             name: tuple(doc for test in datasets for doc in test.documents)
             for name, datasets in read_tests(plan, job.tasks).items()
         }
         splits.append(("test", tests))
-    scores: dict[str, dict[Split, SplitScore]] = {}
+    scores: TaskScores = {}
+    own_scores: TaskScores = {}
     for name in job.tasks:
         own = train.home(out) / OWN / name
-        model = load(own if own.exists() else out, device="cpu")
-        scores[name] = {
-            split: score
-            for split, documents in splits
-            if (score := _score(model, name, documents[name], log)) is not None
-        }
-        if job.snapshot and own.exists():
-            shared = _score(load(out, device="cpu"), name, splits[0][1][name], log)
-            scores[name] |= {} if shared is None else {"dev_snapshot": shared}
-        if "test" in scores[name]:
-            look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
-            metrics = {name: scores[name]["test"].metrics}
-            documents = splits[1][1][name]
-            evaluation.log_test_evaluation(
-                evaluation.LOG, *look, documents, plan.recipe.seed, metrics
-            )
+        has_own = own.exists()
+        is_shared = not has_own or job.weights == "shared"
+        model = load(out if is_shared else own, device="cpu")
+        scores[name] = _score_splits(model, name, splits, log)
+        if has_own and is_shared:
+            own_scores[name] = _score_splits(load(own, device="cpu"), name, splits, log)
+        for part in (scores, own_scores):
+            _log_test_evaluation(job, plan, out, name, dict(splits), part)
     now = time.process_time()
     training = 60 * (cost.minutes or 0.0) if cost else 0.0
     return Row(
@@ -144,7 +140,29 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         processor=speed.processor(),
         version=version("spanloom"),
         date=datetime.now(UTC).date().isoformat(),
+        own_scores=own_scores,
     )
+
+
+def _score_splits(model: Model, name: str, splits: Splits, log: Log) -> dict[Split, SplitScore]:
+    """Return the scores of a task on the splits that have its layer."""
+    return {
+        split: score
+        for split, documents in splits
+        if (score := _score(model, name, documents[name], log)) is not None
+    }
+
+
+def _log_test_evaluation(
+    job: Job, plan: Plan, out: Path, name: str, documents: Mapping[str, Documents], part: TaskScores
+) -> None:
+    """Log an evaluation on test, if there was one."""
+    if "test" not in part.get(name, {}):
+        return
+    look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
+    metrics = {name: part[name]["test"].metrics}
+    test = documents["test"][name]
+    evaluation.log_test_evaluation(evaluation.LOG, *look, test, plan.recipe.seed, metrics)
 
 
 def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> SplitScore | None:

@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
@@ -15,6 +15,7 @@ from spanloom.corpora.folder import locate
 from spanloom.errors import RecipeError
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
+Weights = Literal["own", "shared"]
 KEY_LENGTH = 16  # hexadecimal digits of a key
 
 
@@ -23,9 +24,9 @@ class Job:
     """A run: what is trained and which tasks are scored.
 
     ``recipe`` is plain, with every key that it has; its ``init_from`` is set from ``before`` when
-    the run starts. ``score`` is the split that is scored. ``key`` is the hash of all that decides
-    the result: recipe, data, the run before, what is scored, and the version of the code. With
-    ``snapshot`` the weights that are best for all tasks are scored, too, beside each task's own.
+    the run starts. ``score`` is the split that is scored, ``weights`` are each task's own best or
+    the ones that all tasks share. ``key`` is the hash of all that decides
+    the result: recipe, data, the run before, what is scored, and the version of the code.
     """
 
     name: str
@@ -34,22 +35,22 @@ class Job:
     score: str
     key: str
     before: "Job | None" = None
-    snapshot: bool = False
+    weights: Weights = "own"
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a worker reads it."""
         before = None if self.before is None else self.before.to_json()
         plain = {"name": self.name, "recipe": self.recipe, "tasks": list(self.tasks)}
-        scored = {"score": self.score, "snapshot": self.snapshot}
-        return {**plain, **scored, "key": self.key, "before": before}
+        further = {"score": self.score, "key": self.key, "before": before}
+        return {**plain, **further, "weights": self.weights}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Job":
         """Return the job that ``to_json`` wrote."""
         before = None if raw["before"] is None else cls.from_json(raw["before"])
         tasks = tuple(raw["tasks"])
-        name, recipe, score, key = (raw[field] for field in ("name", "recipe", "score", "key"))
-        return cls(name, recipe, tasks, score, key, before, raw["snapshot"])
+        scored = raw["score"], raw["key"]
+        return cls(raw["name"], raw["recipe"], tasks, *scored, before, raw["weights"])
 
 
 def job(
@@ -59,14 +60,15 @@ def job(
     tasks: Sequence[str],
     score: str,
     before: Job | None = None,
+    weights: Weights = "own",
 ) -> Job:
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
-    the rows of earlier runs valid.
+    the rows of earlier runs valid. Nor are ``weights`` where there is one task.
     """
     sources = dict.fromkeys((*recipe.all_sources, *recipe.exclude_texts_of))
-    hashed = {
+    hashed: dict[str, Any] = {
         "learning": LEARNING,
         "recipe": recipe.model_dump(mode="json", exclude_defaults=True),
         "data": {name: data_hash(locate(name, data)) for name in sources},
@@ -74,15 +76,11 @@ def job(
         "score": score,
         "before": None if before is None else before.key,
     }
+    if weights == "shared" and len(tasks) > 1:
+        hashed["weights"] = weights
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
-    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before)
-
-
-def with_snapshot(job: Job) -> Job:
-    """Return the job with the weights that are best for all tasks scored, too."""
-    key = hashlib.sha256(f"{job.key} snapshot".encode()).hexdigest()[:KEY_LENGTH]
-    return replace(job, key=key, snapshot=True)
+    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before, weights)
 
 
 @cache

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import fmean
 
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
@@ -41,7 +42,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A task under a condition: scores of all seeds, and the comparison with its baseline."""
+    """A task under a condition: scores of all seeds, and the comparison with its baseline.
+
+    ``own_mean`` is the mean with the task's own best weights, where others are scored.
+    """
 
     design: str
     condition: str
@@ -55,6 +59,7 @@ class Result:
     values: tuple[float, ...]
     scores: Scores
     cpu_minutes: float
+    own_mean: float | None = None
     comparison: Comparison | None = None
 
     @property
@@ -67,8 +72,7 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
     """Return the results of all cells that have rows, in the order of the study."""
     groups: dict[tuple[object, ...], list[Cell]] = {}
     for cell in planned.cells:
-        split = cell.split(study.spec.score)
-        if split in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
+        if study.spec.score in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
             name = cell.design, cell.condition, cell.task, cell.variant.group
             groups.setdefault(name, []).append(cell)
     pairs = [(cells, _result(cells, rows, study.spec.score)) for cells in groups.values()]
@@ -94,7 +98,6 @@ _NO_ROW = _NoRow({})
 def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Result:
     """Return the result of one condition, without a comparison."""
     first = cells[0]
-    split = first.split(split)
     job_rows = [rows[cell.job.key] for cell in cells]
     values = tuple(primary_score(row, first.task, split) for row in job_rows)
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
@@ -111,7 +114,15 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
+        own_mean=_own_mean(job_rows, first.task, split),
     )
+
+
+def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
+    """Return the mean of the scores with a task's own best weights, None where a row has none."""
+    own = [row.own_scores.get(task, {}).get(split) for row in job_rows]
+    values = [next(iter(score.metrics.values())) for score in own if score is not None]
+    return fmean(values) if len(values) == len(job_rows) else None
 
 
 def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
@@ -147,23 +158,16 @@ def _compare(
     seeds = {cell.variant.seed for cell in cells} & {cell.variant.seed for cell in baseline}
     if not seeds:
         return result
-    task, k = result.task, study.spec.k
-    splits = [side[0].split(study.spec.score) for side in (cells, baseline)]
+    split, task, k = study.spec.score, result.task, study.spec.k
     runs = [
         [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
     ]
-    scores, base = (
-        Scores.of([primary_score(row, task, split) for row in side])
-        for side, split in zip(runs, splits, strict=True)
-    )
+    scores, base = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
     direction = ""
     if len(seeds) > 1:
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
-    counts = [
-        [_counts(row, task, split) for row in side]
-        for side, split in zip(runs, splits, strict=True)
-    ]
+    counts = [[_counts(row, task, split) for row in side] for side in runs]
     p = _p_value(*counts)
     return replace(result, comparison=Comparison(base, scores.mean - base.mean, p, direction))
 
@@ -201,7 +205,7 @@ def to_csv(results: Sequence[Result]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     head = "design condition task sharing trunk examples metric seeds mean deviation minutes"
-    writer.writerow([*head.split(), "baseline", "gain", "p", "direction"])
+    writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean"])
     for r in results:
         c = r.comparison
         writer.writerow(
@@ -209,6 +213,7 @@ def to_csv(results: Sequence[Result]) -> str:
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + [f"{r.cpu_minutes:.1f}"]
             + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
+            + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
         )
     return stream.getvalue()
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from spanloom.atomic_io import write_file
 from spanloom.errors import FormatError
 
-Split = Literal["dev", "test", "dev_snapshot"]
+Split = Literal["dev", "test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class SplitScore:
 class Row:
     """What a run reached. ``scores`` are by task and split; ``before`` is the run it went on from.
 
-    With several tasks, each is scored with the weights that were best for it on dev; the key
-    ``dev_snapshot`` has the scores of the weights that were best for all. ``updates``
+    With several tasks, each is scored with the weights that were best for it on dev, or with those
+    that were best for all where the study says so; then ``own_scores`` are of its own. ``updates``
     and ``epoch`` led to the chosen weights. ``train_cpu_minutes`` are of the training loop (None:
     too short to measure), ``other_cpu_minutes`` of all else: reading, building, scoring.
     """
@@ -51,6 +51,7 @@ class Row:
     processor: str
     version: str
     date: str
+    own_scores: dict[str, dict[Split, SplitScore]] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 

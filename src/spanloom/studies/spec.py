@@ -28,15 +28,6 @@ class DesignSpec(Options):
         return (*self.settings, *self.task_settings.get(task or "", ()))
 
 
-class JointSpec(DesignSpec):
-    """All tasks jointly."""
-
-    snapshot: bool = Field(
-        default=False,
-        description="score each task with the weights that are best for all, too (on dev)",
-    )
-
-
 class OracleSpec(DesignSpec):
     """Each task with all that help it, as other designs found on dev."""
 
@@ -51,7 +42,7 @@ class SubsetsSpec(DesignSpec):
     sets: tuple[tuple[Name, ...], ...] = Field(min_length=1, description="the sets of tasks")
 
 
-class ChainsSpec(JointSpec):
+class ChainsSpec(DesignSpec):
     """Tasks learnt one after the other, each run starting from the weights of the one before.
 
     A link of a chain is a task, or several that are learnt jointly. With ``examples`` there is a
@@ -96,7 +87,7 @@ class GridSpec(DesignSpec):
 
 DESIGNS: dict[str, type[DesignSpec]] = {
     "single": DesignSpec,
-    "joint": JointSpec,
+    "joint": DesignSpec,
     "joint-then-single": DesignSpec,
     "pairs": DesignSpec,
     "all-but-one": DesignSpec,
@@ -124,6 +115,10 @@ class StudySpec(Options):
         description="further tasks that are learnt alone and from the joint model, never jointly",
     )
     score: Literal["dev", "test"] = Field(default="dev", description="dev | test: what is scored")
+    weights: Literal["own", "shared"] = Field(
+        default="own",
+        description="own (each task's best) | shared (the best by the mean): what is scored",
+    )
     k: float = Field(
         default=1.5, ge=0, description="standard deviations by which means must differ (higher)"
     )

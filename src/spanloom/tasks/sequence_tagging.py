@@ -7,7 +7,7 @@ share a head share the union of their tags, and each decodes to its own.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,11 +22,12 @@ from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.errors import DataError
-from spanloom.nn.tags import Tagger
-from spanloom.tasks._base import HeadInputSpec, TaskSetup, TaskType, TrainDocuments
+from spanloom.nn.initialization import INITIALIZERS, Initialization
+from spanloom.nn.tags import Tagger, TagRules
+from spanloom.tasks._base import HeadInputSpec, Measure, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
+from spanloom.tasks._tag_measure import TagMeasure
 from spanloom.tasks._word_task import WordTask
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
@@ -56,6 +57,16 @@ class TagOptions(Options):
     )
     crf: bool = Field(True, description="whether the tags of a sentence are chosen together")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
+    initialization: Initialization = Field("default", description="default | xavier")
+    transition_l2: float = Field(
+        0.0, ge=0, description="weight of the squared transitions beside a sentence's loss"
+    )
+    metric: Literal["span_f1", "changpinyo"] = Field(
+        "span_f1", description="the main metric: F1 of spans, or of tags as their paper counts them"
+    )
+    label_metrics: tuple[str, ...] = Field(
+        (), description="labels whose F1 is a metric, too, beside changpinyo"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,13 @@ class SequenceTaggingTask(WordTask):
     loss_names = ("tags",)
 
     @property
+    def measure(self) -> Measure:
+        """The metrics of spans, or those of tags with those of spans beside."""
+        if self.options.metric == "span_f1":
+            return WordTask.measure
+        return TagMeasure(self.scheme, self.options.label_metrics)
+
+    @property
     def tags(self) -> list[str]:
         """All tags of the head, "O" first: its own and those of the tasks that share the head."""
         tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
@@ -102,25 +120,16 @@ class SequenceTaggingTask(WordTask):
 
     def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Build the tagger; it allows the tag transitions that any of its schemes allows."""
-        tag_to_id = {tag: index for index, tag in enumerate(self.tags)}
-        starts, ends = torch.zeros(2, len(tag_to_id), dtype=torch.bool)
-        follow = torch.zeros(len(tag_to_id), len(tag_to_id), dtype=torch.bool)
-        for name, labels in self.sets:
-            tags = SCHEMES[name].tags(labels)
-            ids = torch.tensor([tag_to_id[tag] for tag in tags])
-            first, after, last = map(torch.tensor, SCHEMES[name].allowed_transitions(tags))
-            starts[ids] |= first
-            follow[ids[:, None], ids] |= after
-            ends[ids] |= last
-        return Tagger(
+        schemes = [(SCHEMES[name], labels) for name, labels in self.sets]
+        head = Tagger(
             spec.word_dim,
-            num_tags=len(tag_to_id),
-            starts=starts,
-            follow=follow,
-            ends=ends,
+            rules=tag_rules(self.tags, schemes),
             dropout=self.options.dropout,
             crf=self.options.crf,
+            transition_l2=self.options.transition_l2,
         )
+        INITIALIZERS[self.options.initialization](head)
+        return head
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TagGold:
         """Encode a layer; of overlapping spans the earlier is kept, of equal starts the longer."""
@@ -206,7 +215,8 @@ class SequenceTaggingTask(WordTask):
         words, tags = vectors.word_vectors, self.tags
         own_tags = set(self.scheme.tags(self.labels))
         is_own = torch.tensor([tag in own_tags for tag in tags], device=words.device)
-        ids, probs = (x.tolist() for x in head.best(words, batch.sentences, is_own))
+        rules = tag_rules(tags, [(self.scheme, self.labels)])
+        ids, probs = (x.tolist() for x in head.best(words, batch.sentences, is_own, rules))
         names = [tags[id] for id in ids]
         labels = Labels(self.labels)
         label_to_id = {label: id for id, label in enumerate(self.labels, 1)}
@@ -226,6 +236,21 @@ class SequenceTaggingTask(WordTask):
             base += len(instance.tokens)
 
 
+def tag_rules(tags: Sequence[str], schemes: Iterable[tuple[Scheme, Sequence[str]]]) -> TagRules:
+    """Return what any of some schemes allows for its labels, by index among all tags of a head."""
+    tag_to_id = {tag: index for index, tag in enumerate(tags)}
+    starts, ends = torch.zeros(2, len(tags), dtype=torch.bool)
+    follow = torch.zeros(len(tags), len(tags), dtype=torch.bool)
+    for scheme, labels in schemes:
+        own_tags = scheme.tags(labels)
+        ids = torch.tensor([tag_to_id[tag] for tag in own_tags])
+        first, after, last = map(torch.tensor, scheme.allowed_transitions(own_tags))
+        starts[ids] |= first
+        follow[ids[:, None], ids] |= after
+        ends[ids] |= last
+    return TagRules(starts, follow, ends)
+
+
 def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
     """Return the labels by scheme; "O" is no label of plain tags."""
     labels = {span.label for document, _ in train for span in document[layer].spans}
@@ -235,17 +260,11 @@ def _infer_vocabulary(options: TagOptions, layer: str, train: TrainDocuments) ->
 
 
 def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge labels by scheme; plain tags go with any scheme, two schemes of spans do not."""
+    """Merge labels by scheme; a head may have tags of several schemes."""
     by_scheme: dict[str, set[str]] = {}
     for vocabulary in collected:
         for scheme, labels in vocabulary.items():
             by_scheme.setdefault(scheme, set()).update(labels)
-    spelt = sorted(scheme for scheme in by_scheme if not isinstance(SCHEMES[scheme], Plain))
-    if len(spelt) > 1:
-        raise DataError(
-            f"tasks that share a head of tags need one scheme (or none), got {' and '.join(spelt)} "
-            f"(sharing: heads gives each task its own)"
-        )
     return {scheme: sorted(by_scheme[scheme]) for scheme in sorted(by_scheme)}
 
 

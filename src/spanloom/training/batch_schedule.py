@@ -39,7 +39,8 @@ Update = tuple[TrainBatch, ...]  # the batches whose gradients are summed before
 class _BatchIterator:
     """Iterates batches of tasks with the same instances; reshuffles them after all were used.
 
-    ``data`` is that of any of the tasks.
+    ``data`` is that of any of the tasks. With ``num_sentences`` a batch has so many sentences, each
+    an instance; else it has the words that the stage says.
     """
 
     names: tuple[str, ...]
@@ -48,6 +49,7 @@ class _BatchIterator:
     seed: str
     window: int
     tokenize_prompt: PromptTokenizer
+    num_sentences: int | None = None
     num_passes: int = 0
     queue: list[TrainBatch] = field(default_factory=list)
 
@@ -56,21 +58,39 @@ class _BatchIterator:
         self.queue = self._shuffle()
 
     def _shuffle(self) -> list[TrainBatch]:
-        """Return each document once, in instances of random size, in batches of similar length."""
+        """Return each document once, in batches; the last one comes first."""
         suffix = f"/{self.num_passes}" if self.num_passes else ""
         rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
         self.num_passes += 1
+        groups = self._by_words(rng) if self.num_sentences is None else self._by_sentences(rng)
+        return [TrainBatch(self.names, tuple(group)) for group in groups][::-1]
+
+    def _by_words(self, rng: Random) -> list[list[Instance]]:
+        """Group instances of random size and similar length, groups in random order."""
+        max_windows = self.data.task.reader.max_windows
+        limits = InstanceLimits(self.window, self.window * max_windows, rng)
+        instances = self._instances(limits)
+        groups = list(bucket_by_length(instances, self.stage.batch_words, window=self.window))
+        rng.shuffle(groups)
+        return groups
+
+    def _by_sentences(self, rng: Random) -> list[list[Instance]]:
+        """Group random sentences, so many at a time; the last group may have fewer."""
+        assert self.num_sentences is not None
+        sentences = self._instances(
+            InstanceLimits(self.window, self.window, isolate_sentences=True)
+        )
+        rng.shuffle(sentences)
+        starts = range(0, len(sentences), self.num_sentences)
+        return [sentences[start : start + self.num_sentences] for start in starts]
+
+    def _instances(self, limits: InstanceLimits) -> list[Instance]:
         reader, tokenized = self.data.task.reader, self.data.tokenized
-        limits = InstanceLimits(self.window, self.window * reader.max_windows, rng)
-        instances = [
+        return [
             instance
             for row in self.data.gold
             for instance in reader.instances(row, tokenized[row], limits, self.tokenize_prompt)
         ]
-        groups = bucket_by_length(instances, self.stage.batch_words, window=self.window)
-        batches = [TrainBatch(self.names, tuple(group)) for group in groups]
-        rng.shuffle(batches)
-        return batches[::-1]
 
     def next(self) -> TrainBatch:
         """Return the next batch."""
@@ -92,13 +112,17 @@ def draw_epoch(
 
     Its length is the total batch count of all tasks, or that of the smallest task times the number
     of tasks if the stage says so; the sampler picks each batch's task. Batches
-    hold instances of similar length. The sampler knows a group of tasks that share batches by its
-    first task.
+    hold instances of similar length, or with ``batch_sentences`` random sentences: each task's
+    share of that number, where shares differ by 1 at most. The sampler knows a group of tasks that
+    share batches by its first task.
     """
     epoch_seed = f"{seed}/{epoch}"
+    groups = _groups(stage, data)
     iterators = {
-        names[0]: _BatchIterator(names, data[names[0]], stage, epoch_seed, window, tokenize_prompt)
-        for names in _groups(stage, data)
+        names[0]: _BatchIterator(
+            names, data[names[0]], stage, epoch_seed, window, tokenize_prompt, num_sentences
+        )
+        for names, num_sentences in zip(groups, _shares(stage, len(groups)), strict=True)
     }
     sizes = {
         name: Size(len(batches.queue), sum(batch.num_sentences for batch in batches.queue))
@@ -109,6 +133,14 @@ def draw_epoch(
         sizes = {name: Size(smallest.batches, size.examples) for name, size in sizes.items()}
     turns = samplers.load(stage.sampler)(sizes, Random(epoch_seed), stage.temperature)
     return list(_updates(turns, iterators, stage.gradient_accumulation_steps))
+
+
+def _shares(stage: StageSpec, num_groups: int) -> list[int | None]:
+    """Return the number of sentences in a batch of each group, None where words decide."""
+    total = stage.batch_sentences
+    if total is None:
+        return [None] * num_groups
+    return [max(1, (total + num_groups - 1 - row) // num_groups) for row in range(num_groups)]
 
 
 def _groups(stage: StageSpec, data: Mapping[str, TaskData]) -> list[tuple[str, ...]]:

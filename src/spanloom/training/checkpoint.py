@@ -32,7 +32,8 @@ class Progress:
     ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
     given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
     ``best_per_task`` each task's best score of any stage, ``lr_halvings`` how often a plateau
-    halved the rates. ``warmup_share`` (None: the recipe's) and ``lr_scale`` are what a
+    halved the rates, ``stale_evaluations`` how many dev scores since then were no better.
+    ``warmup_share`` (None: the recipe's) and ``lr_scale`` are what a
     change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
     the recipe's text, ``data`` the fingerprint of train and dev.
     """
@@ -52,6 +53,7 @@ class Progress:
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
     lr_halvings: int = 0
+    stale_evaluations: int = 0
     warmup_share: float | None = None
     lr_scale: float = 1.0
     seconds: float = 0.0

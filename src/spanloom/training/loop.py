@@ -118,7 +118,8 @@ class Run:
         p.stage_start_step, p.warmup_share, p.lr_scale = p.global_step, None, 1.0
         p.num_clipped = 0
         p.num_updates = None
-        p.best, p.best_epoch, p.lr_halvings, p.metrics = None, 0.0, 0, {}
+        p.best, p.best_epoch, p.metrics = None, 0.0, {}
+        p.lr_halvings = p.stale_evaluations = 0
         stage = self.recipe.stages[number]
         self.model = warm_start.remove_tasks(self.model, stage.remove_tasks)
         for name in stage.reset_heads:
@@ -338,13 +339,22 @@ class StageTrainer:
         if better:
             progress.best, progress.metrics = score, metrics
             progress.best_epoch = progress.epochs_done
+            progress.stale_evaluations = 0
             if self.processes.first:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
-            progress.lr_halvings += 1
+            self._lower_rates_if_stale()
         if self.spec.save_best_per_task:
             self._save_best_per_task(metrics)
         return better
+
+    def _lower_rates_if_stale(self) -> None:
+        """Count a dev score that is no better; halve the rates after as many as the stage says."""
+        progress = self.progress
+        progress.stale_evaluations += 1
+        if progress.stale_evaluations == self.spec.lr_patience:
+            progress.lr_halvings += 1
+            progress.stale_evaluations = 0
 
     def _save_best_per_task(self, metrics: Mapping[str, float]) -> None:
         """Save the model for each task whose primary metric is the best of all stages."""

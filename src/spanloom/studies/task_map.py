@@ -1,0 +1,160 @@
+"""Draw the task embeddings of a joint model: t-SNE and cosines (Changpinyo et al. 2018, figure 4).
+
+t-SNE (Van der Maaten and Hinton 2008) is computed exactly, as there are few tasks: from the first
+two principal components, by BFGS, so that the same model gives the same picture.
+"""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import brentq, minimize
+from scipy.spatial.distance import cdist
+
+from spanloom.errors import DataError, PackageMissing
+from spanloom.model.model import Model
+
+_PERPLEXITY = 3.0  # about as many neighbours count; ten others leave no room for more
+_EXAGGERATION = 4.0  # of similarities at first, so that clusters can pass each other (section 3.4)
+_TINY = 1e-12
+
+Points = Float[np.ndarray, "task 2"]
+Vectors = Float[np.ndarray, "task dim"]
+Pairs = Float[np.ndarray, "task task"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMap:
+    """Tasks as points of a plane, and the cosine of each two task embeddings."""
+
+    tasks: tuple[str, ...]
+    points: Points
+    cosines: Pairs
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain numbers, ready for ``json.dump``."""
+        return {
+            "tasks": list(self.tasks),
+            "points": self.points.round(4).tolist(),
+            "cosines": self.cosines.round(4).tolist(),
+        }
+
+
+def map_tasks(model: Model) -> TaskMap:
+    """Map the tasks of a model with task embeddings; raises ``DataError`` for any other model."""
+    table = model.network.task_embeddings
+    if table is None:
+        raise DataError("expected a model with sharing: task-embedding, this one has no embeddings")
+    tasks = tuple(model.recipe.tasks)
+    if len(tasks) < 4:
+        raise DataError(f"expected at least 4 tasks to draw, got {len(tasks)}")
+    vectors = table.weight.detach().cpu().numpy().astype(float)
+    return TaskMap(tasks, tsne(vectors), cosines(vectors))
+
+
+def cosines(vectors: Vectors) -> Pairs:
+    """Return the cosine of each two vectors."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    result: Pairs = unit @ unit.T
+    return result
+
+
+def tsne(vectors: Vectors) -> Points:
+    """Return points of the plane whose neighbours are those of the vectors."""
+    similarities = joint_similarities(vectors, min(_PERPLEXITY, (len(vectors) - 1) / 2))
+    centered = vectors - vectors.mean(0)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
+    points = 0.01 * left[:, :2] * sizes[:2] / max(sizes[0], _TINY)
+    for factor, steps in ((_EXAGGERATION, 50), (1.0, 1000)):
+        found = minimize(
+            divergence,
+            points.ravel(),
+            args=(factor * similarities,),
+            jac=True,
+            method="BFGS",
+            options={"maxiter": steps},
+        )
+        points = found.x.reshape(-1, 2)
+    result: Points = points - points.mean(0)
+    return result
+
+
+def joint_similarities(vectors: Vectors, perplexity: float) -> Pairs:
+    """Return the symmetric similarities of all pairs, which sum to 1 (section 3.1)."""
+    distances = cdist(vectors, vectors, "sqeuclidean")
+    distances /= distances.mean()
+    rows = [_conditional(np.delete(row, i), perplexity) for i, row in enumerate(distances)]
+    conditional = np.array([np.insert(row, i, 0.0) for i, row in enumerate(rows)])
+    result: Pairs = (conditional + conditional.T) / (2 * len(vectors))
+    return result
+
+
+def _conditional(distances: Float[np.ndarray, " other"], perplexity: float) -> Any:
+    """Return the similarities of a point's others, with the precision that gives the perplexity."""
+
+    def weights(log_precision: float) -> Any:
+        scores = -distances * np.exp(log_precision)
+        values = np.exp(scores - scores.max())
+        return values / values.sum()
+
+    def surplus(log_precision: float) -> float:
+        p = weights(log_precision)
+        return float(-(p * np.log(p + _TINY)).sum() - np.log(perplexity))
+
+    if surplus(-20.0) * surplus(20.0) > 0:  # others at equal distances
+        return weights(0.0)
+    return weights(brentq(surplus, -20.0, 20.0))
+
+
+def divergence(flat: Float[np.ndarray, " number"], similarities: Pairs) -> tuple[float, Any]:
+    """Return the Kullback-Leibler divergence of points (equation 2), and its gradient (5)."""
+    points = flat.reshape(-1, 2)
+    kernel = 1 / (1 + cdist(points, points, "sqeuclidean"))
+    np.fill_diagonal(kernel, 0.0)
+    q = np.maximum(kernel / kernel.sum(), _TINY)
+    p = np.maximum(similarities, _TINY)
+    loss = float((similarities * np.log(p / q)).sum())
+    forces = (similarities - similarities.sum() * q) * kernel
+    gradient = 4 * (forces.sum(1)[:, None] * points - forces @ points)
+    return loss, gradient.ravel()
+
+
+def draw(task_map: TaskMap) -> str:
+    """Return the map and the cosines as SVG; raises ``PackageMissing`` without matplotlib."""
+    PackageMissing.check("study embeddings", "studies", "matplotlib")
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    stream = io.StringIO()
+    with rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "spanloom"}):
+        figure = Figure(figsize=(11, 5), layout="constrained")
+        FigureCanvasSVG(figure)
+        left, right = figure.subplots(1, 2)
+        _draw_points(left, task_map)
+        _draw_cosines(right, task_map.tasks, task_map.cosines)
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
+def _draw_points(axes: Any, task_map: TaskMap) -> None:
+    axes.scatter(task_map.points[:, 0], task_map.points[:, 1], s=18)
+    for task, (x, y) in zip(task_map.tasks, task_map.points, strict=True):
+        axes.annotate(task, (x, y), xytext=(4, 4), textcoords="offset points")
+    axes.set_title("t-SNE of the task embeddings")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.margins(0.15)
+
+
+def _draw_cosines(axes: Any, tasks: Sequence[str], values: Pairs) -> None:
+    axes.imshow(values, cmap="RdBu", vmin=-1, vmax=1)
+    for (row, column), value in np.ndenumerate(values):
+        color = "white" if abs(value) > 0.6 else "black"
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+    axes.set_yticks(range(len(tasks)), tasks)
+    axes.set_title("cosines")

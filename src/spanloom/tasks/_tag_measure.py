@@ -1,0 +1,101 @@
+"""F1 of tags as Changpinyo et al. (2018, section 3.2) count them, beside that of spans."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from spanloom.annotation.tag_schemes import OUTSIDE, Plain, Scheme, Tagged
+from spanloom.document import Document
+from spanloom.formats._word_view import WordView, encodable_spans
+from spanloom.metrics import report as reports
+from spanloom.metrics.chunks import Pair, count_tag_spans
+from spanloom.metrics.counts import Counts
+from spanloom.metrics.report import Report, Score, annotated_documents, sum_counts
+from spanloom.tasks._base import MetricValues
+
+_NONE = Counts(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class TagReport(Report):
+    """The scores of a layer's spans, and those of the tags that encode them."""
+
+    MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "tags": ("changpinyo", "tags as Changpinyo et al. (2018) count them"),
+        **Report.MEASURES,
+    }
+
+    tags: Score
+
+    def shown_measures(self) -> Sequence[str]:
+        """Return the fields that the table shows."""
+        return ["tags", "spans"]
+
+
+@dataclass(frozen=True, slots=True)
+class TagMeasure:
+    """Measure tags of a scheme, and the F1 of some ``labels`` apart.
+
+    With tags that have a prefix this is the F1 of the spans that tags can encode; with others it is
+    that of single words. Balanced accuracy is the mean recall of all labels.
+    """
+
+    scheme: Scheme
+    labels: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics, the main one first."""
+        by_label = (f"f1_{label}" for label in self.labels)
+        return ("changpinyo", "span_f1", "balanced_accuracy", *by_label)
+
+    def compute(
+        self, gold: Sequence[Document], predicted: Sequence[Document], layer: str
+    ) -> TagReport:
+        """Score a layer."""
+        base = reports.score(gold, predicted, layer)
+        tables = [
+            count_tag_spans(self._pairs(*documents, layer))
+            for documents in annotated_documents(gold, predicted, layer)
+        ]
+        return TagReport(
+            layer=layer,
+            documents=base.documents,
+            not_annotated=base.not_annotated,
+            unscored=base.unscored,
+            spans=base.spans,
+            relations=base.relations,
+            relations_typed=base.relations_typed,
+            tags=sum_counts(tables),
+        )
+
+    def values(self, report: TagReport) -> MetricValues:
+        """Return the metrics of a report."""
+        by_label = {
+            f"f1_{label}": report.tags.by_label.get(label, _NONE).f1 for label in self.labels
+        }
+        return {
+            "changpinyo": report.tags.micro.f1,
+            "span_f1": report.spans.micro.f1,
+            "balanced_accuracy": report.tags.macro.recall,
+            **by_label,
+        }
+
+    def _pairs(self, gold: Document, predicted: Document, layer: str) -> Iterator[Pair | None]:
+        """Yield the gold and the predicted tag of each word, and None after each sentence."""
+        sides = [self._tags(WordView(document), layer) for document in (gold, predicted)]
+        for gold_tags, predicted_tags in zip(*sides, strict=True):
+            yield from zip(gold_tags, predicted_tags, strict=True)
+            yield None
+
+    def _tags(self, view: WordView, layer: str) -> Iterator[list[str]]:
+        """Yield the tags of a document's layer, sentence by sentence."""
+        by_sentence = encodable_spans(view, layer, self._is_writable)
+        for (first, end), placed in zip(view.words.sentences, by_sentence, strict=True):
+            spans = [(start, stop, span.label) for start, stop, span in placed]
+            yield self.scheme.encode(spans, end - first)
+
+    def _is_writable(self, span: Tagged) -> bool:
+        """Whether the scheme has tags for a span."""
+        start, end, label = span
+        return not isinstance(self.scheme, Plain) or (end - start == 1 and label != OUTSIDE)
