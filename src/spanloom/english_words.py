@@ -124,9 +124,11 @@ class RunSplitter:
 def load_rules() -> Rules:
     """Return the stored rules."""
     stored = json.loads(RULES_FILE.read_text(encoding="utf-8"))
-    patterns = (re.compile(stored[name]) for name in ("prefix", "suffix", "infix", "url"))
+    patterns = {name: re.compile(stored[name]) for name in ("prefix", "suffix", "infix", "url")}
     exceptions = {word: tuple(lengths) for word, lengths in stored["exceptions"].items()}
-    return Rules(*patterns, exceptions, frozenset(stored["sentence_enders"]))
+    return Rules(
+        **patterns, exceptions=exceptions, sentence_enders=frozenset(stored["sentence_enders"])
+    )
 
 
 @cache

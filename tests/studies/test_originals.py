@@ -11,7 +11,7 @@ from spanloom.corpora.prepare import prepare
 from spanloom.studies.designs import plan
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.row import Rows
-from spanloom.studies.spec import Design, JointSpec, load
+from spanloom.studies.spec import Design, DesignSpec, load
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "recipes/papers").rglob("*-originals.yaml"))
@@ -42,7 +42,7 @@ def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path):
         write_raw(corpus, tmp_path / "raw")
         prepare(corpus, tmp_path / "raw", tmp_path / "data")
     spec = study.spec.model_copy(update={"tasks": tuple(licensed), "seeds": (1,)})
-    joint = replace(study, spec=spec, designs=(Design("joint", JointSpec()),))
+    joint = replace(study, spec=spec, designs=(Design("joint", DesignSpec()),))
     folders = Folders(tmp_path / "data", tmp_path / "runs", tmp_path / "rows")
     (job,) = plan(joint, folders.data, Rows(folders.results).read).jobs.values()
     row = execute(job, folders, print)
