@@ -16,6 +16,7 @@ from spanloom.document import Document, Layer
 from spanloom.metrics.report import score
 from spanloom.tasks._base import (
     LayerTask,
+    Measure,
     Metrics,
     NewId,
     TaskSetup,
@@ -26,6 +27,8 @@ from spanloom.tasks._base import (
 from spanloom.tasks._document_prediction import spans_and_relations
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tensors import Batch, HeadInputs, Losses
+
+SPAN_F1 = Metrics(("span_f1",), score, lambda report: {"span_f1": report.spans.micro.f1})
 
 WordSpan = tuple[int, int, int]  # first word, one past the last, index of the label
 ScoredWordSpan = tuple[int, int, int, float]  # the same with a probability
@@ -54,9 +57,12 @@ class WordTask(LayerTask):
     options: Any
     labels: tuple[str, ...]
 
-    measure = Metrics(("span_f1",), score, lambda report: {"span_f1": report.spans.micro.f1})
-
     loss_names = ("words",)
+
+    @property
+    def measure(self) -> Measure:
+        """The F1 of its spans."""
+        return SPAN_F1
 
     def encode_words(self, spans: Sequence[WordSpan], num_words: int) -> Tensor:
         """Return the targets of a document's words, one row per word."""

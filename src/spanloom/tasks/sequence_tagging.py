@@ -28,7 +28,7 @@ from spanloom.tasks._base import HeadInputSpec, Measure, TaskSetup, TaskType, Tr
 from spanloom.tasks._coverage import partial_coverage_notes
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
 from spanloom.tasks._tag_measure import TagMeasure
-from spanloom.tasks._word_task import WordTask
+from spanloom.tasks._word_task import SPAN_F1, WordTask
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
@@ -109,7 +109,7 @@ class SequenceTaggingTask(WordTask):
     def measure(self) -> Measure:
         """The metrics of spans, or those of tags with those of spans beside."""
         if self.options.metric == "span_f1":
-            return WordTask.measure
+            return SPAN_F1
         return TagMeasure(self.scheme, self.options.label_metrics)
 
     @property
