@@ -26,10 +26,12 @@ from spanloom.studies.spec import (
     Settings,
     Study,
     SubsetsSpec,
+    TunedSpec,
     group,
 )
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
+AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
 ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
 
 
@@ -173,11 +175,40 @@ def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield each task, trained further from the joint model of the design ``joint``."""
     joint = planner.run(planner.study.joint_tasks, _settings(planner.study, JOINT))
     for task in planner.study.tasks:
-        cell = planner.cell(
-            TUNED, TUNED, task, planner.run([task], spec.settings_of(task), before=joint)
-        )
         others = tuple(name for name in planner.study.joint_tasks if name != task)
-        yield replace(cell, partners=others)
+        for suffix, tuned in _tuned(planner, spec, task, joint):
+            yield replace(planner.cell(TUNED, TUNED + suffix, task, tuned), partners=others)
+
+
+def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield both tasks of each pair, trained further from the run of the design ``pairs``."""
+    for pair in combinations(planner.study.joint_tasks, 2):
+        joint = planner.run(pair, _settings(planner.study, PAIRS))
+        for task, partner in (pair, pair[::-1]):
+            for suffix, tuned in _tuned(planner, spec, task, joint):
+                condition = f"with {partner}, then alone{suffix}"
+                cell = planner.cell(TUNED_PAIRS, condition, task, tuned)
+                yield replace(cell, partners=(partner,))
+
+
+def _tuned(
+    planner: _Planner, spec: DesignSpec, task: str, before: Job
+) -> Iterator[tuple[str, Job]]:
+    """Yield the runs of a task alone on from another run, each with what its condition adds."""
+    assert isinstance(spec, TunedSpec)
+    for heads in spec.heads:
+        is_reset = heads == "reset"
+        reset = (f"stages.0.reset_heads=[{task}]",) if is_reset else ()
+        job = planner.run([task], (*spec.settings_of(task), *reset), before=before)
+        yield ", new head" if is_reset else "", job
+
+
+def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield each task alone, trained further from its own run: it has had as many updates."""
+    for task in planner.study.tasks:
+        first = planner.run([task], _settings(planner.study, SINGLE, task))
+        job = planner.run([task], spec.settings_of(task), before=first)
+        yield planner.cell(AGAIN, AGAIN, task, job)
 
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:
@@ -190,7 +221,7 @@ def _pairs(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for pair in combinations(planner.study.joint_tasks, 2):
         job = planner.run(pair, spec.settings)
         for task, partner in (pair, pair[::-1]):
-            yield planner.cell("pairs", f"with {partner}", task, job)
+            yield planner.cell(PAIRS, f"with {partner}", task, job)
 
 
 def _all_but_one(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -233,16 +264,26 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     assert isinstance(spec, CurveSpec)
     study = planner.study
     for names, size in product(_groups(study, spec.of), spec.examples):
-        for task in names if spec.limited == "measured" or spec.of == SINGLE else names[:1]:
-            limited = [task] if spec.limited == "measured" else names
+        measured = [name for name in names if _is_measured(spec, name, names)]
+        limits = [[name] for name in measured] if spec.limited == "measured" else [[*names]]
+        for limited in limits if measured else ():
             sizes = tuple(f"tasks.{name}.examples={size}" for name in limited)
-            own = spec.settings_of(task if len(names) == 1 else None)
+            own = spec.settings_of(limited[0] if len(names) == 1 else None)
             job = planner.run(names, (*_settings(study, spec.of), *own, *sizes))
-            for measured in limited:
-                others = "+".join(name for name in names if name != measured)
-                condition = f"{size} examples" + (f", with {others}" if others else "")
-                cell = planner.cell("curve", condition, measured, job)
-                yield replace(cell, examples=size)
+            for task in limited:
+                if task in measured:
+                    others = "+".join(name for name in names if name != task)
+                    condition = f"{size} examples" + (f", with {others}" if others else "")
+                    cell = planner.cell("curve", condition, task, job)
+                    yield replace(cell, examples=size)
+
+
+def _is_measured(spec: CurveSpec, task: str, learnt: Sequence[str]) -> bool:
+    """Whether a curve has a point for a task in the run that learns these tasks."""
+    if spec.tasks and task not in spec.tasks:
+        return False
+    partners = set(learnt) - {task}
+    return not spec.partners or partners <= set(spec.partners.get(task, ()))
 
 
 def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -272,7 +313,7 @@ def _groups(study: Study, of: str) -> list[tuple[str, ...]]:
     """Return the sets of tasks that the runs of a design learn."""
     if of == JOINT:
         return [study.joint_tasks]
-    if of == "pairs":
+    if of == PAIRS:
         return list(combinations(study.joint_tasks, 2))
     return [(task,) for task in study.tasks]
 
@@ -281,7 +322,9 @@ _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
     SINGLE: _single,
     JOINT: _joint,
     TUNED: _joint_then_single,
-    "pairs": _pairs,
+    AGAIN: _single_then_single,
+    PAIRS: _pairs,
+    TUNED_PAIRS: _pairs_then_single,
     "all-but-one": _all_but_one,
     "subsets": _subsets,
     "chains": _chains,
@@ -317,7 +360,7 @@ def _oracle(
             helpers = sorted(_helpers(study, task, spec, group, rows))
             single = spec.settings_of(task) or _settings(study, SINGLE, task)
             job = (
-                planner.run([task, *helpers], spec.settings or _settings(study, "pairs"))
+                planner.run([task, *helpers], spec.settings or _settings(study, PAIRS))
                 if helpers
                 else planner.run([task], single)
             )
