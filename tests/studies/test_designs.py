@@ -124,6 +124,19 @@ def test_a_task_goes_on_from_its_own_run_with_the_settings_of_each(study):
     assert (epochs, control.partners) == ([5, 3], ())
 
 
+def test_tasks_may_have_further_seeds_alone(study):
+    single = SINGLE | {"task_seeds": {"ner": [2, 3]}}
+    cells = planned(study([single, JOINT, PAIRS])).cells
+    seeds = Counter((cell.design, cell.task, cell.variant.seed) for cell in cells)
+    assert {seed for design, task, seed in seeds if (design, task) == ("single", "ner")} == {
+        1,
+        2,
+        3,
+    }
+    assert {seed for design, task, seed in seeds if (design, task) != ("single", "ner")} == {1}
+    assert max(seeds.values()) == 2  # each task is in two pairs
+
+
 def test_the_head_of_a_task_is_kept_or_starts_anew(study):
     tuned = {"design": "joint-then-single", "heads": ["kept", "reset"]}
     cells = [c for c in planned(study([JOINT, tuned])).cells if c.task == "ner"][1:]

@@ -6,7 +6,7 @@ starting Python, importing torch, loading ``spanloom-en`` and annotating a sente
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -141,8 +141,11 @@ class Bert(nn.Module):
             states.append(x)
         maps = None
         if output_attentions:
-            layers = zip(self.encoder.layer, states, strict=False)
-            maps = tuple(layer.attention.self.weights(inputs, mask) for layer, inputs in layers)
+            layers = (cast(_Layer, layer) for layer in self.encoder.layer)
+            maps = tuple(
+                layer.attention.self.weights(inputs, mask)
+                for layer, inputs in zip(layers, states, strict=False)
+            )
         return States(tuple(states if output_hidden_states else states[-1:]), maps)
 
     def _initialise(self, module: nn.Module) -> None:
@@ -250,7 +253,8 @@ class _SelfAttention(nn.Module):
     ) -> Float[Tensor, "window head piece piece"]:
         """Return how much each piece attends to each other one, per head; rows sum to 1."""
         query, key = self._split_heads(self.query(x)), self._split_heads(self.key(x))
-        return _scores(query, key, mask).softmax(-1)
+        weights: Tensor = _scores(query, key, mask).softmax(-1)
+        return weights
 
     def _split_heads(
         self, x: Float[Tensor, "window piece dim"]
@@ -279,7 +283,8 @@ def _scores(
     mask: Float[Tensor, "window 1 1 piece"],
 ) -> Float[Tensor, "window head piece piece"]:
     """Return scaled scores of all pairs of pieces, before the softmax."""
-    return (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + mask
+    scores: Tensor = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + mask
+    return scores
 
 
 class _Intermediate(nn.Module):

@@ -97,7 +97,7 @@ def advise(known: Relatedness, values: SourceValues) -> Advice:
     ``DataError`` where none has a known correlation.
     """
     gains = {source.source: source.gains for source in source_gains(known.pairs)}
-    candidates = {GENERIC: {name: fmean(own) for name, own in gains.items()}, **values}
+    candidates = {**values, GENERIC: {name: fmean(own) for name, own in gains.items()}}
     correlations = {c.predictor: c for c in known.correlations if c.scope == CENTRED}
     choices = {choice.predictor: choice for choice in known.first_choices}
     usable = [
@@ -107,7 +107,7 @@ def advise(known: Relatedness, values: SourceValues) -> Advice:
     ]
     if not usable:
         raise DataError(f"{known.study}: no predictor has a known correlation with gain")
-    best = max(usable, key=lambda name: correlations[name].spearman.value or 0.0)
+    best = max(usable, key=lambda name: round(correlations[name].spearman.value or 0.0, 6))
     ranked = sorted(candidates[best].items(), key=lambda item: -item[1])
     sources = [RankedSource(name, value, gains[name]) for name, value in ranked if name in gains]
     return Advice(best, correlations[best], choices[best], tuple(sources), known.study)

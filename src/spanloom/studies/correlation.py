@@ -115,7 +115,8 @@ class _Table:
         drawn = rng.multinomial(len(names), np.full(len(names), 1 / len(names)))
         count = dict(zip(names, drawn.tolist(), strict=True))
         of_target = [1] * len(self.targets) if is_single else [count[t] for t in self.targets]
-        return np.array([count[s] for s in self.sources]) * np.array(of_target)
+        counts: NDArray[np.int64] = np.array([count[s] for s in self.sources]) * of_target
+        return counts
 
 
 def _estimate(table: _Table, measure: Measure) -> Estimate:

@@ -24,6 +24,7 @@ from spanloom.studies.spec import (
     GridSpec,
     OracleSpec,
     Settings,
+    SingleSpec,
     Study,
     SubsetsSpec,
     TunedSpec,
@@ -128,23 +129,28 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
     planners = [
         _Planner(study, data, variant, _base(study, variant)) for variant in _variants(study)
     ]
+    of_study = [planner for planner in planners if planner.variant.seed in study.spec.seeds]
     cells: list[Cell] = []
     waiting = []
     for design in study.designs:
         if isinstance(design.spec, OracleSpec):
-            oracle_cells = _oracle(study, planners, design, cells, read_rows)
+            oracle_cells = _oracle(study, of_study, design, cells, read_rows)
             if oracle_cells is None:
                 waiting.append(design.name)
             cells += oracle_cells or []
         else:
-            for planner in planners:
+            for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 cells += _PLANS[design.name](planner, design.spec)
     return StudyPlan(tuple(cells), tuple(waiting))
 
 
 def _variants(study: Study) -> Iterator[Variant]:
+    """Yield the variants of a study; seeds that only some tasks have come last."""
     spec = study.spec
-    for trunk, sharing, seed in product(spec.trunks or ("",), spec.sharing or ("",), spec.seeds):
+    singles = [d.spec for d in study.designs if isinstance(d.spec, SingleSpec)]
+    further = [seed for own in singles for seeds in own.task_seeds.values() for seed in seeds]
+    seeds = dict.fromkeys((*spec.seeds, *further))
+    for trunk, sharing, seed in product(spec.trunks or ("",), spec.sharing or ("",), seeds):
         yield Variant(seed, sharing, trunk)
 
 
@@ -161,8 +167,11 @@ def _base(study: Study, variant: Variant) -> Raw:
 
 
 def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
-    for task in planner.study.tasks:
-        yield planner.cell(SINGLE, SINGLE, task, planner.run([task], spec.settings_of(task)))
+    assert isinstance(spec, SingleSpec)
+    study, seed = planner.study, planner.variant.seed
+    for task in study.tasks:
+        if seed in (*study.spec.seeds, *spec.task_seeds.get(task, ())):
+            yield planner.cell(SINGLE, SINGLE, task, planner.run([task], spec.settings_of(task)))
 
 
 def _joint(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:

@@ -31,6 +31,14 @@ class DesignSpec(Options):
         return (*self.settings, *self.task_settings.get(task or "", ()))
 
 
+class SingleSpec(DesignSpec):
+    """Each task alone."""
+
+    task_seeds: dict[Name, tuple[int, ...]] = Field(
+        default={}, description="further seeds by task, for tasks that train fast"
+    )
+
+
 class OracleSpec(DesignSpec):
     """Each task with all that help it, as other designs found on dev."""
 
@@ -96,7 +104,7 @@ class GridSpec(DesignSpec):
 
 
 DESIGNS: dict[str, type[DesignSpec]] = {
-    "single": DesignSpec,
+    "single": SingleSpec,
     "joint": DesignSpec,
     "joint-then-single": TunedSpec,
     "single-then-single": DesignSpec,
@@ -222,6 +230,8 @@ def _named_tasks(
 ) -> Iterator[tuple[str, Iterable[str], tuple[str, ...]]]:
     """Yield the keys of a design that name tasks: key, names, and the tasks it may name."""
     yield "task_settings", spec.task_settings, study.tasks
+    if isinstance(spec, SingleSpec):
+        yield "task_seeds", spec.task_seeds, study.tasks
     if isinstance(spec, GridSpec | CurveSpec):
         yield "tasks", spec.tasks, study.tasks
     if isinstance(spec, CurveSpec):
