@@ -33,10 +33,10 @@ def _page(similarity: Similarity) -> str:
         pairs = [pair for pair in similarity.pairs if pair.target == target]
         name, count = html.escape(target), similarity.sentences[target]
         parts.append(f"<h2>{name}: {count} sentences</h2>")
-        with_maps = [pair for pair in pairs if pair.heads]
-        if with_maps:
+        drawn = {pair.source: pair for pair in reversed(pairs) if pair.heads}  # one per source
+        if drawn:
             caption = f"Attention similarity to {name} by layer and head; one scale for all."
-            parts.append(figure(draw_heads(with_maps), caption))
+            parts.append(figure(draw_heads(sorted(drawn.values(), key=_order)), caption))
         parts.append(table(_HEAD, map(_row, sorted(pairs, key=_order))))
     return page("Similarity of tasks", parts)
 
@@ -68,7 +68,7 @@ def _order(pair: PairSimilarity) -> tuple[bool, float]:
     return not pair.is_ceiling, -(pair.attention or 0.0)
 
 
-_HEAD = ("source", "attention similarity", "span overlap", "gradient cosine")
+_HEAD = ("source", "model", "attention similarity", "span overlap", "gradient cosine")
 
 
 def _row(pair: PairSimilarity) -> str:
@@ -76,7 +76,8 @@ def _row(pair: PairSimilarity) -> str:
     cells = "".join(
         f'<td class="number">{"" if value is None else f"{value:.3f}"}</td>' for value in values
     )
-    return f"<td>{html.escape(_name(pair))}</td>{cells}"
+    folder = html.escape(Path(pair.source_model).name)
+    return f"<td>{html.escape(_name(pair))}</td><td><code>{folder}</code></td>{cells}"
 
 
 _NOTES = """\
