@@ -32,6 +32,7 @@ def pairs_study(tmp_path):
     designs = [{"design": name} for name in ("single", "joint", "pairs")]
     plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "ner", "steps"]}
     path.write_text(json.dumps(plain | {"designs": designs}))
+    (tmp_path / "runs").mkdir()
     for number, (key, job) in enumerate(plan(load(path), RECIPES, lambda keys: {}).jobs.items()):
         score = {task: 0.4 + 0.01 * number for task in job.tasks}
         rows.save(make_row(job, score), tmp_path / "rows")
