@@ -259,7 +259,8 @@ class _SelfAttention(nn.Module):
     def _split_heads(
         self, x: Float[Tensor, "window piece dim"]
     ) -> Float[Tensor, "window head piece head_dim"]:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        per_head: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return per_head
 
     def _attend(
         self,

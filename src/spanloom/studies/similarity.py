@@ -162,12 +162,13 @@ def _compare(
     num_sentences: int,
 ) -> tuple[int, list[PairSimilarity]]:
     """Return the number of sentences read, and the pairs of one target."""
-    num_read, maps = 0, iter([()] * len(sources))
+    num_read = 0
+    maps: list[tuple[tuple[float, ...], ...]] = [()] * len(sources)
     if target.model.network.transformer is not None:
         values, num_read = head_similarities(
             target.model, [source.model for source in sources], target.documents, num_sentences
         )
-        maps = iter([tuple(map(tuple, heads.tolist())) for heads in values])
+        maps = [tuple(map(tuple, heads.tolist())) for heads in values]
     pairs = [
         PairSimilarity(
             source.task,

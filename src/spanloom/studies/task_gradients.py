@@ -4,6 +4,7 @@ Tasks whose losses pull the shared weights of a common model the same way should
 (Yu et al. 2020, section 2, call a negative cosine a conflict).
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,7 +72,10 @@ def _prepare(model: Model, data: Path) -> PreparedData:
     """Read what a model learnt from; raises ``DataError`` for other labels."""
     plan = replace(model.plan, recipe_dir=data)
     prepared = prepare(plan, model.word_tokenizer, model.subword_tokenizer)
-    if prepared.plan.recipe.vocabulary != model.recipe.vocabulary:
+    found, learnt = (
+        json.dumps(r.vocabulary, sort_keys=True) for r in (prepared.plan.recipe, model.recipe)
+    )
+    if found != learnt:  # a saved one has lists for tuples
         raise DataError(f"{data}: other labels than those that the common model learnt")
     return prepared
 
