@@ -156,7 +156,7 @@ def advise(options: AdviseOptions) -> None:
 
     known = advice.read_known(options.known)
     documents, layer = _annotated(options.data, options.layer)
-    paths: list[Path | None] = [*(options.source or [None])]
+    paths: list[Path | None] = [*options.source] if options.source else [None]
     models = [load(path, device="cpu", precision="fp32") for path in paths]
     own = None if options.model is None else load(options.model, device="cpu", precision="fp32")
     few = sample(models[0], documents, options.sentences)
