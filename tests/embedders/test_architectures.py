@@ -76,11 +76,44 @@ def test_what_is_trained_and_saved_is_what_is_loaded(name, tmp_path, monkeypatch
     )
 
 
+def built(name, folder):
+    """The embedder around a published encoder."""
+    published.save(name, folder)
+    options = transformer.Options(transformer=str(folder))
+    return transformer.build(options, transformer.load_pretrained(str(folder), options)).eval()
+
+
+WITHOUT_MAPS = ("longformer-base-4096", "squeezebert-uncased")  # of all pairs, after the softmax
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_encoder_gives_maps_of_its_attention_or_says_that_it_has_none(name, tmp_path):
+    from spanloom.tensors import Batch
+
+    embedder = built(name, tmp_path)
+    ids, mask = torch.arange(10, 28).view(2, 9), torch.ones(2, 9, dtype=torch.bool)
+    mask[1, 5:] = False
+    pieces, owners = mask.flatten().nonzero().flatten(), torch.arange(14)
+    bounds = torch.tensor([[0, 14]])
+    batch = Batch(
+        *(("w",) * 14, bounds, bounds, bounds, ids, mask, pieces, owners),
+        tiny.placed(ids, pieces, owners),
+    )
+    if name in WITHOUT_MAPS:
+        with pytest.raises(ModelError, match="no maps of its attention"):
+            embedder.attentions(batch)
+        return
+    with torch.no_grad():
+        maps = embedder.attentions(batch)
+    assert len(maps) == embedder.encoder.config.num_hidden_layers
+    for weights in maps:
+        assert (weights[1, :, :5, 5:] < 1e-3).all()  # padding is not attended to
+        torch.testing.assert_close(weights[0].sum(-1), torch.ones(2, 9))
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_what_stands_beside_a_text_does_not_change_its_vectors(name, tmp_path):
-    published.save(name, tmp_path)
-    options = transformer.Options(transformer=str(tmp_path))
-    made = transformer.build(options, transformer.load_pretrained(str(tmp_path), options)).eval()
+    made = built(name, tmp_path)
     sizes, ids = [9, 4, 7], torch.arange(10, 40).view(3, 10)
 
     def read(rows):

@@ -52,14 +52,20 @@ def test_segments_vectors_and_hidden_places_are_read_as_hugging_face_reads_them(
         "token_type_ids": torch.tensor([[0, 0, 1, 1, 1, 0, 0]] * 3),
     }
     with torch.no_grad():
-        expected = reference(**inputs, output_hidden_states=True).hidden_states
+        output = reference(**inputs, output_hidden_states=True, output_attentions=True)
+        expected = output.hidden_states
         actual = model(**inputs).hidden_states
         top = model(**inputs, output_hidden_states=False).hidden_states
+        with_maps = model(**inputs, output_attentions=True)
     assert len(actual) == len(expected) == 3
     for a, b in zip(actual, expected, strict=True):
         torch.testing.assert_close(a, b)
     assert len(top) == 1
     assert top[0].equal(actual[-1])
+    assert model(**inputs).attentions is None
+    assert with_maps.hidden_states[-1].equal(actual[-1])
+    for a, b in zip(with_maps.attentions, output.attentions, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 def test_long_windows_are_read_alike_with_and_without_gradients():

@@ -36,6 +36,11 @@ def learnt(job):
         ([{"design": "curve", "examples": [3, "10%"]}], 6, 6),
         ([{"design": "curve", "examples": [3], "of": "joint"}], 1, 3),
         ([{"design": "curve", "examples": [3], "of": "joint", "limited": "measured"}], 3, 3),
+        ([SINGLE, {"design": "single-then-single"}], 6, 6),
+        ([SINGLE, PAIRS, {"design": "pairs-then-single"}], 12, 15),
+        ([{"design": "joint-then-single", "heads": ["kept", "reset"]}], 7, 6),
+        ([{"design": "curve", "examples": [3, 9], "tasks": ["dep"]}], 2, 2),
+        ([{"design": "curve", "examples": [3], "of": "joint", "tasks": ["dep"]}], 1, 1),
         ([{"design": "grid", "options": {"seed": [1, 2], "window": [32, 64]}}], 12, 12),
         ([{"design": "grid", "tasks": ["dep"], "options": {"window": [32, 64]}}], 2, 2),
         ([{"design": "grid", "tasks": ["dep"], "of": "joint", "options": {"seed": [1]}}], 1, 1),
@@ -109,6 +114,67 @@ def test_chains_share_their_beginnings(study):
     assert long.job.before == short.job
     assert long.job.recipe["init_from"] == short.job.key
     assert (long.partners, long.condition) == (("pos", "ner"), "after pos > ner")
+
+
+def test_after_a_pair_each_of_its_tasks_goes_on_alone(study):
+    tuned = {"design": "pairs-then-single", "settings": ["stages.0.epochs=3"]}
+    cells = planned(study([PAIRS | {"settings": ["stages.0.epochs=5"]}, tuned])).cells
+    pairs = {cell.job.key: learnt(cell.job) for cell in cells if cell.design == "pairs"}
+    after = [cell for cell in cells if cell.design == "pairs-then-single"]
+    assert len(pairs) == 3
+    assert len({cell.job.key for cell in after}) == 6
+    for cell in after:
+        assert learnt(cell.job) == (cell.task,)
+        assert {*pairs[cell.job.before.key]} == {cell.task, *cell.partners}
+        assert cell.condition == f"with {cell.partners[0]}, then alone"
+        assert cell.job.recipe["stages"][0]["epochs"] == 3
+        assert cell.job.before.recipe["stages"][0]["epochs"] == 5
+
+
+def test_a_task_goes_on_from_its_own_run_with_the_settings_of_each(study):
+    again = {"design": "single-then-single", "task_settings": {"ner": ["stages.0.epochs=3"]}}
+    single = SINGLE | {"task_settings": {"ner": ["stages.0.epochs=5"]}}
+    cells = planned(study([single, again])).cells
+    alone, control = (next(c for c in cells if (c.design, c.task) == (name, "ner"))
+                      for name in ("single", "single-then-single"))  # fmt: skip
+    assert control.job.before == alone.job
+    epochs = [cell.job.recipe["stages"][0]["epochs"] for cell in (alone, control)]
+    assert (epochs, control.partners) == ([5, 3], ())
+
+
+def test_tasks_may_have_further_seeds_alone(study):
+    single = SINGLE | {"task_seeds": {"ner": [2, 3]}}
+    cells = planned(study([single, JOINT, PAIRS])).cells
+    seeds = Counter((cell.design, cell.task, cell.variant.seed) for cell in cells)
+    assert {seed for design, task, seed in seeds if (design, task) == ("single", "ner")} == {
+        1,
+        2,
+        3,
+    }
+    assert {seed for design, task, seed in seeds if (design, task) != ("single", "ner")} == {1}
+    assert max(seeds.values()) == 2  # each task is in two pairs
+
+
+def test_the_head_of_a_task_is_kept_or_starts_anew(study):
+    tuned = {"design": "joint-then-single", "heads": ["kept", "reset"]}
+    cells = [c for c in planned(study([JOINT, tuned])).cells if c.task == "ner"][1:]
+    assert [(c.condition, c.job.recipe["stages"][0]["reset_heads"]) for c in cells] == [
+        ("joint-then-single", ()),
+        ("joint-then-single, new head", ("ner",)),
+    ]
+
+
+def test_a_curve_of_pairs_has_the_partners_that_are_named(study):
+    curve = {"design": "curve", "of": "pairs", "limited": "measured", "examples": [3]}
+    cells = planned(study([curve | {"partners": {"ner": ["pos"], "dep": ["ner", "pos"]}}])).cells
+    assert {(cell.task, cell.partners) for cell in cells} == {
+        ("ner", ("pos",)),
+        ("dep", ("ner",)),
+        ("dep", ("pos",)),
+    }
+    for cell in cells:
+        examples = {name: task["examples"] for name, task in cell.job.recipe["tasks"].items()}
+        assert examples == {cell.task: 3, cell.partners[0]: None}
 
 
 def test_a_key_that_reads_as_a_number_is_a_name(study, monkeypatch):

@@ -44,6 +44,13 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
         ("design: joint", "design: chains, orders: [[pos, nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: subsets, sets: [[nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: curve, examples: [110%]", "study.yaml:5: "),
+        ("design: joint", "design: curve, examples: [1], tasks: [nor]", "study.yaml:5: .*'nor'"),
+        (
+            "design: joint",
+            "design: curve, examples: [1], partners: {ner: [nor]}",
+            "study.yaml:5: .*'nor'",
+        ),
+        ("design: joint", "design: pairs-then-single, heads: [new]", "study.yaml:5: .*kept"),
         ("design: joint", "design: oracle", "study.yaml:5: .*needs the design 'pairs'"),
         ("design: joint", "design: joint, task_settings: {nor: []}", "study.yaml:5: .*'nor'"),
         ("[pos, ner]", "[pos, nor]", "study.yaml:2: .*no task 'nor'"),

@@ -49,6 +49,26 @@ def test_a_stage_has_as_many_updates_as_its_tasks_need(bench, tmp_path, changes,
     assert looks[-1]["step"] == num_updates
 
 
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        ({"updates_per_task": 5, "num_evaluations": 2}, [5, 10]),
+        ({"updates_per_task": 5, "num_evaluations": 3}, [4, 7, 10]),
+        ({"updates_per_task": 5, "num_evaluations": 1}, [10]),
+    ],
+)
+def test_dev_is_scored_as_often_whatever_an_epoch_is(bench, tmp_path, length, expected):
+    bench.train(tmp_path / "out", stages=[BOTH | {"eval_every_epochs": 0.2} | length])
+    assert [step for step, _ in dev_of(tmp_path / "out")] == expected
+
+
+def test_evaluations_are_spread_over_epochs_too(bench, tmp_path):
+    bench.train(tmp_path / "out", stages=[BOTH | {"epochs": 1.5, "num_evaluations": 4}])
+    looks, last = [step for step, _ in dev_of(tmp_path / "out")], steps(tmp_path / "out")[-1]
+    assert looks == pytest.approx([last / 4, last / 2, last * 3 / 4, last], abs=1)
+    assert len(looks) == 4
+
+
 def test_rates_fall_to_zero_at_the_last_update(bench, tmp_path):
     stage = BOTH | {"updates_per_task": 9, "warmup_updates": 0}
     bench.train(tmp_path / "out", stages=[stage])

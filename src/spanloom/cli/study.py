@@ -9,6 +9,8 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.options import options_of
+from spanloom.cli.study_options import Data, Results, Settings, StudyFile, open_study
+from spanloom.cli.study_relatedness import advise, correlate, similarity
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,30 +22,21 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-_File = Annotated[Path, typer.Argument(metavar="STUDY", help="a study's .yaml")]
-_Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DIR", help="the corpora; default: beside the recipe"),
-]
-_Results = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="rows of runs; default: benchmarks/results/STUDY"),
-]
-_Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
+for _command in (similarity, correlate, advise):
+    app.command()(_command)
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """The options of ``study run``."""
 
-    file: _File
-    data: _Data = None
+    file: StudyFile
+    data: Data = None
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="models; default: runs/STUDY")
     ] = None
-    results: _Results = None
-    settings: _Settings = None
+    results: Results = None
+    settings: Settings = None
     workers: Annotated[int, typer.Option(min=1, help="processes of one thread each")] = 1
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
@@ -73,7 +66,7 @@ def run(options: RunOptions) -> None:
     from spanloom.studies.run import run as run_study
     from spanloom.training.interrupt import terminable
 
-    study, folders = _open(
+    study, folders = open_study(
         options.file, options.data, options.out, options.results, options.settings
     )
     if options.dry_run:
@@ -94,11 +87,11 @@ def run(options: RunOptions) -> None:
 
 @app.command()
 def report(
-    file: _File,
+    file: StudyFile,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="the page, .html")],
-    data: _Data = None,
-    results: _Results = None,
-    settings: _Settings = None,
+    data: Data = None,
+    results: Results = None,
+    settings: Settings = None,
 ) -> None:
     """Write what a study has found so far: a page, and its numbers as .csv and .json beside it.
 
@@ -110,7 +103,7 @@ def report(
 
     if out.suffix != ".html":
         raise WrongUse(f"-o {out}: expected a name that ends in .html")
-    study, folders = _open(file, data, None, results, settings)
+    study, folders = open_study(file, data, None, results, settings)
     planned, rows = read_rows(study, folders)
     comparisons = compare_conditions(study, planned, rows)
     if not comparisons:
@@ -143,28 +136,6 @@ def embeddings(
     for path, text in ((out, draw(task_map)), (out.with_suffix(".json"), numbers)):
         write_file(path, text.encode())
         log(f"written to {path}")
-
-
-def _open(
-    file: Path,
-    data: Path | None,
-    out: Path | None,
-    results: Path | None,
-    settings: list[str] | None,
-) -> "tuple[Study, Folders]":
-    """Read a study and settle its folders."""
-    from spanloom import plugins
-    from spanloom.studies.execute import Folders
-    from spanloom.studies.spec import load
-
-    study = load(file, tuple(settings or ()))
-    folders = Folders(
-        data or (file.parent / study.spec.recipe).parent,
-        out or Path("runs", study.name),
-        results or Path("benchmarks/results", study.name),
-        tuple(plugins.modules),
-    )
-    return study, folders
 
 
 def _print_estimate(study: "Study", folders: "Folders", workers: int, *, keep_models: bool) -> None:

@@ -185,6 +185,9 @@ class StageSpec(Options):
         description="keep the best weights of each task, too",
     )
     eval_every_epochs: float = Field(default=1.0, gt=0, description="epochs between dev scores")
+    num_evaluations: int | None = Field(
+        default=None, ge=1, description="dev scores, evenly spread; null: by eval_every_epochs"
+    )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto", description="auto (bf16 where the device has it) | fp32 | bf16"
     )

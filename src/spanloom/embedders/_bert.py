@@ -6,7 +6,7 @@ starting Python, importing torch, loading ``spanloom-en`` and annotating a sente
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -91,9 +91,13 @@ def parse_config(values: Mapping[str, Any]) -> Config:
 
 
 class States(NamedTuple):
-    """The encoder's output: vectors of pieces after the embeddings and after each layer."""
+    """The encoder's output: vectors of pieces after the embeddings and after each layer.
+
+    ``attentions`` are the attention weights of each layer, if they were asked for.
+    """
 
     hidden_states: tuple[Float[Tensor, "window piece dim"], ...]
+    attentions: tuple[Float[Tensor, "window head piece piece"], ...] | None = None
 
 
 class Bert(nn.Module):
@@ -119,10 +123,12 @@ class Bert(nn.Module):
         inputs_embeds: Float[Tensor, "window piece dim"] | None = None,
         *,
         output_hidden_states: bool = True,
+        output_attentions: bool = False,
     ) -> States:
         """Encode windows, given as ids or as vectors; positions with mask 0 are ignored.
 
-        Without ``output_hidden_states`` only the last layer is returned.
+        Without ``output_hidden_states`` only the last layer is returned. Attention weights are
+        before dropout; they are computed beside the usual path, which stays as fast as it is.
         """
         if inputs_embeds is None:
             assert input_ids is not None, "expected ids or vectors"
@@ -133,7 +139,14 @@ class Bert(nn.Module):
         for layer in self.encoder.layer:
             x = layer(x, mask)
             states.append(x)
-        return States(tuple(states if output_hidden_states else states[-1:]))
+        maps = None
+        if output_attentions:
+            layers = (cast(_Layer, layer) for layer in self.encoder.layer)
+            maps = tuple(
+                layer.attention.self.weights(inputs, mask)
+                for layer, inputs in zip(layers, states, strict=False)
+            )
+        return States(tuple(states if output_hidden_states else states[-1:]), maps)
 
     def _initialise(self, module: nn.Module) -> None:
         """Initialise the weights of one module as in BERT (section A.2 and published code)."""
@@ -229,10 +242,25 @@ class _SelfAttention(nn.Module):
         mask: Float[Tensor, "window 1 1 piece"],
     ) -> Float[Tensor, "window piece dim"]:
         query, key, value = (
-            linear(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for linear in (self.query, self.key, self.value)
+            self._split_heads(linear(x)) for linear in (self.query, self.key, self.value)
         )
         return self._attend(query, key, value, mask).transpose(1, 2).flatten(2)
+
+    def weights(
+        self,
+        x: Float[Tensor, "window piece dim"],
+        mask: Float[Tensor, "window 1 1 piece"],
+    ) -> Float[Tensor, "window head piece piece"]:
+        """Return how much each piece attends to each other one, per head; rows sum to 1."""
+        query, key = self._split_heads(self.query(x)), self._split_heads(self.key(x))
+        weights: Tensor = _scores(query, key, mask).softmax(-1)
+        return weights
+
+    def _split_heads(
+        self, x: Float[Tensor, "window piece dim"]
+    ) -> Float[Tensor, "window head piece head_dim"]:
+        per_head: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return per_head
 
     def _attend(
         self,
@@ -246,9 +274,18 @@ class _SelfAttention(nn.Module):
             mask = mask.to(query.dtype)
             if query.is_cuda or query.dtype == torch.float32:
                 return F.scaled_dot_product_attention(query, key, value, mask)
-        scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + mask
-        output: Tensor = self.dropout(scores.softmax(-1)) @ value
+        output: Tensor = self.dropout(_scores(query, key, mask).softmax(-1)) @ value
         return output
+
+
+def _scores(
+    query: Float[Tensor, "window head piece head_dim"],
+    key: Float[Tensor, "window head piece head_dim"],
+    mask: Float[Tensor, "window 1 1 piece"],
+) -> Float[Tensor, "window head piece piece"]:
+    """Return scaled scores of all pairs of pieces, before the softmax."""
+    scores: Tensor = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + mask
+    return scores
 
 
 class _Intermediate(nn.Module):

@@ -181,6 +181,26 @@ def depends_on_padding(encoder: Encoder) -> bool:
     return not torch.allclose(unpadded[0], padded[1, :4], rtol=0, atol=atol)
 
 
+def attention_maps(encoder: Encoder, inputs: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+    """Return the attention weights of each layer, (window, head, piece, piece).
+
+    Raises ``ModelError`` for an encoder that has no weight per head and pair of pieces, or whose
+    weights of a piece do not sum to 1, as those of SqueezeBERT, which are before the softmax.
+    """
+    length = inputs["attention_mask"].shape[1]
+    output = encoder(output_hidden_states=True, output_attentions=True, **inputs)
+    maps = tuple(getattr(output, "attentions", None) or ())
+    shapes = {weights.shape[2:] if isinstance(weights, Tensor) else None for weights in maps}
+    if shapes != {(length, length)} or not all(map(_is_distribution, maps)):
+        raise ModelError(f"{_name(encoder)} gives no maps of its attention")
+    return maps
+
+
+def _is_distribution(weights: Tensor) -> bool:
+    """Whether what the first piece of each window attends to sums to 1."""
+    return bool(((weights[:, :, 0].float().sum(-1) - 1).abs() < _TOLERANCE).all())
+
+
 @contextmanager
 def _evaluation(encoder: Encoder) -> Iterator[None]:
     """Switch to evaluation; raises ``ModelError`` if the encoder requires other inputs."""

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
+from torch import nn
 from transformers import (
     CONFIG_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -24,6 +25,7 @@ from transformers import (
 )
 
 from spanloom.errors import ModelError
+from spanloom.nn.dropout import Dropout
 
 # Keys that encoders read by getattr with a default, so that no config class has them, but published
 # files do. Keys for heads and generation are left out. A test compares this with the source of the
@@ -104,6 +106,24 @@ def load_pretrained(folder: str, config: PretrainedConfig) -> tuple[PreTrainedMo
 def initialise(config: PretrainedConfig) -> PreTrainedModel:
     """Return an encoder with random weights."""
     return _encoder(_class(type(config))._from_config(config))
+
+
+def prepare(encoder: PreTrainedModel) -> PreTrainedModel:
+    """Use eager attention, the fastest to train on a CPU, without pooler and cache."""
+    encoder.set_attn_implementation("eager")
+    if hasattr(encoder, "set_attention_type"):
+        # BigBird: otherwise the first window's length decides
+        cast(Any, encoder).set_attention_type("original_full")
+    if hasattr(encoder.config, "use_cache"):
+        encoder.config.use_cache = False
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.register_module("pooler", nn.Identity())  # SqueezeBERT always calls it
+    for module in list(encoder.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Dropout):
+                setattr(module, name, Dropout(child.p))
+    encoder.train()
+    return encoder
 
 
 def tokenizer(folder: str) -> Any:

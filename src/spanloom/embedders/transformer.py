@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -19,12 +19,11 @@ from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.embedders._encoder_check import Config, Encoder
 from spanloom.errors import ModelError
-from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
 from spanloom.tensors import Batch
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PretrainedConfig
 
 _CPU_PIECES = 1_280  # pieces encoded at once on a CPU without gradients
 _MIN_FILLED = 0.8  # lengths of windows encoded at once, relative to the longest
@@ -147,6 +146,16 @@ class Transformer(nn.Module):
         """
         windows = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
         return self.layer_states(self._inputs(batch, None, windows, batch.input_ids.shape[1]))
+
+    def attentions(self, batch: Batch) -> tuple[Float[Tensor, "window head seq seq"], ...]:
+        """Return the attention weights of each layer, the lowest first, as the model reads texts.
+
+        Weights from and to padding mean nothing. Raises ``ModelError`` for an encoder without maps.
+        """
+        windows = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
+        change = self._input_change(batch, None)
+        inputs = self._inputs(batch, change, windows, batch.input_ids.shape[1])
+        return _encoder_check.attention_maps(self.encoder, inputs)
 
     def mix_layers(self, inputs: Mapping[str, Tensor]) -> Float[Tensor, "some longest dim"]:
         """Return the combined layers for the encoder's inputs."""
@@ -307,7 +316,7 @@ def load_pretrained(folder: str, options: Options) -> Encoder:
     config = _set_dropout(config if is_bert else _hub.parse_config(saved), options)
     loaded, missing = _hub.load_pretrained(folder, config)
     encoder: Encoder = (
-        _bert.Bert(_bert.parse_config(loaded.config.to_dict())) if is_bert else _prepare(loaded)
+        _bert.Bert(_bert.parse_config(loaded.config.to_dict())) if is_bert else _hub.prepare(loaded)
     )
     weights = loaded.state_dict()
     needed = encoder.state_dict().keys()  # not the pooler's
@@ -329,7 +338,7 @@ def build_untrained(config: Config, options: Options) -> Encoder:
         ).train()
     from spanloom.embedders import _hub
 
-    return _prepare(_hub.initialise(_set_dropout(config, options)))
+    return _hub.prepare(_hub.initialise(_set_dropout(config, options)))
 
 
 def _build(options: Options, context: BuildContext, location: SourceLocation) -> Transformer:
@@ -368,24 +377,6 @@ def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedCon
         if hasattr(config, key):
             setattr(config, key, options.attention_dropout)
     return config
-
-
-def _prepare(encoder: "PreTrainedModel") -> "PreTrainedModel":
-    """Use eager attention, the fastest to train on a CPU, without pooler and cache."""
-    encoder.set_attn_implementation("eager")
-    if hasattr(encoder, "set_attention_type"):
-        # BigBird: otherwise the first window's length decides
-        cast(Any, encoder).set_attention_type("original_full")
-    if hasattr(encoder.config, "use_cache"):
-        encoder.config.use_cache = False
-    if getattr(encoder, "pooler", None) is not None:
-        encoder.register_module("pooler", nn.Identity())  # SqueezeBERT always calls it
-    for module in list(encoder.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, nn.Dropout):
-                setattr(module, name, Dropout(child.p))
-    encoder.train()
-    return encoder
 
 
 KIND = EmbedderType(Options, _build, _restore)

@@ -24,12 +24,15 @@ from spanloom.studies.spec import (
     GridSpec,
     OracleSpec,
     Settings,
+    SingleSpec,
     Study,
     SubsetsSpec,
+    TunedSpec,
     group,
 )
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
+AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
 ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
 
 
@@ -129,23 +132,28 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
     planners = [
         _Planner(study, data, variant, _base(study, variant)) for variant in _variants(study)
     ]
+    of_study = [planner for planner in planners if planner.variant.seed in study.spec.seeds]
     cells: list[Cell] = []
     waiting = []
     for design in study.designs:
         if isinstance(design.spec, OracleSpec):
-            oracle_cells = _oracle(study, planners, design, cells, read_rows)
+            oracle_cells = _oracle(study, of_study, design, cells, read_rows)
             if oracle_cells is None:
                 waiting.append(design.name)
             cells += oracle_cells or []
         else:
-            for planner in planners:
+            for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 cells += _PLANS[design.name](planner, design.spec)
     return StudyPlan(tuple(cells), tuple(waiting))
 
 
 def _variants(study: Study) -> Iterator[Variant]:
+    """Yield the variants of a study; seeds that only some tasks have come last."""
     spec = study.spec
-    for trunk, sharing, seed in product(spec.trunks or ("",), spec.sharing or ("",), spec.seeds):
+    singles = [d.spec for d in study.designs if isinstance(d.spec, SingleSpec)]
+    further = [seed for own in singles for seeds in own.task_seeds.values() for seed in seeds]
+    seeds = dict.fromkeys((*spec.seeds, *further))
+    for trunk, sharing, seed in product(spec.trunks or ("",), spec.sharing or ("",), seeds):
         yield Variant(seed, sharing, trunk)
 
 
@@ -162,8 +170,11 @@ def _base(study: Study, variant: Variant) -> Raw:
 
 
 def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
-    for task in planner.study.tasks:
-        yield planner.cell(SINGLE, SINGLE, task, planner.run([task], spec.settings_of(task)))
+    assert isinstance(spec, SingleSpec)
+    study, seed = planner.study, planner.variant.seed
+    for task in study.tasks:
+        if seed in (*study.spec.seeds, *spec.task_seeds.get(task, ())):
+            yield planner.cell(SINGLE, SINGLE, task, planner.run([task], spec.settings_of(task)))
 
 
 def _joint(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -177,11 +188,40 @@ def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     settings = _settings(planner.study, JOINT)
     joint = planner.run(planner.study.joint_tasks, settings)
     for task in planner.study.tasks:
-        cell = planner.cell(
-            TUNED, TUNED, task, planner.run([task], spec.settings_of(task), before=joint)
-        )
         others = tuple(name for name in planner.study.joint_tasks if name != task)
-        yield replace(cell, partners=others)
+        for suffix, tuned in _tuned(planner, spec, task, joint):
+            yield replace(planner.cell(TUNED, TUNED + suffix, task, tuned), partners=others)
+
+
+def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield both tasks of each pair, trained further from the run of the design ``pairs``."""
+    for pair in combinations(planner.study.joint_tasks, 2):
+        joint = planner.run(pair, _settings(planner.study, PAIRS))
+        for task, partner in (pair, pair[::-1]):
+            for suffix, tuned in _tuned(planner, spec, task, joint):
+                condition = f"with {partner}, then alone{suffix}"
+                cell = planner.cell(TUNED_PAIRS, condition, task, tuned)
+                yield replace(cell, partners=(partner,))
+
+
+def _tuned(
+    planner: _Planner, spec: DesignSpec, task: str, before: Job
+) -> Iterator[tuple[str, Job]]:
+    """Yield the runs of a task alone on from another run, each with what its condition adds."""
+    assert isinstance(spec, TunedSpec)
+    for heads in spec.heads:
+        is_reset = heads == "reset"
+        reset = (f"stages.0.reset_heads=[{task}]",) if is_reset else ()
+        job = planner.run([task], (*spec.settings_of(task), *reset), before=before)
+        yield ", new head" if is_reset else "", job
+
+
+def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
+    """Yield each task alone, trained further from its own run: it has had as many updates."""
+    for task in planner.study.tasks:
+        first = planner.run([task], _settings(planner.study, SINGLE, task))
+        job = planner.run([task], spec.settings_of(task), before=first)
+        yield planner.cell(AGAIN, AGAIN, task, job)
 
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:
@@ -194,7 +234,7 @@ def _pairs(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for pair in combinations(planner.study.joint_tasks, 2):
         job = planner.run(pair, spec.settings)
         for task, partner in (pair, pair[::-1]):
-            yield planner.cell("pairs", f"with {partner}", task, job)
+            yield planner.cell(PAIRS, f"with {partner}", task, job)
 
 
 def _all_but_one(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -246,16 +286,26 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     assert isinstance(spec, CurveSpec)
     study = planner.study
     for names, size in product(_groups(study, spec.of), spec.examples):
-        for task in names if spec.limited == "measured" or spec.of == SINGLE else names[:1]:
-            limited = [task] if spec.limited == "measured" else names
-            own = spec.settings_of(task if len(names) == 1 else None)
+        measured = [name for name in names if _is_measured(spec, name, names)]
+        limits = [[name] for name in measured] if spec.limited == "measured" else [[*names]]
+        for limited in limits if measured else ():
             sizes = _limits(limited, size)
+            own = spec.settings_of(limited[0] if len(names) == 1 else None)
             job = planner.run(names, (*_settings(study, spec.of), *own, *sizes))
-            for measured in limited:
-                others = "+".join(name for name in names if name != measured)
-                condition = f"{size} examples" + (f", with {others}" if others else "")
-                cell = planner.cell("curve", condition, measured, job)
-                yield replace(cell, examples=size)
+            for task in limited:
+                if task in measured:
+                    others = "+".join(name for name in names if name != task)
+                    condition = f"{size} examples" + (f", with {others}" if others else "")
+                    cell = planner.cell("curve", condition, task, job)
+                    yield replace(cell, examples=size)
+
+
+def _is_measured(spec: CurveSpec, task: str, learnt: Sequence[str]) -> bool:
+    """Whether a curve has a point for a task in the run that learns these tasks."""
+    if spec.tasks and task not in spec.tasks:
+        return False
+    partners = set(learnt) - {task}
+    return not spec.partners or partners <= set(spec.partners.get(task, ()))
 
 
 def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -286,7 +336,7 @@ def _groups(study: Study, of: str) -> list[tuple[str, ...]]:
     """Return the sets of tasks that the runs of a design learn."""
     if of == JOINT:
         return [study.joint_tasks]
-    if of == "pairs":
+    if of == PAIRS:
         return list(combinations(study.joint_tasks, 2))
     return [(task,) for task in study.tasks]
 
@@ -295,7 +345,9 @@ _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
     SINGLE: _single,
     JOINT: _joint,
     TUNED: _joint_then_single,
-    "pairs": _pairs,
+    AGAIN: _single_then_single,
+    PAIRS: _pairs,
+    TUNED_PAIRS: _pairs_then_single,
     "all-but-one": _all_but_one,
     "subsets": _subsets,
     "chains": _chains,
@@ -331,7 +383,7 @@ def _oracle(
             helpers = sorted(_helpers(study, task, spec, group, rows))
             single = spec.settings_of(task) or _settings(study, SINGLE, task)
             job = (
-                planner.run([task, *helpers], spec.settings or _settings(study, "pairs"))
+                planner.run([task, *helpers], spec.settings or _settings(study, PAIRS))
                 if helpers
                 else planner.run([task], single)
             )

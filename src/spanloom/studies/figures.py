@@ -1,6 +1,5 @@
 """Figures of a study as SVG: a matrix of gains, a graph of who helps whom, learning curves."""
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,15 +7,9 @@ import numpy as np
 
 from spanloom.errors import PackageMissing
 from spanloom.studies.designs import SINGLE
+from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.results import Result
 
-_STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "spanloom",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
 
@@ -44,7 +37,7 @@ def gain_matrix(results: Sequence[Result]) -> str | None:
         gains[at] = 100 * r.comparison.gain
         texts[at] = f"{gains[at]:+.2f}{r.comparison.arrow}"
     size = 2.2 + 0.9 * len(tasks), 1.2 + 0.34 * len(conditions)
-    figure, axes = _figure(size)
+    figure, axes = new_figure(size)
     limit = max(100 * _LEAST_RANGE, float(np.nanmax(np.abs(gains))))
     image = axes.imshow(gains, cmap=_COLORS, vmin=-limit, vmax=limit, aspect="auto")
     for (row, column), text in texts.items():
@@ -56,7 +49,7 @@ def gain_matrix(results: Sequence[Result]) -> str | None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     figure.colorbar(image, ax=axes, label="points")
-    return _svg(figure)
+    return to_svg(figure)
 
 
 def benefit_graph(results: Sequence[Result]) -> str | None:
@@ -78,7 +71,7 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     for r in compared:
         assert r.comparison is not None
         graph.add_edge(r.partners[0], r.task, comparison=r.comparison)
-    figure, axes = _figure((5.5, 5.0))
+    figure, axes = new_figure((5.5, 5.0))
     places = networkx.circular_layout(graph)
     edges = list(graph.edges(data="comparison"))
     limit = max(_LEAST_RANGE, *(abs(comparison.gain) for _, _, comparison in edges))
@@ -100,7 +93,7 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
         )
     axes.margins(0.2)
     axes.axis("off")
-    return _svg(figure)
+    return to_svg(figure)
 
 
 def learning_curves(results: Sequence[Result]) -> str | None:
@@ -118,7 +111,7 @@ def learning_curves(results: Sequence[Result]) -> str | None:
     if not lines:
         return None
     sizes = sorted({size for points in lines.values() for size, _, _ in points}, key=_by_size)
-    figure, axes = _figure((6.5, 4.0))
+    figure, axes = new_figure((6.5, 4.0))
     for name, points in lines.items():
         points.sort(key=lambda point: _by_size(point[0]))
         x = [sizes.index(size) for size, _, _ in points]
@@ -128,7 +121,7 @@ def learning_curves(results: Sequence[Result]) -> str | None:
     axes.set_xlabel("examples of training data")
     axes.set_ylabel("score")
     axes.legend(frameon=False)
-    return _svg(figure)
+    return to_svg(figure)
 
 
 def _has_curve(results: Sequence[Result], result: Result) -> bool:
@@ -142,29 +135,7 @@ def _by_size(size: str) -> tuple[int, float]:
     return (1, float(size[:-1])) if size.endswith("%") else (0, float(size))
 
 
-def _figure(size: tuple[float, float]) -> tuple[Any, Any]:
-    """Return a figure of this size in inches and its axes; no window is opened."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    with rc_context(_STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        return figure, figure.subplots()
-
-
 def _color_map() -> Any:
     from matplotlib import colormaps
 
     return colormaps[_COLORS]
-
-
-def _svg(figure: Any) -> str:
-    """Return a figure as an ``svg`` element for a page."""
-    from matplotlib import rc_context
-
-    stream = io.StringIO()
-    with rc_context(_STYLE):
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue().partition("<svg")[1] + stream.getvalue().partition("<svg")[2]

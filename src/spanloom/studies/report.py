@@ -8,6 +8,7 @@ from spanloom.atomic_io import write_file
 from spanloom.studies import figures
 from spanloom.studies.designs import StudyPlan
 from spanloom.studies.estimate import format_hours
+from spanloom.studies.page import figure, page, table
 from spanloom.studies.results import (
     SIGNIFICANT,
     Result,
@@ -18,19 +19,6 @@ from spanloom.studies.results import (
 )
 from spanloom.studies.row import Row
 from spanloom.studies.spec import Study
-
-_CSS = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; }
-td.number { text-align: right; } .higher { color: #0b62b0; } .lower { color: #b01c2e; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { background: #fff; max-width: 100%; height: auto; }
-figcaption { color: #777; } code { font-size: 90%; }
-@media (prefers-color-scheme: dark) { .higher { color: #7ab8f5; } .lower { color: #ff8a94; } }
-"""
 
 
 def write_report(
@@ -46,7 +34,7 @@ def write_report(
     """
     figures.check_packages()
     texts = {
-        path: _page(study, planned, rows, results),
+        path: _study_page(study, planned, rows, results),
         path.with_suffix(".csv"): to_csv(results),
         path.with_suffix(".json"): to_json(results),
     }
@@ -55,11 +43,10 @@ def write_report(
     return list(texts)
 
 
-def _page(
+def _study_page(
     study: Study, planned: StudyPlan, rows: Mapping[str, Row], results: Sequence[Result]
 ) -> str:
     """Return the page."""
-    title = html.escape(f"Study: {study.name}")
     groups = list(dict.fromkeys(result.group for result in results))
     parts = [_head(study, planned, rows)]
     for group in groups:
@@ -70,13 +57,7 @@ def _page(
         parts += _figures(own)
         parts.append(_table(own))
     parts.append(_notes(study, rows))
-    body = "\n".join(parts)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_CSS}</style></head>\n"
-        f"<body><h1>{title}</h1>\n{body}\n</body></html>\n"
-    )
+    return page(f"Study: {study.name}", parts)
 
 
 def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
@@ -105,29 +86,24 @@ def _figures(results: Sequence[Result]) -> list[str]:
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
         (figures.learning_curves(results), "Scores by the number of training examples."),
     )
-    return [
-        f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
-        for svg, caption in drawn
-        if svg is not None
-    ]
+    return [figure(svg, caption) for svg, caption in drawn if svg is not None]
 
 
 def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
     head = ("task", "condition", "metric", "score", "gain over alone", "CPU minutes")
-    cells = "".join(f"<th>{name}</th>" for name in head)
     lines = []
     for r in results:
         gain, direction = "", ""
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction
         lines.append(
-            f"<tr><td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
+            f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
-            f'<td class="number">{r.cpu_minutes:.1f}</td></tr>'
+            f'<td class="number">{r.cpu_minutes:.1f}</td>'
         )
-    return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>{chr(10).join(lines)}</tbody></table>"
+    return table(head, lines)
 
 
 def _notes(study: Study, rows: Mapping[str, Row]) -> str:

@@ -1,6 +1,8 @@
 """The file of a study: a base recipe, its tasks, seeds, sharing modes, trunks, and designs."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +28,14 @@ class DesignSpec(Options):
     def settings_of(self, task: str | None) -> Settings:
         """Return the settings of the runs that measure a task; later ones override earlier ones."""
         return (*self.settings, *self.task_settings.get(task or "", ()))
+
+
+class SingleSpec(DesignSpec):
+    """Each task alone."""
+
+    task_seeds: dict[Name, tuple[int, ...]] = Field(
+        default={}, description="further seeds by task, for tasks that train fast"
+    )
 
 
 class OracleSpec(DesignSpec):
@@ -63,6 +73,14 @@ def group(link: Name | tuple[Name, ...]) -> tuple[Name, ...]:
     return (link,) if isinstance(link, str) else link
 
 
+class TunedSpec(DesignSpec):
+    """Tasks trained further alone, from the weights of a run of several."""
+
+    heads: tuple[Literal["kept", "reset"], ...] = Field(
+        default=("kept",), min_length=1, description="kept | reset: of the task; runs for each"
+    )
+
+
 class CurveSpec(DesignSpec):
     """A learning curve: the same run with fewer examples of each task."""
 
@@ -72,6 +90,10 @@ class CurveSpec(DesignSpec):
     )
     limited: Literal["all", "measured"] = Field(
         default="all", description="all | measured: which tasks learn from fewer examples"
+    )
+    tasks: tuple[Name, ...] = Field(default=(), description="those that are measured; empty: all")
+    partners: dict[Name, tuple[Name, ...]] = Field(
+        default={}, description="of pairs: the partners of measured tasks; empty: all others"
     )
 
 
@@ -86,10 +108,12 @@ class GridSpec(DesignSpec):
 
 
 DESIGNS: dict[str, type[DesignSpec]] = {
-    "single": DesignSpec,
+    "single": SingleSpec,
     "joint": DesignSpec,
-    "joint-then-single": DesignSpec,
+    "joint-then-single": TunedSpec,
+    "single-then-single": DesignSpec,
     "pairs": DesignSpec,
+    "pairs-then-single": TunedSpec,
     "all-but-one": DesignSpec,
     "oracle": OracleSpec,
     "subsets": SubsetsSpec,
@@ -203,21 +227,34 @@ def _check_names(study: Study, location: SourceLocation) -> None:
     _check_tasks(study.spec.tasks, tuple(study.base.tasks), location.location_of("tasks"))
     for row, design in enumerate(study.designs):
         at = location.location_of("designs", row)
-        _check_tasks(design.spec.task_settings, study.tasks, at.location_of("task_settings"))
-        if isinstance(design.spec, GridSpec):
-            _check_tasks(design.spec.tasks, study.tasks, at.location_of("tasks"))
-        if isinstance(design.spec, SubsetsSpec):
-            for names in design.spec.sets:
-                _check_tasks(names, study.joint_tasks, at.location_of("sets"))
-        if isinstance(design.spec, ChainsSpec):
-            for links in design.spec.orders:
-                linked = [name for link in links for name in group(link)]
-                _check_tasks(linked, study.tasks, at.location_of("orders"))
+        for key, names, choices in _named_tasks(study, design.spec):
+            _check_tasks(names, choices, at.location_of(key))
         if isinstance(design.spec, OracleSpec):
             _check_oracle(study, design.spec, at)
 
 
-def _check_tasks(names: Any, valid_names: tuple[str, ...], location: SourceLocation) -> None:
+def _named_tasks(
+    study: Study, spec: DesignSpec
+) -> Iterator[tuple[str, Iterable[str], tuple[str, ...]]]:
+    """Yield the keys of a design that name tasks: key, names, and the tasks it may name."""
+    yield "task_settings", spec.task_settings, study.tasks
+    if isinstance(spec, SingleSpec):
+        yield "task_seeds", spec.task_seeds, study.tasks
+    if isinstance(spec, GridSpec | CurveSpec):
+        yield "tasks", spec.tasks, study.tasks
+    if isinstance(spec, CurveSpec):
+        names = chain(spec.partners, *spec.partners.values())
+        yield "partners", names, study.joint_tasks
+    if isinstance(spec, SubsetsSpec):
+        yield "sets", chain.from_iterable(spec.sets), study.joint_tasks
+    if isinstance(spec, ChainsSpec):
+        links = (name for order in spec.orders for link in order for name in group(link))
+        yield "orders", links, study.tasks
+
+
+def _check_tasks(
+    names: Iterable[str], valid_names: tuple[str, ...], location: SourceLocation
+) -> None:
     for name in names:
         if name not in valid_names:
             raise location.error(f"no task {name!r}{did_you_mean(name, valid_names)}")

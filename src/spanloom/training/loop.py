@@ -182,7 +182,7 @@ class StageTrainer:
                 progress.seconds += time.monotonic() - start
                 progress.cpu_seconds += time.process_time() - cpu_start
                 is_last = length.is_last_update(progress, end)
-                progress.is_evaluation_due = is_last or self._is_evaluation_time()
+                progress.is_evaluation_due = is_last or length.is_evaluation_time(progress)
                 if stop:
                     self._stop()
                 if progress.is_evaluation_due:
@@ -292,13 +292,6 @@ class StageTrainer:
         """Return the share of the stage's updates whose gradient was cut."""
         progress = self.progress
         return progress.num_clipped / max(1, progress.global_step - progress.stage_start_step)
-
-    def _is_evaluation_time(self) -> bool:
-        """Return whether dev is evaluated after the last update."""
-        progress, interval = self.progress, self.spec.eval_every_epochs
-        now = progress.epochs_done
-        before = progress.epoch + (progress.step_in_epoch - 1) / progress.steps_per_epoch
-        return math.floor(now / interval) != math.floor(before / interval)
 
     def _evaluate(self) -> None:
         """Evaluate on dev; save the model if it improved. An interrupt ends the evaluation."""

@@ -41,17 +41,31 @@ class StageLength:
             return progress.epoch == math.ceil(self.spec.epochs) - 1
         return self._steps_before_epoch(progress) + end == progress.num_updates
 
-    def share_done(self, progress: Progress) -> float:
-        """Return how much of the stage is done, from 0 to 1."""
+    def share_done(self, progress: Progress, updates_ago: int = 0) -> float:
+        """Return how much of the stage is done, from 0 to 1, or was some updates ago."""
         if progress.num_updates is not None:
-            return (progress.global_step - progress.stage_start_step) / progress.num_updates
-        now = progress.epoch + progress.step_in_epoch / progress.steps_per_epoch
-        return now / self.spec.epochs
+            num_updates = progress.global_step - progress.stage_start_step - updates_ago
+            return num_updates / progress.num_updates
+        return self._epochs_done(progress, updates_ago) / self.spec.epochs
+
+    def is_evaluation_time(self, progress: Progress) -> bool:
+        """Return whether dev is evaluated after the last update, if it was not the stage's last."""
+        num_evaluations = self.spec.num_evaluations
+        if num_evaluations is not None:
+            now, before = (num_evaluations * self.share_done(progress, ago) for ago in (0, 1))
+        else:
+            interval = self.spec.eval_every_epochs
+            now, before = (self._epochs_done(progress, ago) / interval for ago in (0, 1))
+        return math.floor(now) != math.floor(before)
 
     def __str__(self) -> str:
         """Return the length as log lines show it."""
         per_task = self.spec.updates_per_task
         return f"{self.spec.epochs:g}" if per_task is None else f"{per_task} updates per task"
+
+    def _epochs_done(self, progress: Progress, updates_ago: int) -> float:
+        step = progress.step_in_epoch - updates_ago
+        return progress.epoch + step / max(1, progress.steps_per_epoch)
 
     def _steps_before_epoch(self, progress: Progress) -> int:
         return progress.global_step - progress.step_in_epoch - progress.stage_start_step

@@ -1,0 +1,200 @@
+"""What predicts the gain of training two tasks together: a study's pairs beside a similarity."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from spanloom.errors import DataError, FormatError
+from spanloom.studies.correlation import Correlation, Pair, correlation_of
+from spanloom.studies.designs import AGAIN, PAIRS, SINGLE, TUNED_PAIRS
+from spanloom.studies.results import Result
+from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
+
+GENERIC = "generic"
+PREDICTORS = (ATTENTION, COSINE, OVERLAP, GENERIC)
+POOLED, CENTRED = "pooled", "pooled within targets"
+_FEWEST = 3  # pairs of a correlation
+
+
+@dataclass(frozen=True, slots=True)
+class FirstChoice:
+    """What following a predictor gives: the gain of each target's first source, in points.
+
+    ``any_source`` is the mean gain over all sources, ``best_source`` that of the best ones.
+    """
+
+    predictor: str
+    num_targets: int
+    num_helped: int
+    gain: float
+    any_source: float
+    best_source: float
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGain:
+    """A source and the gains of all its targets, in points."""
+
+    source: str
+    gains: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relatedness:
+    """All that a study of pairs and a similarity say of tasks; what ``study advise`` reads.
+
+    ``design`` and ``baseline`` are the designs whose difference a gain is. ``ceilings`` are the
+    values of predictors for two models of one task, by predictor and task.
+    """
+
+    study: str
+    design: str
+    baseline: str
+    pairs: tuple[Pair, ...]
+    correlations: tuple[Correlation, ...]
+    first_choices: tuple[FirstChoice, ...]
+    ceilings: dict[str, dict[str, float]]
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    def to_json(self) -> str:
+        """Return the values as JSON."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+_RELATEDNESS = TypeAdapter(Relatedness)
+
+
+def read(path: Path) -> Relatedness:
+    """Read what ``to_json`` wrote; raises ``FormatError``, and ``DataError`` for a missing file."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; spanloom study correlate makes it")
+    try:
+        return _RELATEDNESS.validate_json(path.read_bytes())
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"]
+        raise FormatError(str(path), None, f"no relatedness of tasks: {problem}") from error
+
+
+def correlate(study: str, results: Sequence[Result], similarity: Similarity) -> Relatedness:
+    """Correlate predictors with the gains of a study's pairs.
+
+    Gains are those after both tasks were learnt together and then the target alone, if the study
+    has them, over the target alone twice, if it has that; else of pairs over the target alone.
+    Raises ``DataError`` where fewer than three pairs have a gain and a similarity.
+    """
+    design, baseline, gains = gains_of(results)
+    pairs = _with_predictors(gains, similarity)
+    if len(pairs) < _FEWEST:
+        raise DataError(
+            f"{study}: expected {_FEWEST} pairs at least with a gain and a similarity, "
+            f"got {len(pairs)} (gains of {len(gains)} pairs)"
+        )
+    choices = [first_choice(name, pairs) for name in PREDICTORS]
+    return Relatedness(
+        study,
+        design,
+        baseline,
+        tuple(pairs),
+        tuple(_correlations(pairs)),
+        tuple(choice for choice in choices if choice is not None),
+        _ceilings(similarity),
+    )
+
+
+def _correlations(pairs: Sequence[Pair]) -> Iterator[Correlation]:
+    """Yield each predictor's correlation within each target, pooled, and pooled within targets."""
+    for name in PREDICTORS:
+        known = [pair for pair in pairs if name in pair.predictors]
+        for target in dict.fromkeys(pair.target for pair in known):
+            own = [pair for pair in known if pair.target == target]
+            yield correlation_of(name, target, own, centred=False)
+        if known:
+            yield correlation_of(name, POOLED, known, centred=False)
+            yield correlation_of(name, CENTRED, known, centred=True)
+
+
+def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str], float]]:
+    """Return the design and baseline of gains, and the gain in points by (source, target).
+
+    With new heads beside kept ones, kept ones count. Raises ``DataError`` without pairs, and for
+    several trunks or sharing modes.
+    """
+    tuned = [r for r in results if r.design == TUNED_PAIRS and r.condition.endswith("alone")]
+    chosen = tuned or [r for r in results if r.design == PAIRS]
+    if not chosen:
+        raise DataError("no row of the designs pairs or pairs-then-single, so no gains of pairs")
+    groups = {r.group for r in chosen}
+    if len(groups) > 1:
+        names = "; ".join(" ".join(filter(None, group)) for group in sorted(groups))
+        raise DataError(f"expected one trunk and sharing mode, got {names}")
+    again = {r.task: r.scores.mean for r in results if r.design == AGAIN and tuned}
+    gains = {(r.partners[0], r.task): _gain(r, again) for r in chosen}
+    finished = {pair: 100 * gain for pair, gain in gains.items() if gain is not None}
+    return chosen[0].design, AGAIN if again else SINGLE, finished
+
+
+def _gain(result: Result, again: Mapping[str, float]) -> float | None:
+    """Return the gain over the task alone, or alone twice; None if that is not finished."""
+    if again:
+        return result.scores.mean - again[result.task] if result.task in again else None
+    return None if result.comparison is None else result.comparison.gain
+
+
+def _with_predictors(gains: Mapping[tuple[str, str], float], similarity: Similarity) -> list[Pair]:
+    """Return the pairs with a gain and a similarity; several models of a source are averaged."""
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for pair in similarity.pairs:
+        key = pair.source, pair.target
+        if not pair.is_ceiling and key in gains:
+            for name, value in pair.predictors.items():
+                values.setdefault(key, {}).setdefault(name, []).append(value)
+    pairs = []
+    for (source, target), measured in values.items():
+        predictors = {name: fmean(found) for name, found in measured.items()}
+        others = [gain for (s, t), gain in gains.items() if s == source and t != target]
+        generic = {GENERIC: fmean(others)} if others else {}
+        pairs.append(Pair(source, target, gains[source, target], predictors | generic))
+    return pairs
+
+
+def _ceilings(similarity: Similarity) -> dict[str, dict[str, float]]:
+    """Return the values for two models of one task, by predictor and task."""
+    ceilings: dict[str, dict[str, float]] = {}
+    for pair in similarity.pairs:
+        if pair.is_ceiling:
+            for name, value in pair.predictors.items():
+                ceilings.setdefault(name, {}).setdefault(pair.target, value)
+    return ceilings
+
+
+def source_gains(pairs: Sequence[Pair]) -> list[SourceGain]:
+    """Return the sources with the gains of their targets, the highest mean first."""
+    gains: dict[str, list[float]] = {}
+    for pair in pairs:
+        gains.setdefault(pair.source, []).append(pair.gain)
+    sources = [SourceGain(name, tuple(values)) for name, values in gains.items()]
+    return sorted(sources, key=lambda source: -fmean(source.gains))
+
+
+def first_choice(name: str, pairs: Iterable[Pair]) -> FirstChoice | None:
+    """Return what following a predictor gives; None where no pair has it."""
+    by_target: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        if name in pair.predictors:
+            by_target.setdefault(pair.target, []).append(pair)
+    if not by_target:
+        return None
+    first = [max(own, key=lambda p: p.predictors[name]).gain for own in by_target.values()]
+    return FirstChoice(
+        name,
+        len(first),
+        sum(gain > 0 for gain in first),
+        fmean(first),
+        fmean(fmean(pair.gain for pair in own) for own in by_target.values()),
+        fmean(max(pair.gain for pair in own) for own in by_target.values()),
+    )

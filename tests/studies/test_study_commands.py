@@ -1,0 +1,75 @@
+"""``spanloom study similarity``, ``correlate`` and ``advise``, from models and rows to advice."""
+
+import json
+
+import pytest
+import tiny
+from made_rows import RECIPES, make_row
+from typer.testing import CliRunner
+
+from spanloom.cli.main import app
+from spanloom.config import recipe as recipes
+from spanloom.config import yaml
+from spanloom.model import serialization
+from spanloom.model.plan import resolve
+from spanloom.studies import row as rows
+from spanloom.studies.designs import plan
+from spanloom.studies.spec import load
+from spanloom.training import train
+
+
+def spanloom(*args, code=0):
+    """Run a command; return what it printed, or its last line of stderr where it must fail."""
+    result = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == code, result.stderr
+    return result.stderr.splitlines()[-1] if code else result.stdout
+
+
+@pytest.fixture
+def pairs_study(tmp_path):
+    """A study of pairs with its single and joint models, untrained, and made rows."""
+    path = tmp_path / "pairs.yaml"
+    designs = [{"design": name} for name in ("single", "joint", "pairs")]
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "ner", "steps"]}
+    path.write_text(json.dumps(plain | {"designs": designs}))
+    (tmp_path / "runs").mkdir()
+    for number, (key, job) in enumerate(plan(load(path), RECIPES, lambda keys: {}).jobs.items()):
+        score = {task: 0.4 + 0.01 * number for task in job.tasks}
+        rows.save(make_row(job, score), tmp_path / "rows")
+        if len(job.tasks) != 2:
+            resolved = resolve(recipes.loads(yaml.dump(job.recipe)), RECIPES)
+            model, _ = train.new_model(resolved, "cpu")
+            serialization.save(model, tmp_path / "runs" / key, figures={})
+    return path
+
+
+@pytest.mark.slow
+def test_from_models_and_rows_to_advice(pairs_study, tmp_path):
+    page = tmp_path / "similarity.html"
+    models = "--study", pairs_study, "--runs", tmp_path / "runs", "--batches", 2
+    spanloom("study", "similarity", *models, "--data", RECIPES, "-o", page)
+    pairs = json.loads(page.with_suffix(".json").read_text())["pairs"]
+    assert len(pairs) == 6
+    assert all(pair["gradient_cosine"] is not None for pair in pairs)
+    known = tmp_path / "gain.html"
+    options = "--data", RECIPES, "--results", tmp_path / "rows", "-o", known
+    spanloom("study", "correlate", pairs_study, page.with_suffix(".json"), *options)
+    assert "<svg" in known.read_text()
+    corpus = tiny.corpus(tmp_path / "corpus")
+    said = spanloom("study", "advise", corpus, "--known", known.with_suffix(".json"))
+    assert {line.split()[1] for line in said.splitlines()[3:]} <= {"pos", "ner", "steps"}
+    assert "rank correlation with gain" in said
+
+
+def test_a_page_ends_in_html(tmp_path):
+    assert "expected a name that ends in .html" in spanloom(
+        "study", "similarity", "a", "b", "-o", tmp_path / "page.txt", code=2
+    )
+
+
+def test_advice_without_results_says_so(tmp_path, monkeypatch):
+    from spanloom.studies import advice
+
+    monkeypatch.setattr(advice, "KNOWN", tmp_path / "none.json")
+    corpus = tiny.corpus(tmp_path / "corpus")
+    assert "not known yet" in spanloom("study", "advise", corpus, code=1)
