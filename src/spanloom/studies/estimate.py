@@ -95,7 +95,7 @@ def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
     task = recipe["tasks"][name]
     parts = recipe.get("corpora", {}).get(task["data"])
     names = [part["data"] for part in parts] if parts else [task["data"]]
-    sizes = [_corpus_size(locate(source, data)) for source in names]
+    sizes = [corpus_size(locate(source, data)) for source in names]
     words, queries = (float(sum(column)) for column in zip(*sizes, strict=True))
     examples = task.get("examples")
     if isinstance(examples, str):
@@ -105,7 +105,7 @@ def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
 
 
 @cache
-def _corpus_size(path: Path) -> tuple[float, int]:
+def corpus_size(path: Path) -> tuple[float, int]:
     """Return the words of a corpus's train split, about, and its queries.
 
     Words are what spaces separate; a text is read once for each of its queries.
