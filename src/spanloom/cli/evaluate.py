@@ -10,9 +10,11 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.options import Precision
+from spanloom.errors import DataError
 from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
+    from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
 MetricsByTask = dict[str, dict[str, float]]
@@ -25,13 +27,18 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
     precision: Precision = "auto",
+    gold_inputs: Annotated[
+        bool, typer.Option("--gold-inputs", help="give tasks their gold mentions or spans")
+    ] = False,
     test_log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
     ] = Path("test-evaluations.jsonl"),
 ) -> None:
     """Score every task of a model on the documents that are annotated with its layer.
 
-    Where a task learnt DATA through a map of labels, DATA is mapped alike.
+    Where a task learnt DATA through a map of labels, DATA is mapped alike. With --gold-inputs
+    coreference links gold mentions and relations hold between gold spans, though the model learnt
+    to find them itself.
 
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
@@ -50,6 +57,8 @@ def evaluate(
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
     model = load(model_path, device=device, precision=precision)
+    if gold_inputs:
+        model = _given_gold(model)
     size = quantity(len(documents), "document")
     log(f"model {model_path} on {model.compute}; {data}, split {split}: {size}")
     reports = evaluate_tasks(model, documents, data, log)
@@ -59,6 +68,16 @@ def evaluate(
         dataset = data.resolve().name
         log_test_evaluation(test_log, command, model_path, dataset, split, documents, seed, metrics)
     _show(reports, metrics, model_path, data, split, as_json=as_json)
+
+
+def _given_gold(model: "Model") -> "Model":
+    """Return the model whose tasks are given gold; raises ``DataError`` where none can be."""
+    given = model.with_gold_inputs()
+    names = [name for name, task in given.tasks.items() if task.inputs]
+    if not names:
+        raise DataError("--gold-inputs: no task of the model can be given mentions or spans")
+    log(f"tasks that are given gold: {', '.join(names)}")
+    return given
 
 
 def _show(

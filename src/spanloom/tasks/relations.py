@@ -265,6 +265,7 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
         measure=RelationMetrics(_metric_names(options, vocabulary), negative, _ends_only(options)),
         is_given=options.gold_spans,
         gold_spans=options.gold_spans,
+        can_be_given=bool(vocabulary.relations) and not options.single_relation,
         unwritten=frozenset() if negative is None else frozenset({negative}),
         decisions=_decisions(options, vocabulary),
     )
