@@ -14,12 +14,16 @@ from spanloom.formats.brat.save import save
 from spanloom.glad import heads
 from spanloom.glad.heads import Parser, prepare_heads
 
-ROWS = "1 the DET 3 det|2 old ADJ 3 amod|3 mayor NOUN 6 nsubj|4 of ADP 5 case|5 Rome PROPN 3 nmod|6 met VERB 0 root"
+ROWS = (
+    "1 the DET 3 det|2 old ADJ 3 amod|3 mayor NOUN 6 nsubj"
+    "|4 of ADP 5 case|5 Rome PROPN 3 nmod|6 met VERB 0 root"
+)
 
 
 def _document(name):
-    cells = (row.split() for row in ROWS.split("|"))
-    lines = ["\t".join((n, form, "_", tag, "_", "_", head, label, "_", "_")) for n, form, tag, head, label in cells]  # fmt: skip
+    rows = (row.split() for row in ROWS.split("|"))
+    cells = ((n, form, "_", tag, "_", "_", head, label) for n, form, tag, head, label in rows)
+    lines = ["\t".join((*row, "_", "_")) for row in cells]
     (parsed,) = conllu.loads("\n".join(lines) + "\n\n")
     mentions = Layer(
         "entities", (Span("T101", "Person", ((0, 21),)), Span("T102", "Place", ((17, 21),)))

@@ -87,8 +87,8 @@ class WordPairs(nn.Module):
         """Yield the relations between ``candidates`` more probable than ``threshold``, in chunks.
 
         ``bias`` is added to all scores before they become probabilities. Pairs are word indices;
-        labels count from 0, as there is no column for "none". Chunks are yielded, not collected, because small tensors kept between large ones hold on to the memory
-        of those.
+        labels count from 0, as there is no column for "none". Chunks are yielded, not collected,
+        because small tensors kept between large ones hold on to the memory of those.
         """
         heads, tails = self.ends(gather_rows(words, candidates))
         sentence = _sentence_of(candidates, sentences)

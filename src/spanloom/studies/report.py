@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spanloom.atomic_io import write_file
-from spanloom.studies import figures
+from spanloom.errors import PackageMissing
+from spanloom.studies import figures, probing
 from spanloom.studies.designs import StudyPlan
 from spanloom.studies.estimate import format_hours
+from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import (
     SIGNIFICANT,
     Result,
@@ -33,6 +35,29 @@ figcaption { color: #777; } code { font-size: 90%; }
 """
 
 
+def check_packages(feature: str) -> None:
+    """Raise ``PackageMissing`` if the packages of ``spanloom[studies]`` are not installed."""
+    PackageMissing.check(feature, "studies", "matplotlib", "networkx")
+
+
+def write_probing(accuracies: Sequence[Accuracy], folder: Path) -> list[Path]:
+    """Write tables of what a probe found, and a picture per level; return the paths.
+
+    Raises ``StorageError``.
+    """
+    texts = {
+        "probing.txt": probing.to_text(accuracies),
+        "probing.csv": probing.to_csv(accuracies),
+        "probing.json": probing.to_json(accuracies),
+    }
+    for name, own in probing.by_vectors(accuracies):
+        texts[f"{name.replace(' ', '-')}.svg"] = figures.probing_bars(name, own)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_file(folder / name, text.encode())
+    return [folder / name for name in texts]
+
+
 def write_report(
     study: Study,
     planned: StudyPlan,
@@ -44,7 +69,7 @@ def write_report(
 
     Raises ``StorageError``, and ``PackageMissing`` without matplotlib or networkx.
     """
-    figures.check_packages()
+    check_packages("study report")
     texts = {
         path: _page(study, planned, rows, results),
         path.with_suffix(".csv"): to_csv(results),
