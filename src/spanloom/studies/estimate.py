@@ -13,6 +13,7 @@ from spanloom.studies.job import Job
 from spanloom.studies.row import Row
 
 WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
+STATIC_WORDS_PER_SECOND = 3000.0  # the same of a trunk without an encoder
 SCORING = 1.15  # times the time of training, for dev and loading
 WORDS_PER_EXAMPLE = 20
 MEGABYTES = 150.0  # of a model, before any run says better
@@ -47,7 +48,7 @@ class Estimates:
         """Return the hours of one core that a run takes."""
         same_tasks = self._speeds.get(_tasks(job.recipe))
         all_speeds = [speed for speeds in self._speeds.values() for speed in speeds]
-        speed = median(same_tasks or all_speeds or [WORDS_PER_SECOND / SCORING])
+        speed = median(same_tasks or all_speeds or [_usual_speed(job.recipe) / SCORING])
         return _words(job.recipe, self.data) / speed / 3600
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:
@@ -59,6 +60,12 @@ class Estimates:
 
 def _tasks(recipe: Mapping[str, Any]) -> str:
     return "+".join(recipe["stages"][0]["tasks"])
+
+
+def _usual_speed(recipe: Mapping[str, Any]) -> float:
+    """Return the words a second that a core learns from, while no run says better."""
+    has_encoder = any("transformer" in part for part in recipe["trunk"])
+    return WORDS_PER_SECOND if has_encoder else STATIC_WORDS_PER_SECOND
 
 
 def _words(recipe: Mapping[str, Any], data: Path) -> float:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from spanloom.model.plan import Plan, resolve
 from spanloom.model.serialization import WEIGHTS, load
 from spanloom.studies import row as rows
 from spanloom.studies.job import Job
-from spanloom.studies.row import Row, Split, SplitScore, row_path
+from spanloom.studies.row import Row, Split, SplitScore, given_gold, row_path
 from spanloom.training import train
 from spanloom.training.loop import OWN
 from spanloom.training.prepare import read_dev
@@ -111,11 +111,9 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     for name in job.tasks:
         own = train.home(out) / OWN / name
         model = load(own if own.exists() else out, device="cpu")
-        scores[name] = {
-            split: score
-            for split, documents in splits
-            if (score := _score(model, name, documents[name], log)) is not None
-        }
+        scores[name] = _scores(model, name, splits, log)
+        if name in job.gold_inputs:
+            scores[given_gold(name)] = _scores(model.with_gold_inputs(), name, splits, log)
         if "test" in scores[name]:
             look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
             metrics = {name: scores[name]["test"].metrics}
@@ -141,7 +139,22 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         processor=speed.processor(),
         version=version("spanloom"),
         date=datetime.now(UTC).date().isoformat(),
+        best_updates=cost.best_updates if cost else {},
     )
+
+
+def _scores(
+    model: Model,
+    name: str,
+    splits: Sequence[tuple[Split, Mapping[str, Sequence[Document]]]],
+    log: Log,
+) -> dict[Split, SplitScore]:
+    """Return the scores of a task by split."""
+    return {
+        split: score
+        for split, documents in splits
+        if (score := _score(model, name, documents[name], log)) is not None
+    }
 
 
 def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> SplitScore | None:

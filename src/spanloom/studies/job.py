@@ -24,7 +24,8 @@ class Job:
 
     ``recipe`` is plain, with every key that it has; its ``init_from`` is set from ``before`` when
     the run starts. ``score`` is the split that is scored. ``key`` is the hash of all that decides
-    the result: recipe, data, the run before, what is scored, and the version of the code.
+    the result: recipe, data, the run before, what is scored, and the version of the code. Tasks of
+    ``gold_inputs`` are scored a second time, given their gold mentions or spans.
     """
 
     name: str
@@ -33,11 +34,13 @@ class Job:
     score: str
     key: str
     before: "Job | None" = None
+    gold_inputs: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a worker reads it."""
         before = None if self.before is None else self.before.to_json()
         plain = {"name": self.name, "recipe": self.recipe, "tasks": list(self.tasks)}
+        plain["gold_inputs"] = list(self.gold_inputs)
         return {**plain, "score": self.score, "key": self.key, "before": before}
 
     @classmethod
@@ -45,7 +48,8 @@ class Job:
         """Return the job that ``to_json`` wrote."""
         before = None if raw["before"] is None else cls.from_json(raw["before"])
         tasks = tuple(raw["tasks"])
-        return cls(raw["name"], raw["recipe"], tasks, raw["score"], raw["key"], before)
+        given = tuple(raw["gold_inputs"])
+        return cls(raw["name"], raw["recipe"], tasks, raw["score"], raw["key"], before, given)
 
 
 def job(
@@ -55,6 +59,7 @@ def job(
     tasks: Sequence[str],
     score: str,
     before: Job | None = None,
+    gold_inputs: Sequence[str] = (),
 ) -> Job:
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
@@ -69,9 +74,11 @@ def job(
         "score": score,
         "before": None if before is None else before.key,
     }
+    if gold_inputs:  # so that other runs keep their keys
+        hashed["gold_inputs"] = sorted(gold_inputs)
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
-    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before)
+    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before, tuple(gold_inputs))
 
 
 @cache

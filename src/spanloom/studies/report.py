@@ -139,7 +139,7 @@ def _figures(results: Sequence[Result]) -> list[str]:
 
 def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
-    head = ("task", "condition", "metric", "score", "gain over alone", "CPU minutes")
+    head = ("task", "condition", "metric", "score", "gain", "CPU minutes", "updates")
     cells = "".join(f"<th>{name}</th>" for name in head)
     lines = []
     for r in results:
@@ -150,7 +150,9 @@ def _table(results: Sequence[Result]) -> str:
             f"<tr><td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
-            f'<td class="number">{r.cpu_minutes:.1f}</td></tr>'
+            f'<td class="number">{r.cpu_minutes:.1f}</td>'
+            f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
+            f"</tr>"
         )
     return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>{chr(10).join(lines)}</tbody></table>"
 
