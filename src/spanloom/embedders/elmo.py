@@ -7,13 +7,12 @@ AllenNLP. Each sentence is read by itself: no state is kept from one to the next
 """
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
@@ -21,12 +20,13 @@ from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import SourceLocation
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.errors import ModelError, PackageMissing
-from spanloom.nn.padding import pad_runs, unpad_runs
+from spanloom.nn.padding import pad, padded_groups
 from spanloom.tensors import Batch
 
 SHAPE = "elmo.json"
 _SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, 261)
-_MAX = 8192
+_MAX = 8192  # units
+_MAX_PADDED = 4096  # words read at once, padding included
 
 
 class Options(_Options):
@@ -93,8 +93,9 @@ class WordCharacters(nn.Module):
             nn.Conv1d(cnn.embedding.dim, number, width) for width, number in cnn.filters
         )
         self.activation = nn.ReLU() if cnn.activation == "relu" else nn.Tanh()
-        self.transforms = nn.ModuleList(nn.Linear(cnn.width, cnn.width) for _ in range(cnn.n_highway))
-        self.gates = nn.ModuleList(nn.Linear(cnn.width, cnn.width) for _ in range(cnn.n_highway))
+        layers = range(cnn.n_highway)
+        self.transforms = nn.ModuleList(nn.Linear(cnn.width, cnn.width) for _ in layers)
+        self.gates = nn.ModuleList(nn.Linear(cnn.width, cnn.width) for _ in layers)
         self.projection = nn.Linear(cnn.width, shape.lstm.projection_dim)
 
     def forward(self, characters: Int[Tensor, "word character"]) -> Float[Tensor, "word dim"]:
@@ -110,7 +111,7 @@ class WordCharacters(nn.Module):
 
 
 class ClippedLSTM(nn.Module):
-    """One layer in one direction: an LSTM whose output is projected; cells and output are clipped."""
+    """One layer in one direction: an LSTM with a projection, cells and output clipped."""
 
     def __init__(self, shape: LSTMShape) -> None:
         """Gates are in TensorFlow's order: input, candidate, forget, output."""
@@ -168,60 +169,53 @@ class Elmo(nn.Module):
         self, words: tuple[str, ...], runs: Int[Tensor, "sentence 2"]
     ) -> Float[Tensor, "layer word dim"]:
         """Return the vectors of each layer, the context-free ones twice side by side as first."""
-        lengths = (runs[:, 1] - runs[:, 0]).cpu()
         distinct = {word: row for row, word in enumerate(dict.fromkeys(words), 2)}
-        table = torch.stack(
-            [self._marker(_SENTENCE_BEGIN), self._marker(_SENTENCE_END)]
-            + [self._characters(word.encode("utf-8", "replace")) for word in distinct]
+        spellings = [word.encode("utf-8", "replace") for word in distinct]
+        table = torch.tensor(
+            [
+                self._rows([_SENTENCE_BEGIN]),
+                self._rows([_SENTENCE_END]),
+                *map(self._rows, spellings),
+            ]
         )
         vectors = self.characters(table.to(self.mix.device))
-        rows = torch.tensor([distinct[word] for word in words], device=vectors.device)
-        states = [pad_runs(vectors[rows], lengths)]
         begin, end = vectors[0], vectors[1]
-        stacks = (self.forward_layers, begin, end), (self.backward_layers, end, begin)
-        sides = [
-            self._read(stack, states[0], lengths, first, backward=stack is self.backward_layers)
-            for stack, first, _ in stacks
-        ]
-        contextual = [torch.cat(pair, dim=-1) for pair in zip(*sides, strict=True)]
-        context_free = torch.cat([states[0], states[0]], dim=-1)
-        return torch.stack([unpad_runs(each, lengths) for each in (context_free, *contextual)])
+        rows = torch.tensor([distinct[word] for word in words], device=vectors.device)
+        plain = vectors[rows]
+        found = plain.new_zeros(self.shape.lstm.n_layers + 1, len(words), self.dim)
+        found[0] = torch.cat([plain, plain], dim=-1)
+        for indices, lengths in padded_groups(runs, _MAX_PADDED):
+            states, is_word = pad(plain, indices), _is_word(lengths, indices.shape[1])
+            ahead = self._read(self.forward_layers, states, begin)
+            back = self._read(self.backward_layers, _reverse(states, lengths), end)
+            for number, sides in enumerate(zip(ahead, back, strict=True), 1):
+                both = torch.cat([sides[0], _reverse(sides[1], lengths)], dim=-1)
+                found[number, indices[is_word]] = both[is_word]
+        return found
 
     def _read(
         self,
         stack: nn.ModuleList,
         words: Float[Tensor, "sentence word dim"],
-        lengths: Int[Tensor, " sentence"],
-        first: Float[Tensor, " dim"],
-        *,
-        backward: bool,
+        marker: Float[Tensor, " dim"],
     ) -> list[Float[Tensor, "sentence word dim"]]:
-        """Return the output of each layer of one direction, after the marker ``first``.
+        """Return the output of each layer of one direction, which reads a marker first.
 
-        The other marker comes last and so changes nothing.
+        The marker at the other end would be read last, so it changes no word.
         """
-        words = _reverse(words, lengths) if backward else words
-        states = torch.cat([first.expand(len(words), 1, -1), words], dim=1)
+        states = torch.cat([marker.expand(len(words), 1, -1), words], dim=1)
         outputs = []
         for number, layer in enumerate(stack):
             found = layer(states)
             states = found + states if number and self.shape.lstm.use_skip_connections else found
-            own = states[:, 1:]
-            outputs.append(_reverse(own, lengths) if backward else own)
+            outputs.append(states[:, 1:])
         return outputs
 
-    def _characters(self, spelling: bytes) -> Int[Tensor, " character"]:
+    def _rows(self, spelling: Sequence[int]) -> list[int]:
         """Return the rows of a word's bytes between two markers, padded; long words are cut."""
         length = self.characters.length
         inner = [_WORD_BEGIN, *spelling[: length - 2], _WORD_END]
-        return 1 + torch.tensor(inner + [_PADDING] * (length - len(inner)))
-
-    def _marker(self, code: int) -> Int[Tensor, " character"]:
-        """Return the rows of the begin or the end of a sentence, which are spelled as words."""
-        return self._characters(b"")[:1].new_tensor(
-            [1 + c for c in (_WORD_BEGIN, code, _WORD_END)]
-            + [1 + _PADDING] * (self.characters.length - 3)
-        )
+        return [1 + code for code in inner + [_PADDING] * (length - len(inner))]
 
     def extra_files(self) -> dict[str, str]:
         """Return the shape as JSON."""
@@ -236,9 +230,7 @@ class Elmo(nn.Module):
         for number, filters in enumerate(words.filters):
             _copy(filters.weight, np.transpose(file["CNN"][f"W_cnn_{number}"][0], (2, 1, 0)))
             _copy(filters.bias, file["CNN"][f"b_cnn_{number}"])
-        for number, (transform, gate) in enumerate(
-            zip(words.transforms, words.gates, strict=True)
-        ):
+        for number, (transform, gate) in enumerate(zip(words.transforms, words.gates, strict=True)):
             group = file[f"CNN_high_{number}"]
             for layer, name in ((transform, "transform"), (gate, "carry")):
                 _copy(layer.weight, np.transpose(group[f"W_{name}"]))
@@ -262,13 +254,18 @@ def _copy(parameter: Tensor, values: Any) -> None:
     parameter.copy_(tensor)
 
 
+def _is_word(lengths: Int[Tensor, " sentence"], width: int) -> Bool[Tensor, "sentence word"]:
+    """Return which places of padded sentences hold a word."""
+    return torch.arange(width, device=lengths.device) < lengths[:, None]
+
+
 def _reverse(
     words: Float[Tensor, "sentence word dim"], lengths: Int[Tensor, " sentence"]
 ) -> Float[Tensor, "sentence word dim"]:
     """Return each sentence with its words in reverse order; what follows its end stays there."""
-    places = torch.arange(words.shape[1])[None]
-    index = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
-    return words.gather(1, index[..., None].to(words.device).expand_as(words))
+    places = torch.arange(words.shape[1], device=lengths.device)[None]
+    index = torch.where(_is_word(lengths, words.shape[1]), lengths[:, None] - 1 - places, places)
+    return words.gather(1, index[..., None].expand_as(words))
 
 
 def _read_shape(text: str, where: str) -> Shape:
