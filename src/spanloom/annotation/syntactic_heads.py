@@ -79,18 +79,18 @@ def head_words(layer: Layer, tree: Layer, name: str, new_id: IdGenerator) -> Hea
         if not inside:
             without_words += 1
             continue
-        head = min(inside, key=lambda word: (_depth(word.id, head_of), -word.start))
-        place = (head.start, head.end, span.label)
+        word = min(inside, key=lambda each: (_depth(each.id, head_of), -each.start))
+        place = (word.start, word.end, span.label)
         if place not in spans:
-            spans[place] = Span(new_id("T"), span.label, ((head.start, head.end),))
+            spans[place] = Span(new_id("T"), span.label, ((word.start, word.end),))
         stands_for[span.id] = spans[place].id
     relations: dict[tuple[str, str, str], Relation] = {}
     for relation in layer.relations:
-        ends = stands_for.get(relation.head), stands_for.get(relation.tail)
-        if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
-            key = relation.label, *ends
+        head, tail = stands_for.get(relation.head), stands_for.get(relation.tail)
+        if head is not None and tail is not None and head != tail:
+            key = relation.label, head, tail
             if key not in relations:
-                relations[key] = replace(relation, id=new_id("R"), head=ends[0], tail=ends[1])
+                relations[key] = replace(relation, id=new_id("R"), head=head, tail=tail)
     return HeadWords(
         Layer(name, tuple(spans.values()), tuple(relations.values())),
         shared=len(stands_for) - len(spans),
