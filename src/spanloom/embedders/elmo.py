@@ -182,7 +182,7 @@ class Elmo(nn.Module):
         begin, end = vectors[0], vectors[1]
         rows = torch.tensor([distinct[word] for word in words], device=vectors.device)
         plain = vectors[rows]
-        found = plain.new_zeros(self.shape.lstm.n_layers + 1, len(words), self.dim)
+        found: Tensor = plain.new_zeros(self.shape.lstm.n_layers + 1, len(words), self.dim)
         found[0] = torch.cat([plain, plain], dim=-1)
         for indices, lengths in padded_groups(runs, _MAX_PADDED):
             states, is_word = pad(plain, indices), _is_word(lengths, indices.shape[1])
@@ -239,14 +239,15 @@ class Elmo(nn.Module):
         _copy(words.projection.bias, file["CNN_proj"]["b_proj"])
         for direction, stack in enumerate((self.forward_layers, self.backward_layers)):
             cells = file[f"RNN_{direction}"]["RNN"]["MultiRNNCell"]
-            for number, layer in enumerate(stack):
+            layers: Sequence[Any] = [*stack]
+            for number, layer in enumerate(layers):
                 cell = cells[f"Cell{number}"]["LSTMCell"]
                 _copy(layer.gates.weight, np.transpose(cell["W_0"]))
                 _copy(layer.gates.bias, cell["B"])
                 _copy(layer.projection.weight, np.transpose(cell["W_P_0"]))
 
 
-def _copy(parameter: Tensor, values: Any) -> None:
+def _copy(parameter: Any, values: Any) -> None:
     """Copy an array into a parameter; raises ``ValueError`` where shapes differ."""
     tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
     if tensor.shape != parameter.shape:
