@@ -33,6 +33,14 @@ def test_figures_are_those_of_the_metric(evaluate, home):
     assert text == f"task steps\n{expected.to_table()}\n"
 
 
+def test_gold_spans_are_given_when_asked_and_only_then(evaluate, home):
+    plain = json.loads(evaluate(home / "corpus", "--json").stdout)["tasks"]["steps"]["metrics"]
+    result = evaluate(home / "corpus", "--json", "--gold-inputs")
+    given = json.loads(result.stdout)["tasks"]["steps"]["metrics"]
+    assert "tasks that are given gold: steps" in result.stderr
+    assert given["span_f1"] == 1.0 > plain["span_f1"]
+
+
 def test_splits(evaluate, fails, home):
     assert json.loads(evaluate(home / "corpus/dev", "--json").stdout)["split"] == "all"
     assert json.loads(evaluate(home / "corpus", "--split", "train", "--json").stdout)

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
+from spanloom.errors import RecipeError
 from spanloom.studies import designs
 from spanloom.studies.designs import plan
 from spanloom.studies.job import Job, job
+from spanloom.studies.row import given_gold
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
 ALL_BUT_ONE = {"design": "all-but-one"}
@@ -302,3 +304,26 @@ def test_a_default_written_out_leaves_the_key(study):
         for settings in ([], ["stages.0.epoch_size=all-tasks", "window=64"])
     )
     assert default == written
+
+
+def test_a_label_tells_equal_designs_apart_and_its_settings_make_other_runs(study):
+    first = {"design": "joint", "label": "narrow", "settings": ["window=32"]}
+    study_plan = planned(study([SINGLE, JOINT, first]))
+    conditions = Counter(cell.condition for cell in study_plan.cells)
+    assert conditions == {"single": 3, "joint": 3, "joint, narrow": 3}
+    windows = {cell.condition: cell.job.recipe["window"] for cell in study_plan.cells}
+    assert windows["joint, narrow"] == 32 != windows["joint"]
+
+
+def test_tasks_are_measured_with_gold_inputs_too_and_other_runs_keep_their_keys(study):
+    plain = planned(study([SINGLE, JOINT]))
+    given = planned(study([SINGLE, JOINT], gold_inputs=["ner"]))
+    names = Counter((cell.task, cell.condition) for cell in given.cells)
+    assert names[given_gold("ner"), "single"] == names["ner, gold inputs", "joint"] == 1
+    assert len(given.cells) == len(plain.cells) + 2
+    keys = {job.tasks: job.key for job in plain.jobs.values()}
+    for job_ in given.jobs.values():
+        assert (job_.key == keys[job_.tasks]) == ("ner" not in job_.tasks)
+        assert Job.from_json(job_.to_json()) == job_
+    with pytest.raises(RecipeError, match="gold_inputs.*no task 'nre'"):
+        study([SINGLE], gold_inputs=["nre"])

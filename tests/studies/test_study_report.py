@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
@@ -143,3 +144,41 @@ def test_the_page_is_the_same_each_time(study, tmp_path):
         for n in range(2)
     ]
     assert pages[0] == pages[1]
+
+
+def test_a_label_is_compared_with_the_same_design_without_it(study):
+    other = {"design": "joint", "label": "narrow", "settings": ["window=32"]}
+    read = study([{"design": "single"}, {"design": "joint"}, other])
+    planned = plan(read, RECIPES, rows_reader({}))
+    level = {"single": 0.5, "joint": 0.6, "joint, narrow": 0.9}
+    rows = {}
+    for cell in planned.cells:
+        scores = dict.fromkeys(cell.job.tasks, level[cell.condition])
+        rows[cell.job.key] = make_row(cell.job, scores)
+    results = compare_conditions(read, planned, rows)
+    gains = {r.condition: r.comparison.gain for r in results if r.comparison}
+    assert gains == {"joint": pytest.approx(0.1), "joint, narrow": pytest.approx(0.3)}
+
+
+def test_a_task_on_other_data_is_scored_and_not_compared(study):
+    moved = {"design": "joint", "label": "moved", "settings": ["tasks.ner.layer=coreference"]}
+    read = study([{"design": "joint"}, moved])
+    planned = plan(read, RECIPES, rows_reader({}))
+    rows = {
+        cell.job.key: make_row(cell.job, dict.fromkeys(cell.job.tasks, 0.5))
+        for cell in planned.cells
+    }
+    results = compare_conditions(read, planned, rows)
+    labelled = {r.task: r.comparison is not None for r in results if "moved" in r.condition}
+    assert labelled == {"pos": True, "ner": False, "dep": True}
+
+
+def test_updates_to_the_best_score_are_means_over_seeds(study):
+    read = study([{"design": "joint"}], seeds=[1, 2])
+    planned = plan(read, RECIPES, rows_reader({}))
+    rows = {}
+    for number, (key, job) in enumerate(planned.jobs.items()):
+        row = make_row(job, dict.fromkeys(job.tasks, 0.5))
+        rows[key] = replace(row, best_updates={"ner": 10 + 20 * number})
+    found = {r.task: r.best_updates for r in compare_conditions(read, planned, rows)}
+    assert found == {"ner": 20.0, "pos": None, "dep": None}

@@ -117,3 +117,30 @@ def test_antecedents_out_of_reach_of_the_nearest_are_found_by_the_coarse_search(
     (found,) = predict(task, head, laid, [gold], vectors)
     linked = [{relation.head, relation.tail} for relation in found["main"].relations]
     assert len(linked) == (3 if antecedents == "coarse" else 0)
+
+
+def test_a_model_that_finds_mentions_can_be_given_them_when_it_is_scored():
+    task = make(KIND, [ALONE], hidden_size=16, dropout=0.0, add_mention_scores=True)
+    told = task.with_gold_inputs()
+    assert (task.inputs, told.inputs) == ((), ("main",))
+    assert told.without_gold(ALONE)["main"] == Layer("main", SPANS)  # mentions, and no link
+    assert task.without_gold(ALONE).layers == ALONE.unannotated(()).layers
+    laid, head = lay(task, [ALONE]), head_of(KIND, task)
+    vectors = vectors_of(KIND, laid)
+    with torch.no_grad():
+        inputs = told.span_inputs(head, vectors, laid.batch, laid.targets)
+        spans, links = told.decoder(head, inputs, laid.targets)
+        bounds = [tuple(pair) for pair in laid.targets.bounds.tolist()]
+        # links are those between all mentions, each scored as the head scores spans it finds itself
+        index = head.candidates.index(laid.targets.bounds, laid.batch.sentences)
+        types = head.score_spans(inputs)[index, : head.spans.labels].softmax(-1)
+        score = head.pair_scorer(inputs, laid.targets.bounds, types)
+        chosen = set()
+        for tail in range(1, len(bounds)):
+            pairs = torch.tensor([(earlier, tail) for earlier in range(tail)])
+            margin = score(pairs)[:, 1] - score(pairs)[:, 0]
+            if margin.max() > 0:
+                chosen.add((bounds[int(margin.argmax())], bounds[tail]))
+    named = [tuple(pair) for pair in spans.bounds.tolist()]
+    assert {(named[tail], named[head_]) for head_, tail in links.pairs.tolist()} == chosen
+    assert set(named) <= set(bounds)

@@ -1,6 +1,7 @@
 """Relations between words: what is learnt, what is written, given spans, several labels a pair."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -244,3 +245,53 @@ def test_a_report_is_told_in_numbers_and_in_words():
         "with an end that is no span, not scored: 1 relations",
     ]
     assert table[4].startswith("relations (last words and label): F1 0.00")
+
+
+def test_the_bias_that_dev_chooses_moves_the_threshold_of_all_labels():
+    task = make(KIND, [KIND.example], dropout=0.0, hidden_size=32)
+    assert dict(task.decisions) == {"relation": "relation_f1"}
+    laid = lay(task, [KIND.example])
+    made, words = head(task, 32), vectors(laid, 32)
+    counts = []
+    for bias in (-9.0, 0.0, 4.0, 9.0):
+        setup = TaskSetup(
+            "t", "main", task.options, _vocabulary(task), _vocabulary(task), {"relation": bias}
+        )
+        (found,) = answer(KIND.build(setup), made, laid, words)
+        counts.append(len(found["main"].relations))
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert counts[-1] > counts[1]
+
+
+def _vocabulary(task):
+    events = task.events
+    return {
+        "labels": list(task.labels),
+        "trigger_labels": sorted(events.trigger_labels),
+        "roles": sorted(events.roles),
+        "role_relations": sorted(events.relations),
+    }
+
+
+def test_given_spans_at_scoring_alone():
+    task = make(KIND, [KIND.example], dropout=0.0, hidden_size=32)
+    told = task.with_gold_inputs()
+    assert (task.inputs, told.inputs) == ((), ("main",))
+    bare = told.without_gold(KIND.example)["main"]
+    assert bare.spans == KIND.example["main"].spans
+    assert not bare.relations
+    assert not bare.events
+
+
+def test_sentences_without_relations_are_learnt_from_and_scored():
+    gold = document("a b\nc d", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])
+    task = make(KIND, [gold])
+    laid = lay(task, [gold])
+    assert laid.targets.able.tolist() == [0, 1, 2, 3]
+    empty = Document("c d", (Layer("main"),), "e")
+    pair = document("c d", ("word", "c"), ("word", "d"), relations=[("r", "T1", "T2")])
+    wrong = replace(pair, name="e")
+    assert task.has_gold(empty)
+    report = task.compute_metrics([gold, empty], [gold, wrong])
+    assert task.metrics(report)["relation_f1"] == 2 / 3  # one of two predicted, one of one gold

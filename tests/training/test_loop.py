@@ -1,5 +1,8 @@
 """What the loop promises: who is touched, when it stops, what a stage starts from."""
 
+import math
+from collections import Counter
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -209,3 +212,21 @@ def test_the_best_model_is_what_the_folder_holds(bench, tmp_path, monkeypatch):
     there = load_file(tmp_path / BEST / "model.safetensors")
     network = run.model.network.state_dict()
     assert all(torch.equal(each, network[name]) for name, each in there.items())
+
+
+def test_each_tasks_updates_to_its_best_score_are_counted(bench, tmp_path):
+    run = bench.run(tmp_path / "run")
+    progress = run.train(LogIntervals(0.0), resume=False)
+    drawn = Counter()
+    fresh = bench.run(tmp_path / "again")
+    for number, spec in enumerate(fresh.recipe.stages):
+        fresh.progress.stage = number
+        stage = StageTrainer(fresh, spec)
+        for epoch in range(math.ceil(spec.epochs)):
+            fresh.progress.epoch = epoch
+            updates = stage.draw_epoch()
+            for update in updates[: math.ceil((spec.epochs - epoch) * len(updates))]:
+                drawn.update({task for batch in update for task in batch.tasks})
+    assert progress.task_updates == drawn
+    assert progress.best_updates.keys() == progress.best_per_task.keys()
+    assert all(0 < n <= drawn[task] for task, n in progress.best_updates.items())

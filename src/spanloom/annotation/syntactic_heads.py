@@ -8,9 +8,11 @@ dependent, and from a root to itself. A span that is no subtree may have several
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from spanloom.document import Document, Span
+from spanloom.annotation_ids import IdGenerator
+from spanloom.document import Document, Layer, Relation, Span
 
 TREE, TAGS = "dependency", "upos"
 
@@ -41,3 +43,67 @@ def _words_of(span: Span, words: Sequence[Span], starts: Sequence[int]) -> Itera
         for word in words[bisect_left(starts, start) : bisect_left(starts, end)]:
             if word.end <= end:
                 yield word
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWords:
+    """A layer of head words, and what was lost: spans by reason, relations by number.
+
+    ``shared`` spans have a head that another span has with the same label, ``clashing`` ones with
+    another label: a flat tagging keeps one of these. ``without_words`` have no word of the tree.
+    """
+
+    layer: Layer
+    shared: int = 0
+    clashing: int = 0
+    without_words: int = 0
+    lost_relations: int = 0
+
+
+def head_words(layer: Layer, tree: Layer, name: str, new_id: IdGenerator) -> HeadWords:
+    """Return the layer ``name``: each span of ``layer`` cut to its head word, with its relations.
+
+    Of several heads it is the one nearest to the root, of these the last, as English phrases are
+    mostly head-final. Spans of one label and one head become one; relations follow their spans, and
+    those that then join a span to itself, or repeat another, are lost. All get ids of ``new_id``.
+    Events, attributes and equivalences are not kept.
+    """
+    words = sorted(tree.spans, key=lambda word: word.start)
+    starts = [word.start for word in words]
+    head_of = {relation.tail: relation.head for relation in tree.relations}
+    spans: dict[tuple[int, int, str], Span] = {}
+    stands_for: dict[str, str] = {}
+    without_words = 0
+    for span in layer.spans:
+        inside = list(_words_of(span, words, starts))
+        if not inside:
+            without_words += 1
+            continue
+        word = min(inside, key=lambda each: (_depth(each.id, head_of), -each.start))
+        place = (word.start, word.end, span.label)
+        if place not in spans:
+            spans[place] = Span(new_id("T"), span.label, ((word.start, word.end),))
+        stands_for[span.id] = spans[place].id
+    relations: dict[tuple[str, str, str], Relation] = {}
+    for relation in layer.relations:
+        head, tail = stands_for.get(relation.head), stands_for.get(relation.tail)
+        if head is not None and tail is not None and head != tail:
+            key = relation.label, head, tail
+            if key not in relations:
+                relations[key] = replace(relation, id=new_id("R"), head=head, tail=tail)
+    return HeadWords(
+        Layer(name, tuple(spans.values()), tuple(relations.values())),
+        shared=len(stands_for) - len(spans),
+        clashing=len(spans) - len({place[:2] for place in spans}),
+        without_words=without_words,
+        lost_relations=len(layer.relations) - len(relations),
+    )
+
+
+def _depth(word: str, head_of: Mapping[str, str]) -> int:
+    """Return how many words lie between a word and its root; of a cycle, each word once."""
+    seen = {word}
+    while (head := head_of.get(word)) is not None and head not in seen:
+        seen.add(head)
+        word = head
+    return len(seen) - 1

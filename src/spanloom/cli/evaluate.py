@@ -3,36 +3,50 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
-from spanloom.cli.options import Encoding, Precision
+from spanloom.cli.options import Encoding, Precision, options_of
+from spanloom.errors import DataError
 from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
+    from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
 MetricsByTask = dict[str, dict[str, float]]
 
 
-def evaluate(
-    model_path: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")],
-    split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
-    precision: Precision = "auto",
-    encoding: Encoding = "utf-8",
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions:
+    """The options of ``evaluate``."""
+
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")]
+    split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False
+    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
+    precision: Precision = "auto"
+    encoding: Encoding = "utf-8"
+    gold_inputs: Annotated[
+        bool, typer.Option("--gold-inputs", help="give tasks their gold mentions or spans")
+    ] = False
     test_log: Annotated[
         Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
-    ] = Path("test-evaluations.jsonl"),
-) -> None:
+    ] = Path("test-evaluations.jsonl")
+
+
+@options_of(EvaluateOptions)
+def evaluate(options: EvaluateOptions) -> None:
     """Score every task of a model on the documents that are annotated with its layer.
 
-    Where a task learnt DATA through a map of labels, DATA is mapped alike.
+    Where a task learnt DATA through a map of labels, DATA is mapped alike. With --gold-inputs
+    coreference links gold mentions and relations hold between gold spans, though the model learnt
+    to find them itself.
 
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
@@ -45,21 +59,33 @@ def evaluate(
     )
     from spanloom.model.serialization import load
 
-    split = split or usual_split(data)
-    documents = folder.read(data, split, encoding=encoding).documents
+    data, split = options.data, options.split or usual_split(options.data)
+    documents = folder.read(data, split, encoding=options.encoding).documents
     is_test = is_test_set(data, split)
     if is_test:
-        log(f"{data}: this is the TEST set; the evaluation will be noted in {test_log}")
-    model = load(model_path, device=device, precision=precision)
+        log(f"{data}: this is the TEST set; the evaluation will be noted in {options.test_log}")
+    model = load(options.model, device=options.device, precision=options.precision)
+    if options.gold_inputs:
+        model = _given_gold(model)
     size = quantity(len(documents), "document")
-    log(f"model {model_path} on {model.compute}; {data}, split {split}: {size}")
+    log(f"model {options.model} on {model.compute}; {data}, split {split}: {size}")
     reports = evaluate_tasks(model, documents, data, log)
     metrics = {task: model.tasks[task].metrics(report) for task, report in reports.items()}
     if is_test:
-        command, seed = " ".join(["spanloom", *sys.argv[1:]]), model.recipe.seed
-        dataset = data.resolve().name
-        log_test_evaluation(test_log, command, model_path, dataset, split, documents, seed, metrics)
-    _show(reports, metrics, model_path, data, split, as_json=as_json)
+        look = " ".join(["spanloom", *sys.argv[1:]]), options.model, data.resolve().name
+        seed = model.recipe.seed
+        log_test_evaluation(options.test_log, *look, split, documents, seed, metrics)
+    _show(reports, metrics, options.model, data, split, as_json=options.as_json)
+
+
+def _given_gold(model: "Model") -> "Model":
+    """Return the model whose tasks are given gold; raises ``DataError`` where none can be."""
+    given = model.with_gold_inputs()
+    names = [name for name, task in given.tasks.items() if task.inputs]
+    if not names:
+        raise DataError("--gold-inputs: no task of the model can be given mentions or spans")
+    log(f"tasks that are given gold: {', '.join(names)}")
+    return given
 
 
 def _show(

@@ -116,6 +116,33 @@ def _beside(number: int, expected: int | None) -> str:
 
 
 @app.command()
+def heads(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="prepared datasets")],
+    data: _Data = DATA,
+    layer: Annotated[str, typer.Option(help="the layer whose spans are cut")] = "entities",
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", help="parser; default: the bundled model")
+    ] = None,
+) -> None:
+    """Make NAME-heads of a prepared dataset: its spans, cut to their head words, as layer heads.
+
+    Heads come from the layer dependency or, where a dataset has none, from a parser: these are
+    silver, and heads.json says so.
+
+    Example: spanloom glad heads scierc --data glad/
+    """
+    from spanloom.glad.heads import HEADS, Parser, prepare_heads
+    from spanloom.model.serialization import load
+
+    parser = Parser(load(model), model)
+    for name in names:
+        counts = prepare_heads(data / name, data / f"{name}-{HEADS}", layer, parser)
+        for split, counted in counts.items():
+            parts = [f"{number:,} {what}" for what, number in counted.items()]
+            write_stdout(f"{name}-{HEADS} {split}: {', '.join(parts)}")
+
+
+@app.command()
 def run(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="its data are datasets")],
     data: _Data = DATA,

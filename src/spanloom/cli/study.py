@@ -14,6 +14,7 @@ from spanloom.cli.study_relatedness import advise, correlate, similarity
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
+    from spanloom.corpora.probing_sets import ProbingSet
     from spanloom.studies.execute import Folders
     from spanloom.studies.spec import Study
 
@@ -110,6 +111,72 @@ def report(
         raise DataError(f"{folders.results}: no row of this study; spanloom study run makes them")
     for path in write_report(study, planned, rows, comparisons, out):
         log(f"written to {path}")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """The options of ``study probe``."""
+
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="tables and pictures")]
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="prepared corpora: makes the tasks")
+    ] = None
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", metavar="DIR", help="files as SentEval's, instead")
+    ] = None
+    vectors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="static vectors of the bag of vectors")
+    ] = None
+    sentences: Annotated[int, typer.Option(min=100, help="of a task that is made, at most")] = 4000
+    seed: Annotated[int, typer.Option(help="of made tasks and of untrained levels")] = 1
+
+
+@app.command()
+@options_of(ProbeOptions)
+def probe(options: ProbeOptions) -> None:
+    """Tell what the levels of a model know: ten probing tasks, by logistic regression.
+
+    The tasks are made of ewt, gum (or gum-open), gum-trees (or gum-open-trees) and novels, as far
+    as they are in --data, and saved to OUT/tasks; or they are SentEval's own files. OUT also gets
+    the table as .txt, .csv and .json, and a picture for each level.
+
+    Example: spanloom study probe runs/hmtl --data glad/ -o probing/
+    """
+    from spanloom.model.serialization import load
+    from spanloom.studies.probing import probe as probed
+    from spanloom.studies.probing import to_text
+    from spanloom.studies.report import check_packages, write_probing
+
+    check_packages("study probe")
+    if (options.data is None) == (options.tasks is None):
+        raise WrongUse("study probe: expected either --data or --tasks")
+    sets = _probing_sets(options)
+    model = load(options.model, precision="fp32")
+    accuracies = probed(model, sets, options.vectors, log, options.seed)
+    for path in write_probing(accuracies, options.out):
+        log(f"written to {path}")
+    write_stdout(to_text(accuracies), end="")
+
+
+def _probing_sets(options: ProbeOptions) -> "list[ProbingSet]":
+    """Read the probing tasks, or make and save them."""
+    from spanloom.atomic_io import write_file
+    from spanloom.corpora import probing_sets
+
+    if options.tasks is not None:
+        return probing_sets.read(options.tasks)
+    assert options.data is not None, "one of both is given"
+    sets = probing_sets.make(probing_sets.read_pool(options.data), options.sentences, options.seed)
+    for name in probing_sets.FILES.keys() - {each.name for each in sets}:
+        log(f"{name}: left out, too few sentences of each class")
+    folder = options.out / "tasks"
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in sets:
+        write_file(folder / f"{probing_sets.FILES[each.name]}.txt", each.dumps().encode())
+    if not sets:
+        raise DataError(f"{options.data}: too few sentences for any task")
+    return sets
 
 
 @app.command()

@@ -8,7 +8,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -149,7 +149,8 @@ class Trained:
     ``minutes`` and ``speed`` (words a second) are of CPU time, of a run of one process; None where
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
     that were best on dev, where they had the metrics ``dev``. ``data`` tells train and dev from
-    others (``training.prepare.identity``).
+    others (``training.prepare.identity``). ``best_updates`` are the updates with batches of a task
+    that led to its own best score, by task.
     """
 
     minutes: float | None
@@ -158,6 +159,7 @@ class Trained:
     epoch: float
     dev: dict[str, float]
     data: str
+    best_updates: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,9 @@ def read_training_cost(out: Path, last: StageSpec) -> Trained | None:
         evaluations, key=lambda evaluation: validation.selection_score(evaluation.dev, last)
     )  # the first of equal ones
     minutes, speed = _cost(progress, logs, lines[-1].step)
-    return Trained(minutes, speed, best.step, best.epoch, best.dev, progress.data)
+    return Trained(
+        minutes, speed, best.step, best.epoch, best.dev, progress.data, dict(progress.best_updates)
+    )
 
 
 def _cost(

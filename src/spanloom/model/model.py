@@ -128,6 +128,14 @@ class Model:
         """Return the model with other tasks in place of its own; the network is shared."""
         return replace(self, tasks=tasks)
 
+    def with_gold_inputs(self) -> "Model":
+        """Return the model whose tasks are given their gold mentions or spans, where they can be.
+
+        The network is shared. For scoring: each such layer is then an input of its task alone.
+        """
+        tasks = {name: task.with_gold_inputs() for name, task in self.tasks.items()}
+        return replace(self, tasks=tasks)
+
     @property
     def layers(self) -> dict[str, str]:
         """The name of the layer that each predicting task writes, the same in all results."""

@@ -94,11 +94,17 @@ class Network(nn.Module):
         levels = set(levels)
         if levels == {PIECES}:
             return {PIECES: self._encode_pieces(batch)}
+        words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
+        return self.encode_above(self.dropout(words), batch, levels)
+
+    def encode_above(
+        self, words: Float[Tensor, "word dim"], batch: Batch, levels: Iterable[str]
+    ) -> dict[str, HeadInputs]:
+        """Return the vectors of the wanted levels over those of the trunk, as ``encode`` does."""
         needed = self._with_levels_below(levels)
         layout = batch.prompt_layout
         runs = (batch.sentences, batch.windows) if layout is None else layout.level_runs
-        words = torch.cat([self.embed(row, batch) for row in range(len(self.trunk))], dim=-1)
-        vectors = {TRUNK: self.dropout(words)}
+        vectors = {TRUNK: words}
         for name, level in self.levels.items():
             if name in needed:
                 spec = self.specs[name]

@@ -104,7 +104,8 @@ class RelationEnds:
 class SpanPairDecoder:
     """Select spans, then relate them; ``relate`` is None for a head without pairs.
 
-    With ``gold_spans`` the spans are those given, with their labels. ``bias`` is added to the
+    With ``gold_spans`` the spans are those given, with their labels; pairs then read these labels
+    as certain or, with ``scores_given``, as likely as the head finds them. ``bias`` is added to the
     scores of all labels but "none" when spans are selected; pairs read the scores without it. With
     ``ends`` relations may add spans; None if they hold among the selected spans alone.
     """
@@ -114,13 +115,14 @@ class SpanPairDecoder:
     gold_spans: bool = False
     bias: float = 0.0
     ends: RelationEnds | None = None
+    scores_given: bool = False
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets | None
     ) -> Decoded:
         """Return the selected spans, or those that relations keep or add, and the relations."""
         if given is not None and self.gold_spans:
-            types = F.one_hot(given.labels, head.spans.labels).float()
+            types = self._types_of_given(head, inputs, given)
             probs = torch.ones(len(given.labels), device=types.device)
             kept = KeptSpans(PredictedSpans(given.bounds, given.labels, probs), types)
         else:
@@ -131,6 +133,15 @@ class SpanPairDecoder:
         if self.ends is None or kept.is_selected is None:
             return spans, relations
         return self.ends.write(spans, relations, kept.is_selected)
+
+    def _types_of_given(self, head: SpanRelation, inputs: SpanInputs, given: SpanTargets) -> Types:
+        """Return the label probabilities that pairs read of given spans."""
+        if not self.scores_given:
+            return F.one_hot(given.labels, head.spans.labels).float()
+        scores = head.spans.score_bounds(
+            inputs.words, inputs.weights, given.bounds, inputs.neighbors, inputs.tokens
+        )
+        return scores[:, : head.spans.labels].softmax(-1)
 
     def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> KeptSpans:
         """Return the selected spans, and those that ``ends`` adds for relations."""

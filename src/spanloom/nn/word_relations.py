@@ -82,17 +82,18 @@ class WordPairs(nn.Module):
         sentences: Int[Tensor, "sentence 2"],
         candidates: Int[Tensor, " candidate"],
         threshold: float,
+        bias: float = 0.0,
     ) -> Iterator[PredictedRelations]:
         """Yield the relations between ``candidates`` more probable than ``threshold``, in chunks.
 
-        Pairs are word indices; labels count from 0, as there is no column for "none". Chunks are
-        yielded, not collected, because small tensors kept between large ones hold on to the memory
-        of those.
+        ``bias`` is added to all scores before they become probabilities. Pairs are word indices;
+        labels count from 0, as there is no column for "none". Chunks are yielded, not collected,
+        because small tensors kept between large ones hold on to the memory of those.
         """
         heads, tails = self.ends(gather_rows(words, candidates))
         sentence = _sentence_of(candidates, sentences)
         for pairs in self.pair_generator.iter_by_head(sentence, self._pairs_per_chunk):
-            probs = self(heads, tails, pairs).sigmoid()
+            probs = (self(heads, tails, pairs) + bias).sigmoid()
             pair, label = (probs > threshold).nonzero(as_tuple=True)
             if len(pair):
                 yield PredictedRelations(candidates[pairs[pair]], label, probs[pair, label])

@@ -14,8 +14,8 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Raw
 from spanloom.studies.comparison import Scores, is_higher
-from spanloom.studies.job import Job, job, subset
-from spanloom.studies.row import Row, primary_score
+from spanloom.studies.job import Job, job, subset, with_gold_inputs
+from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
     ChainsSpec,
     CurveSpec,
@@ -55,7 +55,8 @@ class Cell:
     """One measurement: a task under a condition of a design.
 
     ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
-    training data (None: all of it). ``job`` is the run whose row holds it.
+    training data (None: all of it). ``job`` is the run whose row holds it. ``label`` is that of its
+    design, part of the condition.
     """
 
     design: str
@@ -65,6 +66,7 @@ class Cell:
     job: Job
     partners: tuple[str, ...] = ()
     examples: int | str | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,9 @@ class _Planner:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
             spec = self.study.spec
-            self.built[content] = job(
-                name, recipe, self.data, names, spec.score, before, spec.weights
-            )
+            given = [task for task in spec.gold_inputs if task in names]
+            built = job(name, recipe, self.data, names, spec.score, before, spec.weights)
+            self.built[content] = with_gold_inputs(built, given)
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
@@ -143,8 +145,18 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
             cells += oracle_cells or []
         else:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
-                cells += _PLANS[design.name](planner, design.spec)
+                planned = _PLANS[design.name](planner, design.spec)
+                cells += (_labelled(cell, design.spec.label) for cell in planned)
+    given = [cell for cell in cells if cell.task in study.spec.gold_inputs]
+    cells += [replace(cell, task=given_gold(cell.task)) for cell in given]
     return StudyPlan(tuple(cells), tuple(waiting))
+
+
+def _labelled(cell: Cell, label: str) -> Cell:
+    """Return the cell with the label of its design in its condition."""
+    if not label:
+        return cell
+    return replace(cell, condition=f"{cell.condition}, {label}", label=label)
 
 
 def _variants(study: Study) -> Iterator[Variant]:

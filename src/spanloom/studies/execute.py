@@ -23,7 +23,7 @@ from spanloom.model.plan import Plan, resolve
 from spanloom.model.serialization import WEIGHTS, load
 from spanloom.studies import row as rows
 from spanloom.studies.job import Job
-from spanloom.studies.row import Row, Split, SplitScore, row_path
+from spanloom.studies.row import Row, Split, SplitScore, given_gold, row_path
 from spanloom.training import train
 from spanloom.training.loop import OWN
 from spanloom.training.prepare import read_dev
@@ -118,6 +118,9 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         is_shared = not has_own or job.weights == "shared"
         model = load(out if is_shared else own, device="cpu")
         scores[name] = _score_splits(model, name, splits, log)
+        if name in job.gold_inputs:
+            given = model.with_gold_inputs()
+            scores[given_gold(name)] = _score_splits(given, name, splits, log)
         if has_own and is_shared:
             own_scores[name] = _score_splits(load(own, device="cpu"), name, splits, log)
         for part in (scores, own_scores):
@@ -141,6 +144,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         version=version("spanloom"),
         date=datetime.now(UTC).date().isoformat(),
         own_scores=own_scores,
+        best_updates=cost.best_updates if cost else {},
     )
 
 

@@ -5,18 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from spanloom.errors import PackageMissing
 from spanloom.studies.designs import SINGLE
 from spanloom.studies.drawing import new_figure, to_svg
+from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import Result
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
-
-
-def check_packages() -> None:
-    """Raise ``PackageMissing`` if the packages that draw are not installed."""
-    PackageMissing.check("study report", "studies", "matplotlib", "networkx")
 
 
 def gain_matrix(results: Sequence[Result]) -> str | None:
@@ -120,6 +115,35 @@ def learning_curves(results: Sequence[Result]) -> str | None:
     axes.set_xticks(range(len(sizes)), sizes)
     axes.set_xlabel("examples of training data")
     axes.set_ylabel("score")
+    axes.legend(frameon=False)
+    return to_svg(figure)
+
+
+def probing_bars(name: str, accuracies: Sequence[Accuracy]) -> str:
+    """Draw what is found in the vectors of one level: a pair of bars per task, with intervals.
+
+    A line across each pair is the accuracy of always saying the most frequent label.
+    """
+    tasks = list(dict.fromkeys(each.task for each in accuracies))
+    poolings = list(dict.fromkeys(each.pooling for each in accuracies))
+    figure, axes = new_figure((1.6 + 0.7 * len(tasks), 3.2))
+    width = 0.8 / len(poolings)
+    for number, pooling in enumerate(poolings):
+        own = {each.task: each for each in accuracies if each.pooling == pooling}
+        places = [tasks.index(task) + width * (number - (len(poolings) - 1) / 2) for task in own]
+        values = [100 * each.accuracy for each in own.values()]
+        errors = [
+            [100 * (each.accuracy - each.low) for each in own.values()],
+            [100 * (each.high - each.accuracy) for each in own.values()],
+        ]
+        axes.bar(places, values, width, yerr=errors, capsize=2, label=pooling)
+    for each in accuracies:
+        place = tasks.index(each.task)
+        axes.plot([place - 0.45, place + 0.45], [100 * each.majority] * 2, "k:", linewidth=1)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=30, ha="right")
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("accuracy")
+    axes.set_title(name, fontsize=10)
     axes.legend(frameon=False)
     return to_svg(figure)
 

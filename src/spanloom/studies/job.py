@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,8 @@ class Job:
     ``recipe`` is plain, with every key that it has; its ``init_from`` is set from ``before`` when
     the run starts. ``score`` is the split that is scored, ``weights`` are each task's own best or
     the ones that all tasks share. ``key`` is the hash of all that decides
-    the result: recipe, data, the run before, what is scored, and the version of the code.
+    the result: recipe, data, the run before, what is scored, and the version of the code. Tasks of
+    ``gold_inputs`` are scored a second time, given their gold mentions or spans.
     """
 
     name: str
@@ -36,13 +37,15 @@ class Job:
     key: str
     before: "Job | None" = None
     weights: Weights = "own"
+    gold_inputs: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a worker reads it."""
         before = None if self.before is None else self.before.to_json()
         plain = {"name": self.name, "recipe": self.recipe, "tasks": list(self.tasks)}
         further = {"score": self.score, "key": self.key, "before": before}
-        return {**plain, **further, "weights": self.weights}
+        given = list(self.gold_inputs)
+        return {**plain, **further, "weights": self.weights, "gold_inputs": given}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Job":
@@ -50,7 +53,8 @@ class Job:
         before = None if raw["before"] is None else cls.from_json(raw["before"])
         tasks = tuple(raw["tasks"])
         scored = raw["score"], raw["key"]
-        return cls(raw["name"], raw["recipe"], tasks, *scored, before, raw["weights"])
+        further = raw["weights"], tuple(raw["gold_inputs"])
+        return cls(raw["name"], raw["recipe"], tasks, *scored, before, *further)
 
 
 def job(
@@ -81,6 +85,15 @@ def job(
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
     return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before, weights)
+
+
+def with_gold_inputs(job: Job, tasks: Sequence[str]) -> Job:
+    """Return the job whose tasks, some of them, are scored with gold mentions or spans, too."""
+    if not tasks:
+        return job
+    text = f"{job.key} gold inputs {sorted(tasks)}"
+    key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+    return replace(job, key=key, gold_inputs=tuple(tasks))
 
 
 @cache

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spanloom.atomic_io import write_file
-from spanloom.studies import figures
+from spanloom.errors import PackageMissing
+from spanloom.studies import figures, probing
 from spanloom.studies.designs import StudyPlan
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
+from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import (
     SIGNIFICANT,
     Result,
@@ -19,6 +21,29 @@ from spanloom.studies.results import (
 )
 from spanloom.studies.row import Row
 from spanloom.studies.spec import Study
+
+
+def check_packages(feature: str) -> None:
+    """Raise ``PackageMissing`` if the packages of ``spanloom[studies]`` are not installed."""
+    PackageMissing.check(feature, "studies", "matplotlib", "networkx")
+
+
+def write_probing(accuracies: Sequence[Accuracy], folder: Path) -> list[Path]:
+    """Write tables of what a probe found, and a picture per level; return the paths.
+
+    Raises ``StorageError``.
+    """
+    texts = {
+        "probing.txt": probing.to_text(accuracies),
+        "probing.csv": probing.to_csv(accuracies),
+        "probing.json": probing.to_json(accuracies),
+    }
+    for name, own in probing.by_vectors(accuracies):
+        texts[f"{name.replace(' ', '-')}.svg"] = figures.probing_bars(name, own)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_file(folder / name, text.encode())
+    return [folder / name for name in texts]
 
 
 def write_report(
@@ -32,7 +57,7 @@ def write_report(
 
     Raises ``StorageError``, and ``PackageMissing`` without matplotlib or networkx.
     """
-    figures.check_packages()
+    check_packages("study report")
     texts = {
         path: _study_page(study, planned, rows, results),
         path.with_suffix(".csv"): to_csv(results),
@@ -91,7 +116,7 @@ def _figures(results: Sequence[Result]) -> list[str]:
 
 def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
-    head = ("task", "condition", "metric", "score", "gain over alone", "CPU minutes")
+    head = ("task", "condition", "metric", "score", "gain", "CPU minutes", "updates")
     lines = []
     for r in results:
         gain, direction = "", ""
@@ -102,6 +127,7 @@ def _table(results: Sequence[Result]) -> str:
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
+            f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
         )
     return table(head, lines)
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
 from spanloom.studies.designs import JOINT, SINGLE, Cell, StudyPlan
-from spanloom.studies.row import Row, Split, primary_score
+from spanloom.studies.row import Row, Split, own_name, primary_score
 from spanloom.studies.spec import Study
 
 FEW_DOCUMENTS = 10  # with fewer there is no test of significance
@@ -60,6 +60,7 @@ class Result:
     scores: Scores
     cpu_minutes: float
     own_mean: float | None = None
+    best_updates: float | None = None
     comparison: Comparison | None = None
 
     @property
@@ -79,10 +80,16 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
     compared = []
     for cells, result in pairs:
         baseline = _baseline(cells[0], [other for other, _ in pairs])
-        if baseline is not None:
+        if baseline is not None and _source(cells[0]) == _source(baseline[0]):
             result = _compare(result, cells, baseline, rows, study)
         compared.append(result)
     return _correct_p_values(compared)
+
+
+def _source(cell: Cell) -> tuple[str, str]:
+    """Return corpus and layer of a cell's task: scores on different ones cannot be compared."""
+    task = cell.job.recipe["tasks"][own_name(cell.task)]
+    return task["data"], task["layer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,7 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         scores=Scores.of(values),
         cpu_minutes=minutes,
         own_mean=_own_mean(job_rows, first.task, split),
+        best_updates=_mean_best_updates(job_rows, first.task),
     )
 
 
@@ -125,12 +133,29 @@ def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
     return fmean(values) if len(values) == len(job_rows) else None
 
 
+def _mean_best_updates(rows: Sequence[Row], task: str) -> float | None:
+    """Return how many of a task's own updates led to its best score on dev, the mean over seeds.
+
+    None where a row does not say.
+    """
+    counts = [row.best_updates[task] for row in rows if task in row.best_updates]
+    return sum(counts) / len(counts) if len(counts) == len(rows) else None
+
+
 def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
     """Return the cells that a condition is compared with: the task alone, as far as possible.
 
     What learns from fewer examples is compared with the task alone on as many; a point of a
-    grid with the run whose options it changes.
+    grid with the run whose options it changes; a design with a label with the same design without
+    one, where the study has that.
     """
+    if cell.label:
+        condition = cell.condition.removesuffix(f", {cell.label}")
+        for others in groups:
+            other = others[0]
+            named = (other.design, other.condition, other.label) == (cell.design, condition, "")
+            if named and other.task == cell.task and other.variant.group == cell.variant.group:
+                return others
     wanted: tuple[str, int | str | None] = (SINGLE, None)
     if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
         return None
@@ -204,14 +229,16 @@ def to_csv(results: Sequence[Result]) -> str:
     """Return a table of one line per result; scores are fractions."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    head = "design condition task sharing trunk examples metric seeds mean deviation minutes"
+    head = (
+        "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
+    )
     writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean"])
     for r in results:
         c = r.comparison
         writer.writerow(
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
-            + [f"{r.cpu_minutes:.1f}"]
+            + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
             + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
         )

@@ -34,6 +34,9 @@ class Row:
     that were best for all where the study says so; then ``own_scores`` are of its own. ``updates``
     and ``epoch`` led to the chosen weights. ``train_cpu_minutes`` are of the training loop (None:
     too short to measure), ``other_cpu_minutes`` of all else: reading, building, scoring.
+    ``best_updates`` are the updates with batches of a task that led to its best score on dev, by
+    task; rows of earlier versions have none. Scores of a task that was given gold at scoring alone
+    are under ``given_gold(task)``.
     """
 
     key: str
@@ -52,10 +55,21 @@ class Row:
     version: str
     date: str
     own_scores: dict[str, dict[Split, SplitScore]] = field(default_factory=dict)
+    best_updates: dict[str, int] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 _ROW = TypeAdapter(Row)
+
+
+def given_gold(task: str) -> str:
+    """Return the name under which a row has the scores of a task that was given gold."""
+    return f"{task}, gold inputs"
+
+
+def own_name(task: str) -> str:
+    """Return the task's name in its recipe, also of a name that ``given_gold`` made."""
+    return task.removesuffix(given_gold(""))
 
 
 def primary_score(row: Row, task: str, split: Split) -> float:

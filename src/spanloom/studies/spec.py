@@ -20,6 +20,9 @@ Settings = tuple[str, ...]
 class DesignSpec(Options):
     """What all designs can say: settings of their runs, beside those of the study."""
 
+    label: str = Field(
+        default="", description="tells conditions of equal designs apart, as EMD first"
+    )
     settings: Settings = Field(default=(), description="of all its runs, as stages.0.epochs=5")
     task_settings: dict[Name, Settings] = Field(
         default={}, description="further settings by the task that is measured"
@@ -138,6 +141,9 @@ class StudySpec(Options):
         default={},
         description="further tasks that are learnt alone and from the joint model, never jointly",
     )
+    gold_inputs: tuple[Name, ...] = Field(
+        default=(), description="tasks that are also scored with gold mentions or spans given"
+    )
     score: Literal["dev", "test"] = Field(default="dev", description="dev | test: what is scored")
     weights: Literal["own", "shared"] = Field(
         default="own",
@@ -225,6 +231,7 @@ def _check_names(study: Study, location: SourceLocation) -> None:
             problem = f"{study.spec.recipe} has a task of this name"
             raise location.location_of("single_only", name).error(problem)
     _check_tasks(study.spec.tasks, tuple(study.base.tasks), location.location_of("tasks"))
+    _check_tasks(study.spec.gold_inputs, study.tasks, location.location_of("gold_inputs"))
     for row, design in enumerate(study.designs):
         at = location.location_of("designs", row)
         for key, names, choices in _named_tasks(study, design.spec):

@@ -147,6 +147,12 @@ class Task(Protocol):
     def with_task_token(self, token: int) -> "Task":
         """Return the task with its task token before each sentence that it reads."""
 
+    def with_gold_inputs(self) -> "Task":
+        """Return the task that is given its gold mentions or spans, and predicts the rest.
+
+        The weights are the same ones. A task that cannot be given any is returned as it is.
+        """
+
     def has_gold(self, document: Document) -> bool:
         """Return whether the document has gold for training or scoring."""
 
@@ -271,6 +277,10 @@ class LayerTask:
     def with_task_token(self, token: int) -> Any:
         """Return the task with its task token before each sentence that it reads."""
         return replace(self, reader=replace(self.reader, task_number=token))
+
+    def with_gold_inputs(self) -> Any:
+        """Return the task as it is: no part of its gold is an input."""
+        return self
 
     def has_gold(self, document: Document) -> bool:
         """Return whether the document has the layer."""

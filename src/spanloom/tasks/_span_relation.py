@@ -7,6 +7,7 @@ head is made of (``HeadParts``), how scores are decoded (``nn.span_decoding``), 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import nn
 
@@ -14,7 +15,7 @@ from spanloom.annotation.events import restore
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
-from spanloom.nn.span_decoding import Decoder
+from spanloom.nn.span_decoding import Decoder, SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tasks._base import (
@@ -47,7 +48,8 @@ class SpanRelationTask(LayerTask):
 
     ``label_names`` are those of decoded labels; None if they are the vocabulary's. With
     ``is_given`` some of the gold layer is input; with ``gold_spans`` this is all spans, so they are
-    not learnt. With ``across_sentences`` spans of one instance form pairs. ``shapes`` turn
+    not learnt. With ``across_sentences`` spans of one instance form pairs. ``can_be_given`` tells
+    whether relations can be predicted between given spans though spans were learnt. ``shapes`` turn
     predictions back into the annotation that ``gold`` was read from.
     """
 
@@ -60,6 +62,7 @@ class SpanRelationTask(LayerTask):
     is_given: bool = False
     gold_spans: bool = False
     across_sentences: bool = False
+    can_be_given: bool = False
     unwritten: frozenset[str] = frozenset()
     decisions: Mapping[str, str] = field(default_factory=dict)
     shapes: Sequence[Shape] = ()
@@ -101,6 +104,16 @@ class SpanRelationTask(LayerTask):
         """Return the unannotated document, with the input part of its layer."""
         bare = document.unannotated(self.inputs)
         return bare.with_layer(self.gold.given(bare[self.layer])) if self.is_given else bare
+
+    def with_gold_inputs(self) -> Any:
+        """Return the task that is given the spans of its layer, where it can be.
+
+        Pairs read the head's own scores of these spans, as they did in training.
+        """
+        if self.is_given or not self.can_be_given or not isinstance(self.decoder, SpanPairDecoder):
+            return self
+        decoder = replace(self.decoder, gold_spans=True, scores_given=True)
+        return replace(self, is_given=True, gold_spans=True, decoder=decoder)
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> SpanGold | None:
         """Express the input part of the layer over words; None if nothing is input."""

@@ -340,6 +340,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         is_given=options.gold_mentions,
         gold_spans=options.gold_mentions,
         across_sentences=True,
+        can_be_given=True,
         decisions={"antecedent": "conll_f1"},
         use_speakers=bool(setup.vocabulary["speakers"]),
         genre_field=options.genre_field,

@@ -300,6 +300,7 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
         is_given=options.gold_spans,
         gold_spans=options.gold_spans,
         across_sentences=across,
+        can_be_given=bool(vocabulary.relations) and not options.single_relation,
         unwritten=frozenset() if negative is None else frozenset({negative}),
         decisions=_decisions(options, vocabulary),
         shapes=shapes,

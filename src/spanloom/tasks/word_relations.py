@@ -113,11 +113,16 @@ class PairTargets:
 
 @dataclass(frozen=True, slots=True)
 class WordRelationsTask(LayerTask):
-    """Relations of ``labels``; ``events`` has those that are arguments of events."""
+    """Relations of ``labels``; ``events`` has those that are arguments of events.
+
+    ``bias`` is added to the scores of all labels of all pairs: dev chooses it, and with it the
+    probability from which a label is given.
+    """
 
     options: WordPairOptions
     labels: tuple[str, ...]
     events: EventScheme
+    bias: float = 0.0
 
     measure = Metrics(
         ("relation_f1",),
@@ -131,6 +136,15 @@ class WordRelationsTask(LayerTask):
         return (self.layer,) if self.options.gold_spans else ()
 
     loss_names = ("relation",)
+
+    @property
+    def decisions(self) -> Mapping[str, str]:
+        """Whether a pair has a label."""
+        return {"relation": "relation_f1"}
+
+    def with_gold_inputs(self) -> "WordRelationsTask":
+        """Return the task that is given the spans of its layer."""
+        return replace(self, options=self.options.model_copy(update={"gold_spans": True}))
 
     def build_head(self, spec: HeadInputSpec) -> WordPairs:
         """Build the head; "none" is no label."""
@@ -226,7 +240,9 @@ class WordRelationsTask(LayerTask):
         candidates = torch.arange(len(words), device=words.device) if given is None else given.able
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         links: list[list[Link]] = [[] for _ in instances]
-        for part in head.best(words, batch.sentences, candidates, self.options.threshold):
+        for part in head.best(
+            words, batch.sentences, candidates, self.options.threshold, self.bias
+        ):
             columns = part.pairs.tolist(), part.labels.tolist(), part.scores.tolist()
             for (head_word, tail_word), label, prob in zip(*columns, strict=True):
                 index = bisect_right(bases, head_word) - 1
@@ -309,6 +325,7 @@ def _build(setup: TaskSetup[WordPairOptions]) -> WordRelationsTask:
         setup.options,
         labels,
         EventScheme(*named),
+        setup.bias("relation"),
     )
 
 

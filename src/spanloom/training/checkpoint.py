@@ -5,7 +5,8 @@ the seed and the number of the update.
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ class Progress:
     ``step_in_epoch`` counts updates within the epoch, ``global_step`` those of all stages,
     ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
     given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
-    ``best_per_task`` each task's best score of any stage, ``lr_halvings`` how often a plateau
+    ``best_per_task`` each task's best score of any stage, ``best_updates`` how many updates with
+    batches of the task led to it, of ``task_updates`` so far; ``lr_halvings`` how often a plateau
     halved the rates, ``stale_evaluations`` how many dev scores since then were no better.
     ``warmup_share`` (None: the recipe's) and ``lr_scale`` are what a
     change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
@@ -52,6 +54,8 @@ class Progress:
     best: float | None = None
     best_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
+    task_updates: dict[str, int] = field(default_factory=dict)
+    best_updates: dict[str, int] = field(default_factory=dict)
     lr_halvings: int = 0
     stale_evaluations: int = 0
     warmup_share: float | None = None
@@ -65,6 +69,21 @@ class Progress:
     def epochs_done(self) -> float:
         """The number of epochs of the stage that are done, with a fraction."""
         return self.epoch + self.step_in_epoch / max(1, self.steps_per_epoch)
+
+    def count_update(self, tasks: Iterable[str], words: int) -> None:
+        """Count an update whose batches are of these tasks and have so many words together."""
+        self.global_step += 1
+        self.words += words
+        for task in set(tasks):
+            self.task_updates[task] = self.task_updates.get(task, 0) + 1
+
+    def improves(self, task: str, value: float) -> bool:
+        """Return whether a task's score is its best so far; note it, and the updates it took."""
+        if value <= self.best_per_task.get(task, -math.inf):
+            return False
+        self.best_per_task[task] = value
+        self.best_updates[task] = self.task_updates.get(task, 0)
+        return True
 
     def warmup_of(self, spec: StageSpec) -> float:
         """Return the share of the stage in which rates rise."""

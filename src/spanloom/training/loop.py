@@ -1,7 +1,6 @@
 """The training loop: stages, epochs and updates."""
 
 import hashlib
-import math
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -243,8 +242,8 @@ class StageTrainer:
         progress.num_clipped += is_clipped(norm, self.spec)
         set_rates(self.optimizer, self._rate())
         self.optimizer.step()
-        progress.global_step += 1
-        progress.words += sum(len(instance.tokens) for b in update for instance in b.instances)
+        words = sum(len(instance.tokens) for b in update for instance in b.instances)
+        progress.count_update((task for batch in update for task in batch.tasks), words)
         if self.average is not None:
             self.average.update(network, progress.global_step - progress.stage_start_step)
         if progress.global_step % pace.log == 0 or pace.checkpoint == 0:
@@ -337,8 +336,7 @@ class StageTrainer:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
             self._lower_rates_if_stale()
-        if self.spec.save_best_per_task:
-            self._save_best_per_task(metrics)
+        self._note_best_per_task(metrics)
         return better
 
     def _lower_rates_if_stale(self) -> None:
@@ -349,11 +347,10 @@ class StageTrainer:
             progress.lr_halvings += 1
             progress.stale_evaluations = 0
 
-    def _save_best_per_task(self, metrics: Mapping[str, float]) -> None:
-        """Save the model for each task whose primary metric is the best of all stages."""
+    def _note_best_per_task(self, metrics: Mapping[str, float]) -> None:
+        """Note each task whose primary metric is the best of all stages; perhaps save its model."""
         for task, value in validation.primary_metrics(metrics).items():
-            if value > self.progress.best_per_task.get(task, -math.inf):
-                self.progress.best_per_task[task] = value
+            if self.progress.improves(task, value) and self.spec.save_best_per_task:
                 if self.processes.first:
                     folder = self.run_.home / OWN
                     folder.mkdir(exist_ok=True)
