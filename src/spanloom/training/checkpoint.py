@@ -92,6 +92,13 @@ class Progress:
         updates = self.num_updates or self.steps_per_epoch * spec.epochs
         return min(spec.warmup_updates / max(1, updates), _LONGEST_WARMUP)
 
+    def count_stale_evaluation(self, lr_patience: int) -> None:
+        """Count a dev score that is no better; halve the rates after ``lr_patience`` of them."""
+        self.stale_evaluations += 1
+        if self.stale_evaluations == lr_patience:
+            self.lr_halvings += 1
+            self.stale_evaluations = 0
+
     def rate_factor(self, spec: StageSpec, share: float) -> float:
         """Return the rates, as a fraction of their maxima, after this share of the stage."""
         schedule = SCHEDULES[spec.lr_schedule]

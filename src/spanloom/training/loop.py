@@ -335,17 +335,9 @@ class StageTrainer:
             if self.processes.first:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
-            self._lower_rates_if_stale()
+            progress.count_stale_evaluation(self.spec.lr_patience)
         self._note_best_per_task(metrics)
         return better
-
-    def _lower_rates_if_stale(self) -> None:
-        """Count a dev score that is no better; halve the rates after as many as the stage says."""
-        progress = self.progress
-        progress.stale_evaluations += 1
-        if progress.stale_evaluations == self.spec.lr_patience:
-            progress.lr_halvings += 1
-            progress.stale_evaluations = 0
 
     def _note_best_per_task(self, metrics: Mapping[str, float]) -> None:
         """Note each task whose primary metric is the best of all stages; perhaps save its model."""

@@ -127,6 +127,8 @@ def _tune_biases(run: Run, log: Log) -> Model:
     dev, progress = {name: data.dev for name, data in run.prepared.data.items()}, run.progress
     for task in [name for name in progress.best_per_task if name in run.model.tasks]:
         folder = run.home / OWN / task
+        if not folder.exists():  # the recipe keeps no weights per task
+            continue
         own, metrics = biases.tune_weights(run.model, folder, dev, [task], log)
         if metrics:
             serialization.save(own, folder, figures=metrics)
