@@ -1,6 +1,7 @@
 """A corpus of texts that are judged in two ways, and one of pairs: for tests of shared heads."""
 
 import random
+from copy import deepcopy
 
 import tiny
 
@@ -55,7 +56,7 @@ def recipe(folder, **changes):
     stage = {"tasks": list(TASKS), "epochs": 1, "batch_words": 32, "precision": "fp32"}
     settings = {
         "trunk": [{"transformer": str(folder / "encoder"), "dropout": 0.0}],
-        "tasks": TASKS,
+        "tasks": deepcopy(TASKS),
         "stages": [stage],
         "window": 64,
         "embedding_dropout": 0.0,

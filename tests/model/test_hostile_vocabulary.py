@@ -85,9 +85,11 @@ def test_what_was_not_collected_is_refused(models, tmp_path, name, task, key, va
     assert "recipe.yaml" in message
 
 
-def test_tags_of_two_schemes_that_do_not_mix_are_refused(models, tmp_path):
+def test_tags_that_the_weights_lack_are_refused(models, tmp_path):
     def change(plain):
         plain["sharing"] = "task-embedding"
         plain["vocabulary"]["pos"] = {"BIOES": ["a"]}
 
-    assert "need one scheme" in told(models("tagging"), tmp_path / "victim", change)
+    message = told(models("tagging"), tmp_path / "victim", change)
+    assert "heads.chunks" in message
+    assert "expected shape" in message
