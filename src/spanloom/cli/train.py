@@ -132,8 +132,7 @@ def _print_sizes(plan: "Plan", device: str | None) -> None:
             window=recipe.window,
             tokenize_prompt=model.tokenize_prompt,
         )
-        batches = [batch for update in updates for batch in update]
-        words = sum(len(instance.tokens) for batch in batches for instance in batch.instances)
+        words = sum(batch.num_words for update in updates for batch in update)
         write_stdout(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
             f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"

@@ -57,6 +57,7 @@ class Progress:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
+    pieces: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
 
     @property

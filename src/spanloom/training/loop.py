@@ -243,7 +243,8 @@ class StageTrainer:
         set_rates(self.optimizer, self._rate())
         self.optimizer.step()
         progress.global_step += 1
-        progress.words += sum(len(instance.tokens) for b in update for instance in b.instances)
+        progress.words += sum(batch.num_words for batch in update)
+        progress.pieces += sum(batch.num_pieces for batch in update)
         if self.average is not None:
             self.average.update(network, progress.global_step - progress.stage_start_step)
         if progress.global_step % pace.log == 0 or pace.checkpoint == 0:
