@@ -1,4 +1,4 @@
-"""Raw text for pre-training, read as a stream: a paragraph per line, a blank line between documents.
+"""Raw text for pre-training, read as a stream: a line is a paragraph, a blank one ends a document.
 
 Files are ``*.txt`` and ``*.txt.gz``, nested to any depth; so is a single ``.jsonl`` file of
 documents, whose layers (of names, of noun phrases) masking may read.
@@ -86,9 +86,7 @@ def stream(paths: Sequence[Path], exclude: Collection[str] = ()) -> Iterator[Doc
                 yield document
 
 
-def _excluded(
-    entries: Collection[str], stems: Collection[str]
-) -> Mapping[str, list[range | None]]:
+def _excluded(entries: Collection[str], stems: Collection[str]) -> Mapping[str, list[range | None]]:
     """Return the numbers of the documents to leave out by file; None for all of them."""
     excluded: dict[str, list[range | None]] = {}
     for entry in entries:

@@ -68,9 +68,7 @@ class Blocks(Sequence[Instance]):
         corpus = self.corpus
         first, second = corpus.words(a, b) if a < b else (), corpus.words(start, end)
         spans = corpus.spans_within(a, b) if a < b else []
-        spans += [
-            (x + len(first), y + len(first)) for x, y in corpus.spans_within(start, end)
-        ]
+        spans += [(x + len(first), y + len(first)) for x, y in corpus.spans_within(start, end)]
         whole = ((0, len(second)),)
         return Instance(
             a if a < b else start,

@@ -112,9 +112,7 @@ def draw_portions(portions: Sequence[Bounds], budget: int) -> list[Bounds]:
     return selected or [portions[i] for i in order[:1]]
 
 
-def draw_with_spans(
-    words: Sequence[Bounds], spans: Sequence[Bounds], budget: int
-) -> list[Bounds]:
+def draw_with_spans(words: Sequence[Bounds], spans: Sequence[Bounds], budget: int) -> list[Bounds]:
     """Return random portions of at most ``budget`` pieces: half of them spans, half of them words.
 
     Portions do not overlap. Where spans are used up, words alone fill the budget.

@@ -147,9 +147,7 @@ def _text_notes(
     """Yield lines on the blocks and masks of pre-training."""
     for name, task_data in data.items():
         if task_data.text is not None and isinstance(task_data.task, MaskedLMTask):
-            for note in text_data.notes(
-                task_data.task, task_data.text, plan.recipe.window, pieces
-            ):
+            for note in text_data.notes(task_data.task, task_data.text, plan.recipe.window, pieces):
                 yield f"{name}: {note}"
 
 

@@ -54,7 +54,10 @@ class TrainingPredictor:
         return {name: total / max(1, num_items) for name, total in totals.items()}
 
     def _instances(
-        self, reader: InstanceReader, tokenized: Sequence[TokenizedDocument], gold: Mapping[int, Any]
+        self,
+        reader: InstanceReader,
+        tokenized: Sequence[TokenizedDocument],
+        gold: Mapping[int, Any],
     ) -> Iterable[Instance]:
         """Return the instances of documents; blocks of text are drawn from all of them at once."""
         window = self.model.recipe.window
