@@ -8,6 +8,7 @@ from random import Random
 import pytest
 import tiny
 import torch
+from tokenizers import Tokenizer, processors
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
@@ -38,6 +39,12 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pretrain")
     torch.set_num_threads(1)
     tiny.encoder(folder / "encoder")
+    tokenizer = Tokenizer.from_file(str(folder / "encoder" / "tokenizer.json"))
+    ends = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ends
+    )
+    tokenizer.save(str(folder / "encoder" / "tokenizer.json"))
     rng = Random(3)
     texts = ["\n".join(tiny_line(rng) for _ in range(rng.randint(2, 9))) for _ in range(20)]
     (folder / "text").mkdir()
@@ -243,16 +250,16 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
 
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     out = bench / "scratch"
-    folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=120, cased=True)
+    folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=70, cased=True)
     assert folder.parent == home(out)
     config = json.loads((folder / "config.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    assert config["vocab_size"] == len(tokenizer) == 120
+    assert config["vocab_size"] == len(tokenizer) == 70
     assert tokenizer.tokenize("add buffer") == ["add", "buffer"]
     assert tokenizer.mask_token == "[MASK]"
     fresh = plan(bench, trunk={"transformer": str(folder), "init": "random"})
     _, lines = run(fresh, out)
-    assert AutoModel.from_pretrained(out).config.vocab_size == 120
+    assert AutoModel.from_pretrained(out).config.vocab_size == 70
     assert any("documents" in line for line in lines)
     with pytest.raises(TrainingError, match="has but"):
         pretrain.untrained_encoder(plan(bench), bench / "no", vocab_size=30_000, cased=False)
