@@ -165,7 +165,7 @@ def test_spans_of_a_layer_are_found_again_as_words_of_a_block():
     joined = concatenate([encode(Document("one two"), split, letters()), corpus])
     for block in cut_blocks(joined, 300):
         covered = [" ".join(words[a:b]) for a, b in block.maskable]
-        assert covered == ([] if len(block.tokens) == 2 else ["Ada Lovelace", "Charles", "She"])
+        assert covered == ([] if len(block.tokens) == 2 else ["Lovelace", "Charles", "She"])
     starts = [a for (a, _), (b, _) in pairwise(whole_words(spans, np.array(split(text).words)))]
     assert starts == sorted(starts)
 

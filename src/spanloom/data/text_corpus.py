@@ -103,12 +103,12 @@ def encode(
 
 
 def whole_words(spans: Iterable[Bounds], words: Array) -> list[Bounds]:
-    """Return the words that each span covers, longest spans first where some overlap.
+    """Return the words that each span covers; of spans that overlap the shortest are taken.
 
-    Spans that begin or end within a word are left out.
+    So of nested noun phrases the innermost are. Spans that begin or end within a word are left out.
     """
     taken: list[Bounds] = []
-    for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span)):
+    for start, end in sorted(set(spans), key=lambda span: (span[1] - span[0], span)):
         first, last = np.searchsorted(words[:, 0], start), np.searchsorted(words[:, 1], end)
         inside = first <= last < len(words)
         if inside and words[first, 0] == start and words[last, 1] == end:

@@ -30,7 +30,7 @@ def train_wordpiece(texts: Iterable[str], size: int, *, cased: bool) -> SubwordT
         vocab_size=size, special_tokens=list(SPECIAL), show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    padding, unknown, cls, sep, mask = (tokenizer.token_to_id(piece) for piece in SPECIAL)
+    padding, unknown, cls, sep, mask = range(len(SPECIAL))  # special pieces come first
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from spanloom.corpora import folder
+from spanloom.corpora import folder, raw_text
 from spanloom.corpora.folder import locate
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
@@ -86,6 +86,8 @@ def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
 @cache
 def _corpus_words(path: Path) -> float:
     """Return the words of a corpus's train split, about: what spaces separate."""
+    if raw_text.is_raw_text(path):
+        return float(sum(len(doc.text.split()) for doc in raw_text.stream([path])))
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
     return float(sum(len(doc.text.split()) for doc in folder.read(path, first).documents))
