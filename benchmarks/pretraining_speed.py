@@ -14,12 +14,11 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import torch
 
@@ -29,11 +28,14 @@ from spanloom.corpora import raw_text
 from spanloom.data.collate import collate
 from spanloom.data.text_cache import TextSource, read_text
 from spanloom.glad.speed import processor
+from spanloom.model.model import Model
 from spanloom.model.plan import resolve
+from spanloom.tasks.masked_lm import MaskedLMTask
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
 from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import new_model
 
@@ -41,7 +43,7 @@ ROUNDS = 3  # of each measurement, taking turns; the fastest counts
 NEVER = 10**9
 
 
-def training(model, prepared, folder, updates):
+def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -> dict[str, float]:
     """Return pieces per CPU second of training, and of forward and backward passes alone."""
     silent = MetricsLog(folder / METRICS, print, active=False)
     group = ProcessGroup("cpu")
@@ -52,11 +54,11 @@ def training(model, prepared, folder, updates):
     ready = [list(gradients._collate(update, stage._seed)) for update in drawn]
     pace = LogIntervals(log=NEVER, checkpoint=NEVER)
 
-    def train():
+    def train() -> None:
         for update in drawn:
             stage.update(update, pace)
 
-    def passes():
+    def passes() -> None:
         for batches in ready:
             model.network.zero_grad(set_to_none=True)
             num_items = {
@@ -73,16 +75,17 @@ def training(model, prepared, folder, updates):
     }
 
 
-def text(model, prepared, source, folder):
+def text(model: Model, source: TextSource, folder: Path) -> dict[str, float]:
     """Return pieces per CPU second from text to masked batches, and of ``tokenizers`` alone."""
     task, pieces = next(iter(model.tasks.values())), model.subword_tokenizer
     texts = [document.text for document in source.documents()]
     window, spec = model.recipe.window, model.recipe.tokenization
     os.environ["SPANLOOM_CACHE"] = str(folder)
-    counts = {}
+    counts: dict[str, int] = {}
+    assert isinstance(task, MaskedLMTask)
     rounds = iter(range(ROUNDS))
 
-    def masked_batches():
+    def masked_batches() -> None:
         os.environ["SPANLOOM_CACHE"] = str(folder / str(next(rounds)))
         pieces.cache.clear()
         corpus, _ = read_text(source, spec, pieces, num_processes=1)
@@ -92,7 +95,7 @@ def text(model, prepared, source, folder):
             instances = list(batch)
             task.mask_inputs(collate(instances, pieces, window), instances, pieces, 0)
 
-    def tokenizers():
+    def tokenizers() -> None:
         counts["tokenizers"] = 0
         for first in range(0, len(texts), 64):
             encodings = pieces.tokenizer.encode_batch(
@@ -104,7 +107,7 @@ def text(model, prepared, source, folder):
     return {name: counts[name] / seconds[name] for name in seconds}
 
 
-def _fastest(**measured):
+def _fastest(**measured: Callable[[], None]) -> dict[str, float]:
     """Return the fewest CPU seconds of each function over some rounds in which they take turns."""
     best = dict.fromkeys(measured, float("inf"))
     for _ in range(ROUNDS):
@@ -115,7 +118,7 @@ def _fastest(**measured):
     return best
 
 
-def main():
+def main() -> None:
     """Print both comparisons as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recipe", type=Path)
@@ -124,16 +127,18 @@ def main():
     parser.add_argument("--updates", type=int, default=8)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     torch.set_num_threads(1)
     name, *others = recipes.load(options.recipe).tasks
     settings = [f"tasks.{name}.data={options.text.resolve()}", *options.settings]
     plan = resolve(recipes.load(options.recipe, settings), options.recipe.parent)
-    assert raw_text.is_raw_text(options.text) and not others, "expected one task, and raw text"
+    assert not others, "expected one task"
+    assert raw_text.is_raw_text(options.text), "expected raw text"
     with TemporaryDirectory() as folder:
         os.environ["SPANLOOM_CACHE"] = folder
         model, prepared = new_model(plan, "cpu")
         trained = training(model, prepared, Path(folder), options.updates)
-        read = text(model, prepared, TextSource((options.text,)), Path(folder))
+        read = text(model, TextSource((options.text,)), Path(folder))
     result = {
         "recipe": options.recipe.name,
         "processor": processor(),

@@ -56,10 +56,13 @@ class WordLine:
         while budget and num_redraws < _NUM_REDRAWS:
             if not lengths:
                 lengths = torch.multinomial(weights, _NUM_LENGTHS, replacement=True).tolist()
-            length = min(lengths.pop() + 1, max(self.room))
-            if not length:
-                return spans
+            length = lengths.pop() + 1
             first = self._position(length)
+            if first is None:
+                length = max(self.room)
+                first = self._position(length) if length else None
+            if first is None:
+                return spans
             span = self.start[first], self.end[first + length - 1]
             if span[1] - span[0] > budget:
                 num_redraws += 1
@@ -81,14 +84,14 @@ class WordLine:
                 budget -= size
         return spans
 
-    def _position(self, length: int) -> int:
-        """Draw a position at which a span of this length fits; there is one."""
-        guesses = torch.randint(len(self.room), (_NUM_GUESSES,)).tolist()
+    def _position(self, length: int) -> int | None:
+        """Draw a position at which a span of this length fits; None where it fits nowhere."""
+        guesses: list[int] = torch.randint(len(self.room), (_NUM_GUESSES,)).tolist()
         first = next((i for i in guesses if self.room[i] >= length), None)
-        if first is None:
-            fits = [i for i, room in enumerate(self.room) if room >= length]
-            first = fits[int(torch.randint(len(fits), ()))]
-        return first
+        if first is not None:
+            return first
+        fits = [i for i, room in enumerate(self.room) if room >= length]
+        return fits[int(torch.randint(len(fits), ()))] if fits else None
 
     def _take(self, start: int, end: int) -> None:
         """Leave no room in the words ``[start, end)`` and their two neighbours."""

@@ -208,7 +208,8 @@ class MaskedLMTask(LayerTask):
         with torch.random.fork_rng(devices=[]):
             for instance, part in zip(instances, split_instances(batch, instances), strict=True):
                 rng = Random(f"{seed}/{instance.document}/{instance.first_word}")
-                torch.manual_seed(rng.getrandbits(63))
+                # torch.manual_seed seeds GPUs, too, which takes a third of the time of masking
+                torch.default_generator.manual_seed(rng.getrandbits(63))
                 masked.append(
                     mask_pieces(
                         part,
