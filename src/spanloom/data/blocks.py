@@ -207,10 +207,8 @@ def exchange(pairs: Blocks, rng: Random) -> Blocks:
 
 def _count_words(corpus: TextCorpus, bounds: npt.NDArray[np.int64]) -> int:
     a, b, start, end = bounds.tolist()
-    return int(
-        np.count_nonzero(corpus.flags[a:b] & WORD)
-        + max(1, np.count_nonzero(corpus.flags[start:end] & WORD))
-    )
+    first = int(np.count_nonzero(corpus.flags[a:b] & WORD))
+    return first + max(1, int(np.count_nonzero(corpus.flags[start:end] & WORD)))
 
 
 def _groups(

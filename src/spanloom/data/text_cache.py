@@ -252,7 +252,12 @@ def _encode_all(
 
 def _merge(folder: Path, parts: Sequence[Path], dtype: type[np.integer]) -> None:
     """Write the arrays of all chunks, one after the other, as those of one corpus."""
-    dtypes = dict(zip(_ARRAYS, (dtype, np.uint8, np.int64, np.int64), strict=True))
+    dtypes: dict[str, type[np.integer]] = {
+        "pieces": dtype,
+        "flags": np.uint8,
+        "documents": np.int64,
+        "spans": np.int64,
+    }
     sizes = {name: [_shape(part, name)[0] for part in parts] for name in _ARRAYS}
     if not sum(sizes["pieces"]):
         raise DataError("text: expected some words, found none")

@@ -15,12 +15,12 @@ from spanloom.data.blocks import FULL, Blocks
 from spanloom.data.collate import collate
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_cache import TextSource
-from spanloom.data.text_corpus import WORD, TextCorpus
+from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
-from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions
+from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions, PretrainingTargets
 
 _SAMPLE = 200  # blocks whose masks are measured
 
@@ -125,6 +125,7 @@ def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> 
     for instance in sample:
         batch = collate([instance], pieces, instance.num_pieces)
         _, targets = task.mask_inputs(batch, [instance], pieces, 0)
+        assert isinstance(targets, PretrainingTargets), "it masks its inputs"
         masked = targets.masked
         words = batch.position_to_word.flatten()[masked.rows]
         num_masked += len(masked.rows)
@@ -139,9 +140,3 @@ def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> 
             f"again)"
         )
     return note
-
-
-def words_per_piece(text: TextCorpus) -> float:
-    """Return the number of words per piece, from the beginning of a corpus."""
-    flags = text.flags[: 1 << 20]
-    return float(np.count_nonzero(flags & WORD)) / max(1, len(flags))
