@@ -5,7 +5,7 @@ those before: what that bias comes to, ``training.text_data`` reports.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
@@ -15,7 +15,7 @@ from spanloom.tokenization import Bounds
 
 _NUM_GUESSES = 8  # random starts tried before all are listed; at 15 % more than half fit
 _NUM_REDRAWS = 32  # spans over the budget in a row, until single words fill it
-_NUM_LENGTHS = 32  # drawn at a time
+_NUM_LENGTHS, _NUM_DRAWN = 32, 128  # lengths and positions drawn at a time
 
 
 @dataclass(slots=True)
@@ -30,6 +30,7 @@ class WordLine:
     end: list[int]
     room: list[int]
     longest: int
+    guesses: list[int] = field(default_factory=list)  # random positions that were not tried yet
 
     @classmethod
     def of(
@@ -86,10 +87,12 @@ class WordLine:
 
     def _position(self, length: int) -> int | None:
         """Draw a position at which a span of this length fits; None where it fits nowhere."""
-        guesses: list[int] = torch.randint(len(self.room), (_NUM_GUESSES,)).tolist()
-        first = next((i for i in guesses if self.room[i] >= length), None)
-        if first is not None:
-            return first
+        for _ in range(_NUM_GUESSES):
+            if not self.guesses:
+                self.guesses = torch.randint(len(self.room), (_NUM_DRAWN,)).tolist()
+            i = self.guesses.pop()
+            if self.room[i] >= length:
+                return i
         fits = [i for i, room in enumerate(self.room) if room >= length]
         return fits[int(torch.randint(len(fits), ()))] if fits else None
 
