@@ -1,6 +1,7 @@
 """What tasks read, and the batches instances of it: against plain loops over words and pieces."""
 
 from itertools import count
+from random import Random
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,6 +14,7 @@ from spanloom.data.instance_readers import (
     ChoiceReader,
     InstanceReader,
     QuestionReader,
+    SegmentReader,
     SentenceReader,
     TextReader,
 )
@@ -359,3 +361,21 @@ def test_readings_of_one_key_are_read_in_one_pass():
     assert len(keys) == 2 * len(SHAPES)
     assert InstanceReader(ChoiceReader(("a",))).key != InstanceReader(ChoiceReader(("b",))).key
     assert InstanceReader(ChoiceReader(("a",))).key == InstanceReader(ChoiceReader(("a",))).key
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_segments_are_as_full_as_sentences_allow_in_training_as_in_use(seed):
+    """What windows of random sizes are in training, segments are not."""
+    tokens = tokenize(Document("\n".join(["a the abc"] * 40)), SPLIT, LETTERS)
+    size = sum(map(len, tokens.pieces)) // 40
+    rng = None if seed is None else Random(seed)
+    limits = InstanceLimits(12 * size, 4 * 12 * size, rng)
+    instances = list(SegmentReader(3 * size).instances(0, tokens, limits, cutter))
+    windows = [b - a for instance in instances for a, b in instance.windows]
+    assert windows == [9] * 13 + [3]
+    most = 12 if seed is not None else 48
+    assert [len(instance.sentences) for instance in instances] == (
+        [12, 12, 12, 4] if most == 12 else [40]
+    )
+    (wide,) = SegmentReader(999 * size).instances(0, tokens, limits, cutter)
+    assert len(wide.windows) == 4  # at most the encoder's own

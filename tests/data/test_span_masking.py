@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.data.masking import SAMPLERS, Masking, mask_pieces
+from spanloom.data.masking import SAMPLERS, Masking, PieceDistribution, mask_pieces
 from spanloom.tensors import Batch, PromptLayout
 
 MASK, VOCABULARY, FIRST = 1500, 1000, 2000  # pieces of texts begin at FIRST: no random one is like
@@ -56,9 +56,12 @@ def text(words, seed=0):
     return batch([(0, torch.randint(1, 4, (words,)).tolist(), 0)])
 
 
-def draw(one, how, seed):
+ANY = PieceDistribution.of(torch.ones(VOCABULARY), ())
+
+
+def draw(one, how, seed, spans=()):
     torch.manual_seed(seed)
-    return mask_pieces(one, how, piece=MASK, vocabulary=VOCABULARY)
+    return mask_pieces(one, how, piece=MASK, random_pieces=ANY, spans=spans)
 
 
 def stretches(rows):
@@ -168,7 +171,7 @@ def test_every_word_far_from_an_edge_is_masked_as_often():
 @pytest.mark.parametrize("scheme", sorted(SAMPLERS))
 def test_a_portion_is_replaced_drawn_or_kept_as_a_whole(scheme):
     one, words = text(3000), word_of(text(3000))
-    portion = {"span": None, "whole-word": words.get, "subword": lambda row: row}[scheme]
+    portion = {"span": None, "subword": lambda row: row}.get(scheme, words.get)
     fates = []
     for seed in range(6):
         masked, targets = draw(one, Masking(scheme=scheme), seed)
@@ -196,6 +199,56 @@ def test_the_seed_decides_the_masks(scheme):
     assert not masks[0][0].input_ids.equal(masks[2][0].input_ids)
 
 
+@settings(max_examples=100)
+@given(windows=WINDOWS, scheme=SCHEMES, seed=st.integers(0, 10**6), rate=st.floats(0.05, 1))
+def test_the_budget_is_never_passed_and_filled_as_far_as_portions_fit(windows, scheme, seed, rate):
+    one = batch(windows)
+    _, targets = draw(one, Masking(mlm_probability=rate, scheme=scheme), seed)
+    words, rows = word_of(one), set(targets.rows.tolist())
+    sizes = {w: [*words.values()].count(w) for w in words.values()}
+    budget = max(1, int(rate * len(words)) + 1)
+    if words:
+        assert len(rows) <= max(budget, min(sizes.values(), default=0)) or len(rows) == max(
+            size for word, size in sizes.items() if word in {words[row] for row in rows}
+        )
+    if scheme in ("whole-word", "layer"):
+        free = [size for word, size in sizes.items() if word not in {words[r] for r in rows}]
+        assert min(free, default=budget) + len(rows) >= int(rate * len(words))
+
+
+def test_annotated_spans_are_half_of_the_portions():
+    one = batch([(0, [1] * 400, 0)])
+    spans = [(first, first + 3) for first in range(0, 400, 4)]
+    num_spans = num_words = 0
+    for seed in range(100):
+        rows = draw(one, Masking(scheme="layer"), seed, spans)[1].rows.tolist()
+        covered = [span for span in spans if all(i + 1 in rows for i in range(*span))]
+        num_spans += len(covered)
+        num_words += len(rows) - 3 * len(covered)
+    share = num_spans / (num_spans + num_words)
+    # words of spans are single portions, too, and the last span of a text may not fit
+    assert abs(share - 0.5) < 4 * 0.5 / (num_spans + num_words) ** 0.5 + 0.02
+
+
+def test_overlong_spans_and_those_used_up_leave_single_words():
+    one = batch([(0, [1] * 20, 0)])
+    for spans in ((), [(0, 20)], [(3, 4)]):
+        rows = draw(one, Masking(mlm_probability=0.3, scheme="layer"), 1, spans)[1].rows
+        assert len(rows) == 6
+
+
+def test_random_pieces_follow_the_unigrams_and_are_never_special():
+    weights = torch.tensor([5.0, 1.0, 0.0, 3.0, 90.0])
+    torch.manual_seed(0)
+    drawn = PieceDistribution.of(weights, {4}).draw(20_000)
+    share = torch.bincount(drawn, minlength=5) / 20_000
+    expected = torch.tensor([5 / 9, 1 / 9, 0.0, 3 / 9, 0.0])
+    assert (share - expected).abs().max() < 4 * 0.5 / 20_000**0.5
+    assert not share[[2, 4]].any()
+    unknown = PieceDistribution.of(torch.tensor([0.0, 0.0, 7.0]), {2}).draw(1000)
+    assert set(unknown.tolist()) == {0, 1}
+
+
 def test_where_room_is_rare_all_of_it_is_as_likely():
     """Only the first window's three words hold a span of two: at either end."""
     one, starts = batch([(0, [1] * 3, 0)] + [(0, [1], 0)] * 60), []
@@ -220,9 +273,9 @@ def test_a_word_that_two_windows_share_is_masked_window_by_window():
     one = replace(one, piece_to_word=torch.tensor([0, 1, 1, 1, 1, 1, 2]))
     seen = set()
     for seed in range(80):
-        _, targets = draw(one, Masking(scheme="whole-word"), seed)
+        _, targets = draw(one, Masking(mlm_probability=0.45, scheme="whole-word"), seed)
         seen.add(tuple(targets.rows.tolist()))
-    assert {(1,), (2, 3, 4), (7, 8), (9,)} <= seen
+    assert {(2, 3, 4), (1, 7, 8), (7, 8, 9)} <= seen
 
 
 def test_words_beside_the_text_stay():

@@ -68,7 +68,7 @@ def test_what_is_guessed_is_the_text_whatever_is_blanked(tmp_path, monkeypatch):
     labels, loss = [], type(guess).loss
 
     def noted(task, head, vectors, batch, targets):
-        labels.extend(targets.labels.tolist())
+        labels.extend(targets.masked.labels.tolist())
         return loss(task, head, vectors, batch, targets)
 
     monkeypatch.setattr(type(guess), "loss", noted)

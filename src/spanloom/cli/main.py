@@ -20,6 +20,7 @@ from spanloom.cli.convert import convert, view
 from spanloom.cli.evaluate import evaluate, score
 from spanloom.cli.glad import app as glad
 from spanloom.cli.options import with_plugins
+from spanloom.cli.pretrain import pretrain
 from spanloom.cli.serve import serve
 from spanloom.cli.study import app as study
 from spanloom.cli.train import init, quantize, train
@@ -61,7 +62,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _command in (annotate, view, serve, init, train, evaluate, check, convert, tune, quantize):
+_COMMANDS = (
+    *(annotate, view, serve, init, train, pretrain, evaluate, check, convert, tune, quantize),
+)
+for _command in _COMMANDS:
     app.command()(with_plugins(_command))
 # an official program has options of its own, which its scorer knows
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(

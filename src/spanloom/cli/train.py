@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,12 +61,12 @@ def train(
     recipe, recipe_dir = read_recipe(
         source, settings or [], log, pairs("--kind", kinds or ()), encoding
     )
-    _refuse_foreign(out)
+    refuse_foreign(out)
 
     logging.disable_progress_bar()
     plan = resolve(recipe, recipe_dir)
     if dry_run:
-        _print_sizes(plan, device)
+        print_sizes(plan, device)
         return
 
     began = time.monotonic()
@@ -78,26 +79,31 @@ def train(
     except KeyboardInterrupt as interrupt:
         if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
             raise typer.Exit(1) from None
-        left = f"{interrupt}; " if str(interrupt) else ""
-        command = _resume_command(source, out, settings or [], kinds or [], encoding, device)
-        raise TrainingError(f"interrupted; {left}to go on: {command}") from None
+        options = [part for kind in kinds or () for part in ("--kind", kind)]
+        options += [] if encoding == "utf-8" else ["--encoding", encoding]
+        command = resume_command("train", source, out, settings or [], options, device)
+        raise report_interrupt(interrupt, command) from None
     _print_end(progress, out, time.monotonic() - began)
 
 
-def _resume_command(
+def report_interrupt(interrupt: KeyboardInterrupt, command: str) -> TrainingError:
+    """Return the error of a run that was interrupted; ``command`` resumes it."""
+    left = f"{interrupt}; " if str(interrupt) else ""
+    return TrainingError(f"interrupted; {left}to go on: {command}")
+
+
+def resume_command(
+    name: str,
     source: Path,
     out: Path,
-    settings: list[str],
-    kinds: list[str],
-    encoding: str,
+    settings: Sequence[str],
+    options: Sequence[str],
     device: str | None,
 ) -> str:
-    """Return the command that resumes this run, quoted for a shell."""
-    options = [part for setting in settings for part in ("--set", setting)]
-    options += [part for kind in kinds for part in ("--kind", kind)]
-    options += [] if encoding == "utf-8" else ["--encoding", encoding]
-    options += [] if device is None else ["--device", device]
-    arguments = ["train", str(source), "-o", str(out), *options, *plugin_options(), "--resume"]
+    """Return the command that resumes a run, quoted for a shell; ``name`` is the subcommand's."""
+    words = [part for setting in settings for part in ("--set", setting)]
+    words += [*options, *(() if device is None else ("--device", device))]
+    arguments = [name, str(source), "-o", str(out), *words, *plugin_options(), "--resume"]
     world, local = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if world == 1:
         as_module = Path(sys.argv[0]).name == "__main__.py"
@@ -109,7 +115,7 @@ def _resume_command(
     return shlex.join([*torchrun, *arguments])
 
 
-def _refuse_foreign(out: Path) -> None:
+def refuse_foreign(out: Path) -> None:
     """Raise ``StorageError`` if the model could not be written at the end."""
     if not os.path.lexists(out):
         return
@@ -119,7 +125,7 @@ def _refuse_foreign(out: Path) -> None:
         raise StorageError(f"{out}: is no model of ours and is not empty; choose another -o")
 
 
-def _print_sizes(plan: "Plan", device: str | None) -> None:
+def print_sizes(plan: "Plan", device: str | None) -> None:
     """Build the model; print its notes, its size, the updates of each stage, time and memory."""
     from spanloom.training import batch_schedule, train
     from spanloom.training.estimate import estimate
@@ -141,8 +147,7 @@ def _print_sizes(plan: "Plan", device: str | None) -> None:
             window=recipe.window,
             tokenize_prompt=model.tokenize_prompt,
         )
-        batches = [batch for update in updates for batch in update]
-        words = sum(len(instance.tokens) for batch in batches for instance in batch.instances)
+        words = sum(batch.num_words for update in updates for batch in update)
         write_stdout(
             f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
             f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"

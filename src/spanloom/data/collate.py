@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -270,14 +270,15 @@ def _bounds(pairs: Sequence[Bounds]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
 
 
-def split_instances(batch: Batch) -> Iterator[Batch]:
-    """Yield a batch per instance, with windows of the same width.
+def split_instances(batch: Batch, instances: Sequence[Instance]) -> Iterator[Batch]:
+    """Yield a batch per instance, with windows of the same width; prompts are words like others.
 
-    The batch must have no prompts, and each instance at least one word.
+    The instances have no ``[CLS]`` vectors, and each has at least one word.
     """
-    assert batch.prompt_layout is None, "a batch with prompts cannot be split"
+    assert not any(instance.wants_cls for instance in instances), "[CLS] cannot be split off"
     width = batch.input_ids.shape[1]
-    for start, end in batch.instances.tolist():
+    sizes = (len(instance.prompt.tokens) + len(instance.tokens) for instance in instances)
+    for start, end in pairwise(accumulate(sizes, initial=0)):
         first, last = torch.searchsorted(batch.piece_to_word, torch.tensor([start, end])).tolist()
         index, word = batch.piece_index[first:last], batch.piece_to_word[first:last]
         top, bottom = int(index[0]) // width, int(index[-1]) // width + 1

@@ -111,6 +111,35 @@ class SentenceReader:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentReader:
+    """Instances of whole sentences in segments that are encoded independently of each other.
+
+    A segment has as many sentences as fit into ``pieces`` pieces, in training and in use alike
+    (Joshi et al. 2019, section 3).
+    """
+
+    pieces: int
+
+    def instances(
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        tokenize_prompt: PromptTokenizer,
+    ) -> Iterator[Instance]:
+        """Yield instances of segments; in training as many as the limits have windows."""
+        segment = min(self.pieces, limits.window)
+        windows = max(1, limits.instance // limits.window)
+        instance = limits.instance if limits.rng is None else segment * windows
+        own = replace(limits, window=segment, instance=instance, rng=None)
+        return build_instances(document, tokens, own)
+
+    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+        """Return 0."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
 class TextReader:
     """One instance of a document, with a ``[CLS]`` vector; the first of two texts is the prompt."""
 

@@ -48,7 +48,9 @@ class Instance:
     ``sentence_splits`` has the words that begin all parts but the first, and ``window_context`` the
     pieces of the same sentence that are read before and after each window. ``first_sentence`` is
     the index of the first word's sentence among the document's ``full_sentences``. ``corpus`` is
-    the part of a joined corpus that the document comes from, "" if that is not known.
+    the part of a joined corpus that the document comes from, "" if that is not known. Pre-training
+    may mask the words of ``maskable`` at once (bounds in all words, prompt included), and learns
+    whether the text ``is_next`` to its prompt.
     """
 
     document: int
@@ -66,6 +68,8 @@ class Instance:
     window_context: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
     first_sentence: int = 0
     corpus: str = ""
+    maskable: tuple[Bounds, ...] = ()
+    is_next: bool = True
     num_pieces: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -135,7 +139,7 @@ def tokenize(
     prompts = tuple(tokenize_prompt(query.prompt, split, pieces) for query in document.queries)
     pair = tuple(_words_inside(span.start, span.end, words) for span in text_pair(document))
     sentences, splits = long_sentences.split_long(document.text, words, tokenization.sentences)
-    ids, num_clipped = _pieces(document.text, words, pieces)
+    ids, num_clipped = words_to_pieces(document.text, words, pieces)
     tokens = _tokens(document.text, words)
     corpus = source_corpus(document)
     return TokenizedDocument(
@@ -154,10 +158,12 @@ def tokenize_prompt(
 ) -> Prompt:
     """Split a text that is not part of a document into words and pieces."""
     words = split(text).words
-    return Prompt(tuple(text[a:b] for a, b in words), _pieces(text, words, pieces)[0])
+    return Prompt(tuple(text[a:b] for a, b in words), words_to_pieces(text, words, pieces)[0])
 
 
-def _pieces(text: str, words: Sequence[Bounds], pieces: SubwordTokenizer) -> tuple[Ids, int]:
+def words_to_pieces(
+    text: str, words: Sequence[Bounds], pieces: SubwordTokenizer
+) -> tuple[Ids, int]:
     """Return the pieces of a text's words, and the number of words that were clipped."""
     clipped = {row for row, (start, end) in enumerate(words) if end - start > MAX_WORD_CHARACTERS}
     if clipped:

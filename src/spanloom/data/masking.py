@@ -3,30 +3,30 @@
 All randomness comes from torch's global generator, so a seed determines the masks of a batch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from math import ceil
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from spanloom.data.span_sampling import WordLine, draw_portions, draw_with_spans
 from spanloom.tensors import Batch
 from spanloom.tokenization import Bounds
-
-_NUM_GUESSES = 8  # random starts tried before all are listed; at 15 % more than half fit
 
 
 @dataclass(frozen=True, slots=True)
 class Masking:
     """How many pieces are masked, in which portions, and what replaces them.
 
-    ``mlm_probability`` is the expected fraction of masked pieces. The probability of a span of l
-    words is proportional to ``(1 - geometric_p) ** (l - 1)``, up to ``max_span_length``: 3.8 words
-    on average. A portion becomes mask pieces with probability ``replaced``, random pieces with
-    probability ``random``, and stays otherwise.
+    ``mlm_probability`` is the fraction of pieces that is masked, never more but for a fraction of a
+    piece that is rounded at random. Words are masked whole, except by the scheme "subword". The
+    probability of a span of l words is proportional to ``(1 - geometric_p) ** (l - 1)``, up to
+    ``max_span_length``: 3.8 words on average. By the scheme "layer" a portion is with probability ½
+    an annotated span, else a word. A portion becomes mask pieces with probability ``replaced``,
+    random pieces with probability ``random``, and stays otherwise.
     """
 
     mlm_probability: float = 0.15
@@ -34,7 +34,45 @@ class Masking:
     max_span_length: int = 10
     replaced: float = 0.8
     random: float = 0.1
-    scheme: Literal["span", "whole-word", "subword"] = "span"
+    scheme: Literal["span", "whole-word", "subword", "layer"] = "span"
+
+    @property
+    def length_weights(self) -> Float[Tensor, " length"]:
+        """The probability of each span length, from one word."""
+        weights = (1 - self.geometric_p) ** torch.arange(self.max_span_length)
+        return weights / weights.sum()
+
+    @property
+    def mean_length(self) -> float:
+        """The mean of the span lengths as they are drawn."""
+        return float(self.length_weights @ (1.0 + torch.arange(self.max_span_length)))
+
+
+@dataclass(frozen=True, slots=True)
+class PieceDistribution:
+    """What random pieces are drawn from: the pieces' weights, summed up from the first on."""
+
+    cumulative: Float[Tensor, " vocabulary"]
+
+    @classmethod
+    def of(
+        cls, weights: Float[Tensor, " vocabulary"], excluded: Collection[int]
+    ) -> "PieceDistribution":
+        """Return the distribution in proportion to weights, without ``excluded`` (special) pieces.
+
+        It is uniform over all others where these have no weight at all.
+        """
+        excluded_ids = torch.tensor(sorted(excluded), dtype=torch.long)
+        weights = weights.double().index_fill(0, excluded_ids, 0.0)
+        if not float(weights.sum()):
+            weights = torch.ones_like(weights).index_fill(0, excluded_ids, 0.0)
+        return cls(weights.cumsum(0))
+
+    def draw(self, count: int) -> Int[Tensor, " count"]:
+        """Draw pieces independently of each other."""
+        points = torch.rand(count, dtype=torch.float64) * self.cumulative[-1]
+        drawn = torch.searchsorted(self.cumulative, points, right=True)
+        return drawn.clamp(max=len(self.cumulative) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +97,28 @@ class MaskTargets:
 
 
 def mask_pieces(
-    batch: Batch, how: Masking, *, piece: int, vocabulary: int
+    batch: Batch,
+    how: Masking,
+    *,
+    piece: int,
+    random_pieces: PieceDistribution,
+    spans: Sequence[Bounds] = (),
 ) -> tuple[Batch, MaskTargets]:
     """Return the batch with some pieces of its text masked, and the targets.
 
-    ``piece`` is the mask piece; random pieces are drawn from ``vocabulary`` ids. At least one piece
-    is masked, if there is any; special pieces and prompts never are. Every window begins and ends
-    with a special piece. Embedders that read ``batch.words`` still see the words.
+    ``piece`` is the mask piece; ``spans`` are annotated spans, as bounds in words. At least one
+    piece is masked, if there is any; special pieces and prompts never are. Every window begins and
+    ends with a special piece. Embedders that read ``batch.words`` still see the words.
     """
     text = _text(batch)
-    portions = sorted(SAMPLERS[how.scheme](text, how)) if len(text.index) else []
+    portions = sorted(SAMPLERS[how.scheme](text, how, spans)) if len(text.index) else []
     start, end = torch.tensor(portions, dtype=torch.long).reshape(-1, 2).unbind(-1)
     size = end - start
     indices = text.index[_ranges(start, size)]
     flat = batch.input_ids.flatten()
     labels = flat[indices]
     draw = torch.rand(len(size)).repeat_interleave(size)
-    random_ids = torch.randint_like(labels, vocabulary)
+    random_ids = random_pieces.draw(len(labels))
     masked = torch.where(draw < how.replaced + how.random, random_ids, labels)
     masked = torch.where(draw < how.replaced, piece, masked)
     ids = flat.scatter(0, indices, masked).view_as(batch.input_ids)
@@ -160,106 +203,41 @@ def _text(batch: Batch) -> _Text:
     return _Text(batch.piece_index[kept], batch.piece_to_word[kept])
 
 
-@dataclass(slots=True)
-class _Line:
-    """All words in a line, with a gap after each run of adjacent words.
-
-    ``start`` and ``end`` are the bounds of a word's pieces; ``room`` is the number of free words
-    from it on, up to ``longest``, and 0 for a gap.
-    """
-
-    start: list[int]
-    end: list[int]
-    room: list[int]
-    longest: int
-
-    def spans(self, lengths: Iterable[int]) -> Iterator[Bounds]:
-        """Yield the bounds of spans of these numbers of words that neither overlap nor touch.
-
-        All positions at which a span fits are equally likely. If it fits nowhere, it is shortened.
-        """
-        for length in lengths:
-            first = self._guess(length)
-            if first is None:
-                length = min(length, max(self.room))
-                if not length:
-                    return
-                fits = [i for i, room in enumerate(self.room) if room >= length]
-                first = fits[int(torch.randint(len(fits), ()))]
-            self._take(first, first + length)
-            yield self.start[first], self.end[first + length - 1]
-
-    def _guess(self, length: int) -> int | None:
-        guesses = torch.randint(len(self.room), (_NUM_GUESSES,)).tolist()
-        return next((i for i in guesses if self.room[i] >= length), None)
-
-    def _take(self, start: int, end: int) -> None:
-        """Leave no room in the words ``[start, end)`` and their two neighbours."""
-        last = max(0, start - 1)
-        for i in range(max(0, start - self.longest), last):
-            self.room[i] = min(self.room[i], last - i)
-        self.room[last : end + 1] = [0] * (end + 1 - last)
-
-
-def _line(text: _Text, words: Int[Tensor, "word 2"], longest: int) -> _Line:
-    run = _breaks(text.index)[words[:, 0]].cumsum(0) - 1
-    position = torch.arange(len(words)) + run
-    gap = torch.bincount(run).cumsum(0)[run] + run  # the one after a word's run
-    line = torch.zeros(3, int(gap[-1]) + 1, dtype=torch.long)
-    line[:, position] = torch.stack([*words.unbind(-1), (gap - position).clamp(max=longest)])
-    start, end, room = line.tolist()
-    return _Line(start, end, room, longest)
-
-
-def _spans(text: _Text, how: Masking) -> list[Bounds]:
+def _spans(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
     """Draw spans of whole words with geometrically distributed lengths (section 3.1)."""
     words = text.words()
-    budget = how.mlm_probability * len(text.index)
-    weights = (1 - how.geometric_p) ** torch.arange(how.max_span_length)
-    lengths = 1 + torch.multinomial(weights, max(1, ceil(budget)), replacement=True)
-    spans = _line(text, words, how.max_span_length).spans(lengths.tolist())
-    return _take_budget(spans, budget) or _draw(words, budget)
+    run = _breaks(text.index)[words[:, 0]].cumsum(0) - 1
+    line = WordLine.of(words, run, how.max_span_length)
+    return line.fill(_budget(text, how), how.length_weights) or draw_portions(words.tolist(), 0)
 
 
-def _single_words(text: _Text, how: Masking) -> list[Bounds]:
+def _single_words(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
     """Draw single words, with all their pieces."""
-    return _draw(text.words(), how.mlm_probability * len(text.index))
+    return draw_portions(text.words().tolist(), _budget(text, how))
 
 
-def _single_pieces(text: _Text, how: Masking) -> list[Bounds]:
+def _single_pieces(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
     """Draw single pieces, as the original BERT."""
-    start = torch.arange(len(text.index))
-    return _draw(torch.stack([start, start + 1], dim=1), how.mlm_probability * len(start))
+    pieces = [(start, start + 1) for start in range(len(text.index))]
+    return draw_portions(pieces, _budget(text, how))
 
 
-def _draw(parts: Int[Tensor, "part 2"], budget: float) -> list[Bounds]:
-    """Draw parts up to the budget, at least one."""
-    order = parts[torch.randperm(len(parts))].tolist()
-    return _take_budget(order, budget) or order[:1]
+def _layer_spans(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
+    """Draw annotated spans (names, noun phrases) half of the time, single words otherwise."""
+    words = text.words().tolist()
+    pieces = [(words[first][0], words[last - 1][1]) for first, last in spans]
+    return draw_with_spans(words, pieces, _budget(text, how)) or draw_portions(words, 0)
 
 
-def _take_budget(portions: Iterable[Bounds], budget: float) -> list[Bounds]:
-    """Return the first portions, up to ``budget`` pieces.
-
-    The portion that exceeds the budget is taken with the probability that meets the budget in
-    expectation: shortening it would split words, and dropping it would prefer short ones.
-    """
-    selected = []
-    left = budget
-    for start, end in portions:
-        size = end - start
-        if size > left and float(torch.rand(())) * size >= left:
-            break
-        selected.append((start, end))
-        left -= size
-        if left <= 0:
-            break
-    return selected
+def _budget(text: _Text, how: Masking) -> int:
+    """Return how many pieces are masked, at least 1; a fraction is rounded at random."""
+    return max(1, int(how.mlm_probability * len(text.index) + float(torch.rand(()))))
 
 
-Sampler = Callable[[_Text, Masking], list[Bounds]]
+Sampler = Callable[[_Text, Masking, Sequence[Bounds]], list[Bounds]]
 SAMPLERS: dict[str, Sampler] = {
     "span": _spans,
     "whole-word": _single_words,
     "subword": _single_pieces,
+    "layer": _layer_spans,
 }

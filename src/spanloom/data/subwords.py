@@ -167,6 +167,13 @@ class SubwordTokenizer:
     running: RunningText | None = None
     cache: dict[Any, Ids] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """The ids of all special pieces."""
+        added = self.tokenizer.get_added_tokens_decoder().items()
+        named = {*self.prefix, *self.suffix, self.padding, self.unknown, self.mask}
+        return frozenset(named | {row for row, token in added if token.special})
+
     def __call__(self, words: Sequence[str]) -> list[Ids]:
         """Return the piece ids of each word as a text of its own, never empty.
 

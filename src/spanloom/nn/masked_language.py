@@ -1,4 +1,4 @@
-"""Masked language modelling: BERT's head and SpanBERT's span boundary objective."""
+"""Pre-training heads: BERT's masked language model and next sentence prediction, SpanBERT's SBO."""
 
 import torch
 from jaxtyping import Float, Int
@@ -82,8 +82,26 @@ class SpanBoundaryObjective(nn.Module):
         return scores
 
 
+class NextSentence(nn.Module):
+    """Score whether two segments follow each other (Devlin et al. 2019, section 3.1).
+
+    A linear layer on ``tanh(W h)`` of the vector ``h`` of ``[CLS]``.
+    """
+
+    def __init__(self, dim: int) -> None:
+        """``dim`` is the size of the encoder's hidden states."""
+        super().__init__()
+        self.pooler = nn.Linear(dim, dim)
+        self.classifier = nn.Linear(dim, 2)
+
+    def forward(self, cls: Float[Tensor, "n dim"]) -> Float[Tensor, "n 2"]:
+        """Return unnormalised scores: 0 for segments of different texts, 1 for neighbours."""
+        scores: Tensor = self.classifier(self.pooler(cls).tanh())
+        return scores.float()
+
+
 class MaskedLMHead(nn.Module):
-    """BERT's masked language head, with the span boundary objective as an option."""
+    """BERT's masked language head; SBO and next sentence prediction are options."""
 
     def __init__(
         self,
@@ -92,6 +110,7 @@ class MaskedLMHead(nn.Module):
         piece_dim: int,
         vocab_size: int,
         use_boundary: bool,
+        use_next_sentence: bool = False,
         num_positions: int = 64,
     ) -> None:
         """``dim`` is the size of the encoder's hidden states, ``piece_dim`` of its embeddings."""
@@ -103,6 +122,7 @@ class MaskedLMHead(nn.Module):
             if use_boundary
             else None
         )
+        self.next_sentence = NextSentence(dim) if use_next_sentence else None
 
     def forward(
         self, hidden: Float[Tensor, "n dim"], piece_embeddings: Float[Tensor, "vocab piece_dim"]
@@ -138,6 +158,23 @@ class MaskedLMHead(nn.Module):
                 self.span_boundary(*boundary, span_position, piece_embeddings), labels
             )
         return losses
+
+    def next_sentence_loss(
+        self,
+        hidden: Float[Tensor, "position dim"],
+        cls: Int[Tensor, " instance"],
+        is_next: Int[Tensor, " instance"],
+        weights: Float[Tensor, " instance"],
+    ) -> Losses:
+        """Return the weighted sum of the cross-entropy of next sentence prediction, if it has one.
+
+        ``cls`` are the indices of ``[CLS]`` in ``hidden``.
+        """
+        if self.next_sentence is None:
+            return {}
+        scores = self.next_sentence(gather_rows(hidden, cls))
+        losses = F.cross_entropy(scores, is_next, reduction="none")
+        return {"next_sentence": losses @ weights}
 
 
 def _sum_cross_entropy(

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from spanloom.corpora import folder
+from spanloom.corpora import folder, raw_text
 from spanloom.corpora.folder import locate
 from spanloom.formats.brat.queries import SUFFIX as QUERIES
 from spanloom.studies.job import Job
@@ -110,6 +110,8 @@ def corpus_size(path: Path) -> tuple[float, int]:
 
     Words are what spaces separate; a text is read once for each of its queries.
     """
+    if raw_text.is_raw_text(path):
+        return float(sum(len(doc.text.split()) for doc in raw_text.stream([path]))), 0
     splits = folder.splits(path)
     first = "train" if "train" in splits else next(iter(splits))
     folder_of_split = splits[first]

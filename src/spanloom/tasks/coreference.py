@@ -19,7 +19,7 @@ from torch import Tensor
 from spanloom.annotation.attributes import genre, speakers
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.corpora.antecedent_reach import HORIZON, MAX_ANTECEDENTS, SPANS_PER_WORD
-from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instance_readers import InstanceReader, SegmentReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing
 from spanloom.document import MAIN, Document, Layer, Relation, Span
@@ -107,6 +107,12 @@ class MentionOptions(SpanOptions, PairScorerOptions):
     )
     max_training_windows: int = Field(
         4, ge=1, le=64, description="windows that training reads at once"
+    )
+    segment: int | None = Field(
+        None,
+        ge=16,
+        description="pieces of the segments that are encoded independently, at most the window; "
+        "null: windows, of random sizes in training",
     )
     gold_mentions: bool = Field(False, description="gold mentions are given, links are predicted")
     speakers: bool = Field(True, description="whether to read who speaks, where train says that")
@@ -315,13 +321,14 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
         add_mention_scores=options.add_mention_scores,
     )
     search = AntecedentSearch(options.max_antecedents, options.antecedent_horizon)
+    reader = SentenceReader() if options.segment is None else SegmentReader(options.segment)
     antecedents = Antecedents(
         bool(setup.vocabulary["singletons"]) or options.gold_mentions, setup.bias("antecedent")
     )
     return CoreferenceTask(
         setup.name,
         setup.layer,
-        InstanceReader(SentenceReader(), max_windows=options.max_training_windows),
+        InstanceReader(reader, max_windows=options.max_training_windows),
         vocabulary,
         replace(
             head_parts(options),

@@ -1,24 +1,37 @@
-"""Pre-training: predict masked spans from their positions and from their boundaries (SpanBERT).
+"""Pre-training: masked language modelling, SpanBERT's boundary objective, next sentences.
 
-It learns from any text and annotates nothing. It reads the pieces of the trunk's transformer.
+It learns from any text and annotates nothing. It reads the pieces of the trunk's transformer, in
+full blocks of consecutive text.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from random import Random
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from jaxtyping import Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor
 
 from spanloom.config.options import Options
 from spanloom.config.recipe import PIECES
+from spanloom.data.blocks import BlockReader
 from spanloom.data.collate import split_instances
-from spanloom.data.instance_readers import InstanceReader, SentenceReader
+from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.data.masking import Masking, MaskTargets, mask_pieces, merge_batches
+from spanloom.data.masking import (
+    Masking,
+    MaskTargets,
+    PieceDistribution,
+    mask_pieces,
+    merge_batches,
+)
 from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.text_cache import layer_spans
+from spanloom.data.text_corpus import whole_words
 from spanloom.document import Document, Layer
 from spanloom.errors import TrainingError
 from spanloom.nn.masked_language import MaskedLMHead
@@ -34,22 +47,80 @@ from spanloom.tasks._base import (
     no_vocabulary,
 )
 from spanloom.tensors import Batch, HeadInputs, Losses
+from spanloom.tokenization import Bounds, bounds_array
 
 _SAMPLE = Document("Add 5 ml of the cold buffer .\nMix well .", (), "sample")
 
 
 class MaskingOptions(Options):
-    """Options of masked language modelling; the defaults are SpanBERT's."""
+    """Options of pre-training; the defaults are SpanBERT's."""
 
     mlm_probability: float = Field(0.15, gt=0, lt=1, description="share of pieces that are masked")
-    masking: Literal["span", "whole-word", "subword"] = Field(
-        "span", description="span (of words) | whole-word | subword: what is masked at once"
+    masking: Literal["span", "whole-word", "subword", "layer"] = Field(
+        "span",
+        description="span (of words) | whole-word | subword | layer (annotated spans half of the "
+        "time, else words): what is masked at once",
     )
     geometric_p: float = Field(
         0.2, gt=0, lt=1, description="of the geometric distribution of span lengths"
     )
     max_span_length: int = Field(10, ge=1, le=100, description="words of a span at most")
+    span_layer: str = Field(
+        "", description="with masking: layer, the layer of names or noun phrases, as annotate wrote"
+    )
+    span_labels: tuple[str, ...] = Field(
+        (), description="of span_layer, the labels that count, as [NP]; empty: all"
+    )
     span_boundary_objective: bool = Field(True, description="guess spans from their boundaries too")
+    sequences: Literal["single", "pair", "next-sentence"] = Field(
+        "single",
+        description="single | pair (two segments) | next-sentence (half of the second ones are of "
+        "other documents, and are to be told apart): what a block holds",
+    )
+    exclude: tuple[str, ...] = Field(
+        (),
+        description="of raw text, the files left out (name without endings), or documents of them "
+        "(FILE:3, FILE:3-9)",
+    )
+
+    @model_validator(mode="after")
+    def _check_layer(self) -> "MaskingOptions":
+        if (self.masking == "layer") != bool(self.span_layer):
+            raise ValueError("span_layer: expected with masking: layer, and only then")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class TextGold:
+    """The number of words of a document, and its annotated spans, as bounds in words."""
+
+    num_words: int
+    spans: Sequence[Bounds] = ()
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return self.num_words
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingTargets:
+    """The masked pieces, and what next sentence prediction learns.
+
+    ``cls`` are indices of ``input_ids.flatten()``; ``num_masked`` counts the masked pieces of each
+    instance.
+    """
+
+    masked: MaskTargets
+    cls: Int[Tensor, " instance"]
+    is_next: Int[Tensor, " instance"]
+    num_masked: Float[Tensor, " instance"]
+
+    def to(self, device: torch.device) -> "PretrainingTargets":
+        """Return the targets on another device."""
+        tensors = self.cls, self.is_next, self.num_masked
+        return PretrainingTargets(
+            self.masked.to(device), *(tensor.to(device) for tensor in tensors)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +129,19 @@ class MaskedLMTask(LayerTask):
 
     masking: Masking
     boundary: bool
+    span_layer: str = ""
+    span_labels: tuple[str, ...] = ()
+    unigrams: Float[Tensor, " vocabulary"] | None = field(default=None, compare=False)
+
+    @property
+    def blocks(self) -> BlockReader:
+        """The reader of its blocks."""
+        assert isinstance(self.reader.reader, BlockReader), "it reads blocks"
+        return self.reader.reader
+
+    def with_unigrams(self, counts: Float[Tensor, " vocabulary"]) -> "MaskedLMTask":
+        """Return the task that draws random pieces as often as they occur in a corpus."""
+        return replace(self, unigrams=counts)
 
     @property
     def predicts(self) -> bool:
@@ -71,8 +155,13 @@ class MaskedLMTask(LayerTask):
 
     @property
     def loss_names(self) -> tuple[str, ...]:
-        """The masked language model's loss, and that of the boundary objective."""
-        return ("masked", "boundary") if self.boundary else ("masked",)
+        """The losses of its objectives, per masked piece."""
+        boundary = ("boundary",) if self.boundary else ()
+        return ("masked", *boundary, *(("next_sentence",) if self._has_next_sentence else ()))
+
+    @property
+    def _has_next_sentence(self) -> bool:
+        return self.blocks.sequences == "next-sentence"
 
     def has_gold(self, document: Document) -> bool:
         """Return whether there is any text."""
@@ -85,18 +174,22 @@ class MaskedLMTask(LayerTask):
             piece_dim=spec.piece_dim,
             vocab_size=spec.vocab_size,
             use_boundary=self.boundary,
+            use_next_sentence=self._has_next_sentence,
         )
 
-    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> range:
-        """Return the indices of all words."""
-        return range(len(tokenized.words))
+    def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TextGold:
+        """Return the number of words, and the spans that are masked at once."""
+        spans = layer_spans(document, self.span_layer, self.span_labels)
+        words = bounds_array(tokenized.words)
+        return TextGold(len(words), whole_words(spans, words) if spans else ())
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, Any]
-    ) -> MaskTargets:
+    ) -> PretrainingTargets:
         """Return no targets: nothing is masked yet."""
         none = torch.zeros(0, dtype=torch.long)
-        return MaskTargets(none, none, none, none, none)
+        masked = MaskTargets(none, none, none, none, none)
+        return PretrainingTargets(masked, none, none, none.float())
 
     def mask_inputs(
         self, batch: Batch, instances: Sequence[Instance], pieces: SubwordTokenizer, seed: int
@@ -110,26 +203,55 @@ class MaskedLMTask(LayerTask):
                 f"task {self.name!r}: expected a tokenizer that puts special pieces around a text, "
                 f"as the ends of masked spans; this one puts none"
             )
-        size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+        random_pieces = self._random_pieces(pieces)
         masked = []
         with torch.random.fork_rng(devices=[]):
-            for instance, part in zip(instances, split_instances(batch), strict=True):
+            for instance, part in zip(instances, split_instances(batch, instances), strict=True):
                 rng = Random(f"{seed}/{instance.document}/{instance.first_word}")
-                torch.manual_seed(rng.getrandbits(63))
-                masked.append(mask_pieces(part, self.masking, piece=pieces.mask, vocabulary=size))
-        return merge_batches(batch, masked)
+                # torch.manual_seed seeds GPUs, too, which takes a third of the time of masking
+                torch.default_generator.manual_seed(rng.getrandbits(63))
+                masked.append(
+                    mask_pieces(
+                        part,
+                        self.masking,
+                        piece=pieces.mask,
+                        random_pieces=random_pieces,
+                        spans=instance.maskable,
+                    )
+                )
+        merged, targets = merge_batches(batch, masked)
+        sizes = [part.input_ids.numel() for part, _ in masked]
+        return merged, PretrainingTargets(
+            targets,
+            torch.tensor(list(accumulate(sizes[:-1], initial=0))),
+            torch.tensor([int(instance.is_next) for instance in instances]),
+            torch.tensor([float(len(part.rows)) for _, part in masked]),
+        )
+
+    def _random_pieces(self, pieces: SubwordTokenizer) -> PieceDistribution:
+        """Return the corpus' unigrams without special pieces; uniform where none are known."""
+        size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+        weights = torch.ones(size) if self.unigrams is None else self.unigrams
+        return PieceDistribution.of(weights, pieces.special_ids)
 
     def loss(
-        self, head: MaskedLMHead, vectors: HeadInputs, batch: Batch, targets: MaskTargets
+        self, head: MaskedLMHead, vectors: HeadInputs, batch: Batch, targets: PretrainingTargets
     ) -> Losses:
-        """Return the losses of both objectives."""
-        assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
-        rows = targets.rows, targets.labels, targets.left, targets.right, targets.span_position
-        return head.loss(vectors.word_vectors, vectors.piece_embeddings, *rows)
+        """Return the losses of all objectives.
 
-    def count_items(self, batch: Batch, targets: MaskTargets) -> int:
+        Next sentence prediction counts each instance as often as it has masked pieces, so that its
+        mean, too, is over these.
+        """
+        assert vectors.piece_embeddings is not None, "pieces come with the table of an encoder"
+        masked, hidden = targets.masked, vectors.word_vectors
+        rows = masked.rows, masked.labels, masked.left, masked.right, masked.span_position
+        losses = head.loss(hidden, vectors.piece_embeddings, *rows)
+        pairs = targets.cls, targets.is_next, targets.num_masked
+        return losses | head.next_sentence_loss(hidden, *pairs)
+
+    def count_items(self, batch: Batch, targets: PretrainingTargets) -> int:
         """Return the number of masked pieces."""
-        return len(targets.labels)
+        return len(targets.masked.labels)
 
     def predict(
         self,
@@ -164,9 +286,11 @@ def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
     return MaskedLMTask(
         setup.name,
         setup.layer,
-        InstanceReader(SentenceReader()),
+        InstanceReader(BlockReader(options.sequences)),
         masking,
         options.span_boundary_objective,
+        options.span_layer,
+        options.span_labels,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from spanloom.config.recipe import StageSpec
+from spanloom.data.blocks import BlockReader, Blocks
 from spanloom.data.collate import bucket_by_length
 from spanloom.data.instance_readers import PromptTokenizer
 from spanloom.data.instances import Instance, InstanceLimits
@@ -21,14 +22,30 @@ class TrainBatch:
     """One batch: instances of one task, or of several with the same reader."""
 
     tasks: tuple[str, ...]
-    instances: tuple[Instance, ...]
+    instances: Sequence[Instance]
+
+    @property
+    def num_words(self) -> int:
+        """The number of words of the texts."""
+        if isinstance(self.instances, Blocks):
+            return int(self.instances.num_words.sum())
+        return sum(len(instance.tokens) for instance in self.instances)
+
+    @property
+    def num_pieces(self) -> int:
+        """The number of pieces, special ones left out."""
+        if isinstance(self.instances, Blocks):
+            return int(self.instances.num_pieces.sum())
+        return sum(instance.num_pieces for instance in self.instances)
 
     @property
     def num_sentences(self) -> int:
         """The number of sentences that its losses are summed over; at least 1 per instance.
 
-        An instance that is classified or queried as a whole counts as 1.
+        An instance that is classified or queried as a whole counts as 1, as does a block.
         """
+        if isinstance(self.instances, Blocks):
+            return len(self.instances)
         return sum(1 if i.wants_cls else max(1, len(i.sentences)) for i in self.instances)
 
 
@@ -62,6 +79,11 @@ class _BatchIterator:
         suffix = f"/{self.num_passes}" if self.num_passes else ""
         rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
         self.num_passes += 1
+        reader = self.data.task.reader.reader
+        if self.data.text is not None and isinstance(reader, BlockReader):
+            blocks = reader.draw(self.data.text, self.window, rng)
+            drawn = blocks.batches(self.stage.batch_words, rng)
+            return [TrainBatch(self.names, batch) for batch in drawn]
         groups = self._by_words(rng) if self.num_sentences is None else self._by_sentences(rng)
         return [TrainBatch(self.names, tuple(group)) for group in groups][::-1]
 

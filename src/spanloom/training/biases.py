@@ -35,10 +35,12 @@ def tune(
     """
     metrics = {}
     for name in names:
+        if not model.tasks[name].decisions:
+            continue  # pre-training reads documents without any layer
         documents = [doc for doc in dev[name] if model.tasks[name].has_gold(doc)]
         layer = model.tasks[name].layer
         num_spans = sum(len(document[layer].spans) for document in documents)
-        if not model.tasks[name].decisions or num_spans < MIN_SPANS:
+        if num_spans < MIN_SPANS:
             continue
         part = sample_evenly(documents, MAX_WORDS)
         model = model.with_biases(

@@ -63,6 +63,7 @@ class Progress:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     words: int = 0
+    pieces: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -70,10 +71,11 @@ class Progress:
         """The number of epochs of the stage that are done, with a fraction."""
         return self.epoch + self.step_in_epoch / max(1, self.steps_per_epoch)
 
-    def count_update(self, tasks: Iterable[str], words: int) -> None:
-        """Count an update whose batches are of these tasks and have so many words together."""
+    def count_update(self, tasks: Iterable[str], words: int, pieces: int) -> None:
+        """Count an update whose batches are of these tasks and have so much text together."""
         self.global_step += 1
         self.words += words
+        self.pieces += pieces
         for task in set(tasks):
             self.task_updates[task] = self.task_updates.get(task, 0) + 1
 

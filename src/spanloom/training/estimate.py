@@ -59,7 +59,7 @@ def _stage_seconds(stage: StageTrainer, epochs: float, pace: LogIntervals) -> fl
 
 
 def _num_words(update: Update) -> int:
-    return sum(len(instance.tokens) for batch in update for instance in batch.instances)
+    return sum(batch.num_words for batch in update)
 
 
 def _peak_bytes() -> int:

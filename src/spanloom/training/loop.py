@@ -242,8 +242,9 @@ class StageTrainer:
         progress.num_clipped += is_clipped(norm, self.spec)
         set_rates(self.optimizer, self._rate())
         self.optimizer.step()
-        words = sum(len(instance.tokens) for b in update for instance in b.instances)
-        progress.count_update((task for batch in update for task in batch.tasks), words)
+        words = sum(batch.num_words for batch in update)
+        pieces = sum(batch.num_pieces for batch in update)
+        progress.count_update((task for batch in update for task in batch.tasks), words, pieces)
         if self.average is not None:
             self.average.update(network, progress.global_step - progress.stage_start_step)
         if progress.global_step % pace.log == 0 or pace.checkpoint == 0:

@@ -17,13 +17,16 @@ from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instance_readers import PromptTokenizer
 from spanloom.data.instances import TokenizedDocument, tokenize, tokenize_prompt
 from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model.evaluation import map_to_task_labels
 from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
+from spanloom.tasks.masked_lm import MaskedLMTask
 from spanloom.tokenization import WordTokenizer
+from spanloom.training import text_data
 from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
 
 
@@ -31,7 +34,8 @@ from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
 class TaskData:
     """One task's documents: train tokenized, with gold by document, and dev.
 
-    ``corpus`` is its name in the recipe: tasks of one corpus have the same ``tokenized``.
+    ``corpus`` is its name in the recipe: tasks of one corpus have the same ``tokenized``. A task of
+    pre-training reads ``text`` in its place.
     """
 
     corpus: str
@@ -39,6 +43,7 @@ class TaskData:
     tokenized: tuple[TokenizedDocument, ...]
     gold: Mapping[int, Any]
     dev: tuple[Document, ...]
+    text: TextCorpus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,15 @@ def prepare(
     for name, corpus in sources.items():
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
+    streams = {
+        name: text_data.read(plan, task, subword_tokenizer)
+        for name, task in plan.tasks.items()
+        if text_data.is_streamed(plan, task)
+    }
     corpora = {
         name: _sample(task, _task_corpus(task, sources), plan.recipe.seed)
         for name, task in plan.tasks.items()
+        if name not in streams
     }
     special_ids = {
         "pad": subword_tokenizer.padding,
@@ -94,24 +105,63 @@ def prepare(
         "mask": subword_tokenizer.mask,
     }
     vocabulary = {
-        name: _vocabulary(task, corpora[name], plan.recipe_dir) for name, task in plan.tasks.items()
+        name: _vocabulary(task, corpora[name], plan.recipe_dir) if name in corpora else {}
+        for name, task in plan.tasks.items()
     }
     plan = plan.noting(removed_tasks=()).with_vocabulary({**vocabulary, SPECIAL_IDS: special_ids})
     tasks = plan.build_tasks()
     _check_metrics(plan.recipe, tasks)
     _check_words(tasks, partial(tokenize_prompt, split=word_tokenizer, pieces=subword_tokenizer))
-    data = {name: _encode(plan.tasks[name], task, corpora[name]) for name, task in tasks.items()}
+    data = {
+        name: _encode(plan.tasks[name], task, corpora[name])
+        if name in corpora
+        else TaskData(plan.tasks[name].spec.data, task, (), {}, *streams[name].parts)
+        for name, task in tasks.items()
+    }
+    tasks, data = _with_unigrams(data, subword_tokenizer)
+    notes = (
+        *_language_notes(plan.recipe, sources, subword_tokenizer),
+        *_notes(plan, sources, corpora, data),
+        *_text_notes(plan, data, subword_tokenizer),
+    )
     return PreparedData(
         plan,
         tasks,
         data,
         frozenset(_words({id(corpus.tokenized): corpus for corpus in corpora.values()}.values())),
-        _identity(sources.values()),
-        (
-            *_language_notes(plan.recipe, sources, subword_tokenizer),
-            *_notes(plan, sources, corpora, data),
-        ),
+        " ".join([_identity(sources.values()), *(text.key for text in streams.values())]).strip(),
+        notes,
     )
+
+
+def _document_sources(plan: Plan) -> tuple[str, ...]:
+    """Return the sources that are read as documents into memory."""
+    tasks = [task for task in plan.tasks.values() if not text_data.is_streamed(plan, task)]
+    read = {source for task in tasks for source in task.sources}
+    return tuple(name for name in plan.recipe.all_sources if name in read)
+
+
+def _with_unigrams(
+    data: Mapping[str, TaskData], pieces: SubwordTokenizer
+) -> tuple[dict[str, Task], dict[str, TaskData]]:
+    """Return the tasks, and their data; those of pre-training know how often pieces occur."""
+    known: dict[str, TaskData] = {}
+    for name, task_data in data.items():
+        task = task_data.task
+        if task_data.text is not None and isinstance(task, MaskedLMTask):
+            task = task.with_unigrams(text_data.unigrams(task_data.text, pieces))
+        known[name] = replace(task_data, task=task)
+    return {name: task_data.task for name, task_data in known.items()}, known
+
+
+def _text_notes(
+    plan: Plan, data: Mapping[str, TaskData], pieces: SubwordTokenizer
+) -> Iterator[str]:
+    """Yield lines on the blocks and masks of pre-training."""
+    for name, task_data in data.items():
+        if task_data.text is not None and isinstance(task_data.task, MaskedLMTask):
+            for note in text_data.notes(task_data.task, task_data.text, plan.recipe.window, pieces):
+                yield f"{name}: {note}"
 
 
 def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
@@ -119,8 +169,11 @@ def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
 
     Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    sources = {name: _read(_locate(plan, name), plan.recipe) for name in plan.recipe.all_sources}
-    return {name: _task_corpus(task, sources).dev for name, task in plan.kept_tasks.items()}
+    sources = {name: _read(_locate(plan, name), plan.recipe) for name in _document_sources(plan)}
+    return {
+        name: () if text_data.is_streamed(plan, task) else _task_corpus(task, sources).dev
+        for name, task in plan.kept_tasks.items()
+    }
 
 
 def data_identity(plan: Plan) -> str:
@@ -128,7 +181,10 @@ def data_identity(plan: Plan) -> str:
 
     Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    return _identity(_read_sources(plan).values())
+    identity = _identity(_read_sources(plan).values())
+    streamed = [task for task in plan.tasks.values() if text_data.is_streamed(plan, task)]
+    texts = (text_data.source(plan, task).fingerprint for task in streamed)
+    return " ".join([identity, *dict.fromkeys(texts)]).strip()
 
 
 def _identity(corpora: Iterable[_Corpus]) -> str:
@@ -138,7 +194,7 @@ def _identity(corpora: Iterable[_Corpus]) -> str:
 def _read_sources(plan: Plan) -> dict[str, _Corpus]:
     """Read train and dev of all corpora; train without the texts that others are scored on."""
     recipe = plan.recipe
-    sources = {name: _read(_locate(plan, name), recipe) for name in recipe.all_sources}
+    sources = {name: _read(_locate(plan, name), recipe) for name in _document_sources(plan)}
     if not recipe.exclude_texts_of:
         return sources
     scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
@@ -315,7 +371,13 @@ def _encode(planned: TaskPlan, task: Task, corpus: _Corpus) -> TaskData:
         )
     examples = planned.spec.examples
     name = planned.spec.data if examples is None else f"{planned.spec.data}, {examples} examples"
-    return TaskData(name, task, corpus.tokenized, gold, corpus.dev)
+    text = None
+    if isinstance(task, MaskedLMTask):
+        rows = list(gold)
+        text = TextCorpus.of_tokenized(
+            [corpus.tokenized[row] for row in rows], [gold[row].spans for row in rows]
+        )
+    return TaskData(name, task, corpus.tokenized, gold, corpus.dev, text)
 
 
 def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
@@ -350,6 +412,8 @@ def _notes(
         if corpus.leaks.num_documents:
             yield corpus.leaks.note(name)
     for name, task_data in data.items():
+        if name not in corpora:
+            continue
         for part in plan.tasks[name].parts:
             yield f"{name}: {quantity(len(sources[part.data].train), 'document')} of {part.data}"
         corpus = corpora[name]

@@ -18,8 +18,10 @@ from spanloom.embedders._base import BuildContext, Embedder
 from spanloom.errors import ModelError, StorageError
 from spanloom.model import build, serialization
 from spanloom.model.model import Model
+from spanloom.model.network import Network
 from spanloom.model.plan import Plan
 from spanloom.model.precision import compute
+from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.tensors import HeadInputs
 from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
@@ -27,6 +29,7 @@ from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals, terminable
 from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, Run
+from spanloom.training.masked_lm_weights import load_published
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
 from spanloom.training.progress_line import LogIntervals
@@ -78,8 +81,23 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
         note = f"starting from {start}; anew: {', '.join(new) or 'nothing'}"
         inherited = frozenset(network.heads) - set(new)
         prepared = replace(prepared, notes=(*prepared.notes, note), inherited_heads=inherited)
+    elif encoder is not None and encoder.init == "pretrained":
+        folder = transformer.source(encoder.transformer, plan.recipe_dir)
+        prepared = _with_pretrained_heads(prepared, network, Path(folder))
     network.to(config.device)
     return model, prepared
+
+
+def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: Path) -> PreparedData:
+    """Load the masked language head that lies beside an encoder, if there is one; note it."""
+    heads = {network.routes[name].head for name in prepared.tasks}
+    loaded = [
+        name
+        for name in sorted(heads)
+        if isinstance(head := network.heads[name], MaskedLMHead) and load_published(head, folder)
+    ]
+    notes = (f"{name}: starts with the masked language head of {folder}" for name in loaded)
+    return replace(prepared, notes=(*prepared.notes, *notes))
 
 
 def train(

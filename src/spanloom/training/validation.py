@@ -1,13 +1,18 @@
 """Evaluate a model in training: the metrics of each task on its dev documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
 
 import torch
 
 from spanloom.config.recipe import StageSpec
+from spanloom.data.blocks import BlockReader
 from spanloom.data.collate import bucket_by_length, collate
-from spanloom.data.instances import InstanceLimits
+from spanloom.data.instance_readers import InstanceReader
+from spanloom.data.instances import Instance, InstanceLimits, TokenizedDocument
+from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.model.model import BATCH_WORDS, Model
 from spanloom.tasks._base import MetricValues
@@ -32,12 +37,7 @@ class TrainingPredictor:
         window, device = model.recipe.window, model.compute.device
         tokenized = [model.tokenize(document) for document in documents]
         gold = {i: used.encode_gold(doc, tokenized[i]) for i, doc in enumerate(documents)}
-        limits = InstanceLimits(window, window * used.reader.max_windows)
-        instances = [
-            instance
-            for row, tokens in enumerate(tokenized)
-            for instance in used.reader.instances(row, tokens, limits, model.tokenize_prompt)
-        ]
+        instances = self._instances(used.reader, tokenized, gold)
         totals, num_items = dict.fromkeys(used.loss_names, 0.0), 0
         model.network.eval()
         for group in bucket_by_length(instances, BATCH_WORDS, window=window):
@@ -52,6 +52,24 @@ class TrainingPredictor:
             for name, loss in losses.items():
                 totals[name] += float(loss)
         return {name: total / max(1, num_items) for name, total in totals.items()}
+
+    def _instances(
+        self,
+        reader: InstanceReader,
+        tokenized: Sequence[TokenizedDocument],
+        gold: Mapping[int, Any],
+    ) -> Iterable[Instance]:
+        """Return the instances of documents; blocks of text are drawn from all of them at once."""
+        window = self.model.recipe.window
+        if isinstance(reader.reader, BlockReader):
+            text = TextCorpus.of_tokenized(tokenized, [gold[i].spans for i in range(len(gold))])
+            return reader.reader.draw(text, window, Random(0))
+        limits = InstanceLimits(window, window * reader.max_windows)
+        return [
+            instance
+            for row, tokens in enumerate(tokenized)
+            for instance in reader.instances(row, tokens, limits, self.model.tokenize_prompt)
+        ]
 
 
 def evaluate(model: Model, stage: StageSpec, data: Mapping[str, TaskData]) -> MetricValues:

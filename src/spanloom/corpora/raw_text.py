@@ -1,0 +1,137 @@
+"""Raw text for pre-training, read as a stream: a line is a paragraph, a blank one ends a document.
+
+Files are ``*.txt`` and ``*.txt.gz``, nested to any depth; so is a single ``.jsonl`` file of
+documents, whose layers (of names, of noun phrases) masking may read.
+"""
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from spanloom.corpora import files
+from spanloom.corpora.splits import find
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.formats import jsonl
+
+SUFFIXES = (".txt", ".txt.gz")
+_LINES = f".{files.LINES}"
+_MAX_CHARACTERS = 1_000_000  # of a document in memory; a longer one is read as several
+_EXCLUDED = re.compile(r"(?P<file>[^:]+)(:(?P<first>\d+)(-(?P<last>\d+))?)?")
+
+
+def is_raw_text(path: Path) -> bool:
+    """Whether a path is read as a stream: raw text without splits, or one file of JSON lines."""
+    if path.is_file():
+        return path.name.endswith((*SUFFIXES, _LINES))
+    if not path.is_dir() or find(path):
+        return False
+    names = [file.name for file in path.rglob("*") if file.is_file()]
+    annotated = (*files.ANNOTATED, _LINES)
+    return any(name.endswith(SUFFIXES) for name in names) and not any(
+        name.endswith(annotated) for name in names
+    )
+
+
+def text_files(path: Path) -> tuple[Path, ...]:
+    """Return the files of a path, sorted; hidden ones are left out."""
+    if path.is_file():
+        return (path,)
+    return tuple(
+        sorted(
+            file
+            for file in path.rglob("*")
+            if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and file.is_file()
+        )
+    )
+
+
+def stem(file: Path) -> str:
+    """Return a file's name without the endings of raw text."""
+    return file.name.removesuffix(".gz").removesuffix(".txt").removesuffix(_LINES)
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 (hex) of the names and bytes of all files; raises ``DataError``."""
+    total = hashlib.sha256()
+    for path in paths:
+        for file in text_files(path):
+            try:
+                with file.open("rb") as stream:
+                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError as error:
+                raise DataError(f"{file}: cannot be read: {error.strerror}") from error
+            total.update(f"{stem(file)} {digest}\n".encode())
+    return total.hexdigest()
+
+
+def stream(paths: Sequence[Path], exclude: Collection[str] = ()) -> Iterator[Document]:
+    """Yield the documents of all files, named ``FILE:NUMBER`` from 1.
+
+    ``exclude`` lists what is left out: ``FILE`` without its endings, ``FILE:3`` or ``FILE:3-9``.
+    Raises ``DataError`` for what cannot be read, and for an entry that names no file.
+    """
+    text = [file for path in paths for file in text_files(path)]
+    excluded = _excluded(exclude, {stem(file) for file in text})
+    for file in text:
+        left_out = excluded.get(stem(file), ())
+        if None in left_out:
+            continue
+        for number, document in _documents(file):
+            if not any(numbers is not None and number in numbers for numbers in left_out):
+                yield document
+
+
+def _excluded(entries: Collection[str], stems: Collection[str]) -> Mapping[str, list[range | None]]:
+    """Return the numbers of the documents to leave out by file; None for all of them."""
+    excluded: dict[str, list[range | None]] = {}
+    for entry in entries:
+        match = _EXCLUDED.fullmatch(entry)
+        if match is None or match["file"] not in stems:
+            choices = ", ".join(sorted(stems)[:5])
+            raise DataError(
+                f"exclude: expected FILE, FILE:3 or FILE:3-9 of the files there "
+                f"({choices}{', …' if len(stems) > 5 else ''}), got {entry!r:.60}"
+            )
+        numbers = None
+        if match["first"]:
+            first = int(match["first"])
+            numbers = range(first, int(match["last"] or first) + 1)
+        excluded.setdefault(match["file"], []).append(numbers)
+    return excluded
+
+
+def _documents(file: Path) -> Iterator[tuple[int, Document]]:
+    """Yield the number and the document of each part of a file."""
+    if file.name.endswith(_LINES):
+        for number, document in enumerate(jsonl.read(file), 1):
+            yield number, replace(document, name=f"{stem(file)}:{number}")
+        return
+    number, paragraphs, size = 1, list[str](), 0
+    for line in _lines(file):
+        if line:
+            paragraphs.append(line)
+            size += len(line) + 1
+        if paragraphs and (not line or size > _MAX_CHARACTERS):
+            yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
+            paragraphs, size = [], 0
+            number += not line
+    if paragraphs:
+        yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """Yield the lines of a file without the blanks around them; raises ``DataError``."""
+    opened = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opened(file, "rt", encoding="utf-8", newline=None) as lines:
+            for line in lines:
+                yield line.strip()
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: expected UTF-8: {error}") from error

@@ -1,0 +1,321 @@
+"""A cache on disk of the pieces of text, for corpora larger than memory.
+
+Documents are tokenized in chunks by several processes. Each finished chunk is a file of its own, so
+a build that was killed goes on where it stood. The whole is a folder of arrays under a name that
+follows from the text, the splitter and the tokenizer; it is written completely or not at all, and
+mapped into memory when it is read.
+"""
+
+import hashlib
+import io
+import json
+import multiprocessing
+import os
+import shutil
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from tokenizers import Tokenizer
+
+from spanloom.annotation.excerpt import clip
+from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
+from spanloom.config.tokenization import TokenizationSpec
+from spanloom.corpora import raw_text
+from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
+from spanloom.data.text_corpus import TextCorpus, concatenate, encode
+from spanloom.document import Document
+from spanloom.errors import DataError, ModelError
+from spanloom.file_lock import open_locked
+from spanloom.tokenization import WordTokenizer, word_tokenizer
+
+VARIABLE = "SPANLOOM_CACHE"  # the folder of caches
+_VERSION = 1  # of what is stored; a change makes new caches
+_CHUNK = 1_000_000  # characters that are tokenized at a time
+_AHEAD = 2  # chunks per process that are read before they are needed
+_DEV_PIECES = 50_000
+_DEV_CHARACTERS = 20_000  # of each document of dev
+_ARRAYS = ("pieces", "flags", "documents", "spans")
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """Files of text, what of them is left out, and the annotated spans to keep.
+
+    ``layer`` is the layer of these spans, "" for none; ``labels`` are those that count, all if it
+    is empty.
+    """
+
+    paths: tuple[Path, ...]
+    exclude: tuple[str, ...] = ()
+    layer: str = ""
+    labels: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 (hex) of its files, and what is used of them."""
+        used = repr((sorted(self.exclude), self.layer, sorted(self.labels)))
+        return hashlib.sha256((raw_text.fingerprint(self.paths) + used).encode()).hexdigest()
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents; raises ``DataError`` and ``FormatError``."""
+        return raw_text.stream(self.paths, self.exclude)
+
+    def spans(self, document: Document) -> list[tuple[int, int]]:
+        """Return the character bounds of the annotated spans of a document."""
+        return layer_spans(document, self.layer, self.labels)
+
+
+def layer_spans(document: Document, layer: str, labels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the character bounds of a layer's spans with some labels, all if there are none."""
+    if not layer or not document.has_layer(layer):
+        return []
+    return [
+        (span.start, span.end)
+        for span in document[layer].spans
+        if len(span.fragments) == 1 and (not labels or span.label in labels)
+    ]
+
+
+def cache_dir() -> Path:
+    """Return the folder of caches: ``$SPANLOOM_CACHE``, else the user's."""
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spanloom"
+
+
+def read_text(
+    source: TextSource,
+    spec: TokenizationSpec,
+    pieces: SubwordTokenizer,
+    *,
+    num_processes: int | None = None,
+) -> tuple[TextCorpus, str]:
+    """Return the corpus of some text, mapped from its cache, and the cache's name.
+
+    It is built first if it is not there; other processes that want it wait meanwhile. Raises
+    ``DataError``, ``FormatError``, ``StorageError`` and ``ModelError``.
+    """
+    key = _key(source, spec, pieces)
+    folder = cache_dir() / "text" / key
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = folder.with_name(f"{key}.lock")
+    with open_locked(lock, os.O_WRONLY | os.O_CREAT):
+        recover(folder)
+        if not folder.exists():
+            encoder = _Encoder(source, spec, _State.of(pieces))
+            _build(folder, encoder, num_processes or os.cpu_count() or 1)
+    return open_cache(folder), key
+
+
+def open_cache(folder: Path) -> TextCorpus:
+    """Map a cache into memory; raises ``ModelError`` where a file was altered."""
+    verify_folder(folder)
+    return TextCorpus(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS))
+
+
+def _key(source: TextSource, spec: TokenizationSpec, pieces: SubwordTokenizer) -> str:
+    """Return the name of a cache: a hash of all that its content depends on."""
+    state = _State.of(pieces)
+    content = {
+        "version": _VERSION,
+        "text": source.fingerprint,
+        "words": [spec.tokenizer, spec.sentence_splitter],
+        "tokenizer": hashlib.sha256(state.tokenizer.encode()).hexdigest(),
+        "special": state.special,
+    }
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A tokenizer as it is sent to another process."""
+
+    tokenizer: str
+    special: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, pieces: SubwordTokenizer) -> "_State":
+        special = pieces.padding, pieces.unknown, pieces.mask
+        return cls(pieces.tokenizer.to_str(), special)
+
+    def load(self) -> SubwordTokenizer:
+        padding, unknown, mask = self.special
+        tokenizer = Tokenizer.from_str(self.tokenizer)
+        return subword_tokenizer(tokenizer, padding=padding, unknown=unknown, mask=mask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoder:
+    """Turns chunks of documents into arrays."""
+
+    source: TextSource
+    spec: TokenizationSpec
+    state: _State
+
+    @property
+    def dtype(self) -> type[np.integer]:
+        """The smallest type that holds all pieces."""
+        size = Tokenizer.from_str(self.state.tokenizer).get_vocab_size(with_added_tokens=True)
+        return np.uint16 if size <= 1 << 16 else np.int32
+
+    def tools(self) -> tuple[WordTokenizer, SubwordTokenizer]:
+        """Return the splitter and the tokenizer."""
+        return word_tokenizer(self.spec.tokenizer, self.spec.sentence_splitter), self.state.load()
+
+    def encode(
+        self, documents: Sequence[Document], split: WordTokenizer, pieces: SubwordTokenizer
+    ) -> bytes:
+        """Return the arrays of a chunk as a file."""
+        parts = [
+            encode(document, split, pieces, self.source.spans(document)) for document in documents
+        ]
+        corpus = concatenate(parts)
+        stream = io.BytesIO()
+        np.savez(stream, **{name: getattr(corpus, name) for name in _ARRAYS})
+        return stream.getvalue()
+
+
+_worker: tuple[_Encoder, WordTokenizer, SubwordTokenizer]  # of a process that encodes chunks
+
+
+def _start_worker(encoder: _Encoder) -> None:
+    global _worker
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    _worker = (encoder, *encoder.tools())
+
+
+def _encode_in_worker(documents: Sequence[Document], path: Path) -> None:
+    encoder, split, pieces = _worker
+    write_file(path, encoder.encode(documents, split, pieces))
+
+
+def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    chunk, size = list[Document](), 0
+    for document in documents:
+        chunk.append(document)
+        size += len(document.text)
+        if size >= _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _build(folder: Path, encoder: _Encoder, num_processes: int) -> None:
+    """Write the cache; the files of finished chunks lie beside it until it is there."""
+    parts = folder.with_name(f"{folder.name}.parts")
+    parts.mkdir(exist_ok=True)
+    missing = (
+        (number, chunk)
+        for number, chunk in enumerate(_chunks(encoder.source.documents()))
+        if not _part(parts, number).exists()
+    )
+    if num_processes == 1:
+        tools = encoder.tools()
+        for number, chunk in missing:
+            write_file(_part(parts, number), encoder.encode(chunk, *tools))
+    else:
+        with ProcessPoolExecutor(
+            num_processes,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(encoder,),
+        ) as pool:
+            _encode_all(pool, missing, parts, num_processes * _AHEAD)
+    _merge(folder, sorted(parts.glob("*.npz")), encoder.dtype)
+    shutil.rmtree(parts)
+
+
+def _part(parts: Path, number: int) -> Path:
+    return parts / f"{number:08}.npz"
+
+
+def _encode_all(
+    pool: Executor, chunks: Iterable[tuple[int, list[Document]]], parts: Path, ahead: int
+) -> None:
+    """Encode all chunks; only a few are in memory at a time."""
+    pending: deque[Future[None]] = deque()
+    for number, chunk in chunks:
+        if len(pending) >= ahead:
+            pending.popleft().result()
+        pending.append(pool.submit(_encode_in_worker, chunk, _part(parts, number)))
+    for future in pending:
+        future.result()
+
+
+def _merge(folder: Path, parts: Sequence[Path], dtype: type[np.integer]) -> None:
+    """Write the arrays of all chunks, one after the other, as those of one corpus."""
+    dtypes: dict[str, type[np.integer]] = {
+        "pieces": dtype,
+        "flags": np.uint8,
+        "documents": np.int64,
+        "spans": np.int64,
+    }
+    sizes = {name: [_shape(part, name)[0] for part in parts] for name in _ARRAYS}
+    if not sum(sizes["pieces"]):
+        raise DataError("text: expected some words, found none")
+    with write_folder(folder, replace=True) as staging:
+        for name in _ARRAYS:
+            shape = (sum(sizes[name]), *((2,) if name in ("documents", "spans") else ()))
+            merged = open_memmap(staging / f"{name}.npy", "w+", dtypes[name], shape)
+            rows = accumulate(sizes[name], initial=0)
+            offsets = accumulate(sizes["pieces"], initial=0)
+            for part, row, offset in zip(parts, rows, offsets, strict=False):
+                array = _load(part, name)
+                shifted = array + offset if name in ("documents", "spans") else array
+                merged[row : row + len(array)] = shifted
+            merged.flush()
+            del merged
+
+
+def _load(part: Path, name: str) -> np.ndarray:
+    try:
+        with np.load(part) as arrays:
+            array: np.ndarray = arrays[name]
+            return array
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"{part}: cannot be read ({error}); delete it and try again") from error
+
+
+def _shape(part: Path, name: str) -> tuple[int, ...]:
+    return _load(part, name).shape
+
+
+def hold_out(
+    source: TextSource, corpus: TextCorpus, *, seed: int
+) -> tuple[TextCorpus, tuple[Document, ...]]:
+    """Return the corpus without some documents, and the beginnings of these, for dev.
+
+    They are drawn until they hold a fiftieth of all pieces, or ``_DEV_PIECES``; of each at most
+    ``_DEV_CHARACTERS`` are kept. Raises ``DataError`` for a corpus of one document.
+    """
+    if len(corpus) < 2:
+        paths = ", ".join(map(str, source.paths))
+        raise DataError(
+            f"{paths}: expected two documents at least, one to learn from and one to measure; a "
+            f"blank line ends a document"
+        )
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(corpus))
+    sizes = corpus.documents[order, 1] - corpus.documents[order, 0]
+    totals = np.minimum(sizes, _DEV_CHARACTERS // 4).cumsum()
+    wanted = min(corpus.num_pieces // 50, _DEV_PIECES)
+    count = min(int(np.searchsorted(totals, wanted)) + 1, len(corpus) - 1)
+    rows = set(order[:count].tolist())
+    kept = np.array(sorted(set(range(len(corpus))) - rows))
+    return corpus.select(kept), tuple(_dev_documents(source, rows))
+
+
+def _dev_documents(source: TextSource, rows: set[int]) -> Iterator[Document]:
+    """Yield the first paragraphs of the documents in some rows."""
+    for row, document in enumerate(source.documents()):
+        if row in rows:
+            cut = document.text.rfind("\n", 0, _DEV_CHARACTERS)
+            is_short = len(document.text) <= _DEV_CHARACTERS or cut <= 0
+            yield document if is_short else clip(document, 0, cut)

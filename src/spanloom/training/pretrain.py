@@ -1,0 +1,209 @@
+"""Pre-train an encoder and write it as a plain Hugging Face folder.
+
+Training is that of any recipe (``training.train``): its run, with checkpoints, lies in
+``ENCODER.run``.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save as serialized
+from torch import Tensor
+
+from spanloom.atomic_io import write_folder
+from spanloom.config import recipe as recipes
+from spanloom.config.recipe import Recipe
+from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.wordpiece import train_wordpiece
+from spanloom.embedders import _bert, _encoder_check, transformer
+from spanloom.embedders.transformer import Transformer
+from spanloom.errors import TrainingError
+from spanloom.file_lock import open_locked
+from spanloom.model import serialization
+from spanloom.model.model import Model
+from spanloom.model.plan import Plan
+from spanloom.model.precision import ComputeConfig, compute
+from spanloom.nn.masked_language import MaskedLMHead
+from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions
+from spanloom.training import masked_lm_weights, text_data, utilization
+from spanloom.training.checkpoint import Progress
+from spanloom.training.metrics_log import Log
+from spanloom.training.progress_line import LogIntervals
+from spanloom.training.train import home, train
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+_MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingResult:
+    """How far pre-training came, its speed, and the share of the processor's peak that it used."""
+
+    progress: Progress
+    pieces_per_second: float
+    utilization: utilization.Utilization
+
+
+def pretrain(
+    plan: Plan,
+    out: Path,
+    log: Log,
+    *,
+    resume: bool = False,
+    pace: LogIntervals = LogIntervals(),
+    device: str | None = None,
+) -> PretrainingResult:
+    """Train the encoder of a plan whose tasks are all pre-training, and export it to ``out``.
+
+    Raises what ``train`` does, and ``RecipeError`` for other tasks or another trunk.
+    """
+    check(plan)
+    model_dir = home(out) / _MODEL
+    progress = train(plan, model_dir, log, resume=resume, pace=pace, device=device)
+    model = serialization.load(model_dir, device="cpu", precision="fp32")
+    if is_first_process():
+        export(model, out)
+    config = compute(plan.recipe.stages[-1].precision, device)
+    speed = progress.pieces / max(progress.seconds, 1e-9)
+    return PretrainingResult(progress, speed, _utilization(model, config, speed))
+
+
+def check(plan: Plan) -> None:
+    """Raise ``RecipeError`` unless a transformer is trained by masked pieces alone."""
+    recipe = plan.recipe
+    for name, task in plan.tasks.items():
+        if not isinstance(task.options, MaskingOptions):
+            raise recipe.at("tasks", name, "kind").error(
+                f"expected masked_lm, all that pre-training learns, got {task.spec.kind}; "
+                f"spanloom train learns other kinds"
+            )
+    if plan.transformer is None or len(plan.embedders) > 1 or plan.levels:
+        raise recipe.at("trunk").error("expected a transformer alone, without levels")
+
+
+def is_first_process() -> bool:
+    """Whether this is the process that writes, of those that ``torchrun`` started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _utilization(
+    model: Model, config: ComputeConfig, pieces_per_second: float
+) -> utilization.Utilization:
+    encoder, head = _encoder(model), _head(model)
+    share = next(
+        task.masking.mlm_probability
+        for task in model.tasks.values()
+        if isinstance(task, MaskedLMTask)
+    )
+    flops = utilization.training_flops(encoder, head, model.recipe.window, share)
+    return utilization.of_peak(flops * pieces_per_second, config)
+
+
+def _encoder(model: Model) -> Transformer:
+    encoder = model.network.transformer
+    assert encoder is not None, "a model of pieces has a transformer"
+    return encoder
+
+
+def _head(model: Model) -> MaskedLMHead:
+    heads = (model.network.head(name) for name in model.tasks)
+    return next(head for head in heads if isinstance(head, MaskedLMHead))
+
+
+def export(model: Model, out: Path) -> None:
+    """Write the encoder of a model: config, weights and tokenizer, as transformers reads them.
+
+    A BERT has its masked language head with it (``BertForMaskedLM``); of other encoders, and of the
+    boundary objective and next sentence prediction, no head is kept. Raises ``StorageError``.
+    """
+    encoder = _encoder(model).encoder
+    config = json.loads(_encoder_check.dumps(encoder.config))
+    weights: Mapping[str, Tensor] = encoder.state_dict()
+    if isinstance(encoder, _bert.Bert):
+        config["architectures"] = ["BertForMaskedLM"]
+        named = {f"bert.{name}": weight for name, weight in weights.items()}
+        weights = named | masked_lm_weights.published(_head(model))
+    else:
+        config["architectures"] = [type(encoder).__name__]
+    with write_folder(out, replace=True) as staging:
+        (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
+        (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
+        save_tokenizer(model.subword_tokenizer, staging, model.recipe.window)
+        (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
+
+
+def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
+    """Write a tokenizer as transformers reads it; ``window`` is what its encoder reads at once."""
+    from transformers import PreTrainedTokenizerFast
+
+    def piece(row: int) -> str | None:
+        return pieces.tokenizer.id_to_token(row)
+
+    named = {"pad_token": pieces.padding, "unk_token": pieces.unknown, "mask_token": pieces.mask}
+    if pieces.prefix and pieces.suffix:
+        named |= {"cls_token": pieces.prefix[0], "sep_token": pieces.suffix[-1]}
+    length = window + len(pieces.prefix) + len(pieces.suffix)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=pieces.tokenizer,
+        model_max_length=length,
+        **{name: piece(row) for name, row in named.items()},
+    )
+    fast.save_pretrained(folder)
+
+
+def _card(recipe: Recipe) -> str:
+    data = ", ".join(recipe.all_sources)
+    return (
+        f"---\nlibrary_name: transformers\npipeline_tag: fill-mask\n---\n\n"
+        f"An encoder that `spanloom pretrain` trained on {data}, by this recipe:\n\n"
+        f"```yaml\n{recipes.dumps(recipe)}```\n"
+    )
+
+
+def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) -> Path:
+    """Write the shape of a plan's encoder with a WordPiece vocabulary of the plan's own text.
+
+    The folder lies in the run's; if it is there it is kept. Raises ``TrainingError`` where the text
+    has fewer pieces, ``DataError`` and ``StorageError``.
+    """
+    check(plan)
+    options = plan.transformer
+    assert options is not None, "checked"
+    run_dir = home(out)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    folder = run_dir / _START
+    with open_locked(run_dir / f"{_START}.lock", os.O_WRONLY | os.O_CREAT):
+        if not folder.exists():
+            pieces = train_wordpiece(_texts(plan), vocab_size, cased=cased)
+            size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+            if size < vocab_size:
+                raise TrainingError(f"--vocab-size: the text has but {size} pieces")
+            config = _shape(transformer.source(options.transformer, plan.recipe_dir))
+            with write_folder(folder, replace=True) as staging:
+                text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
+                (staging / CONFIG).write_text(text, encoding="utf-8")
+                save_tokenizer(pieces, staging, plan.recipe.window)
+    return folder
+
+
+def _texts(plan: Plan) -> Iterator[str]:
+    """Yield the texts that the tasks of a plan learn from; raises ``TrainingError`` without any."""
+    streamed = [task for task in plan.tasks.values() if text_data.is_streamed(plan, task)]
+    if not streamed:
+        raise TrainingError("--vocab-size: expected raw text (*.txt, *.txt.gz) as data")
+    sources = dict.fromkeys(text_data.source(plan, task) for task in streamed)
+    return (document.text for document in chain(*(source.documents() for source in sources)))
+
+
+def _shape(folder: str) -> dict[str, Any]:
+    """Return the config of an encoder; raises ``ModelError``."""
+    from spanloom.embedders import _hub
+
+    config: dict[str, Any] = json.loads(_encoder_check.dumps(_hub.load_config(folder)))
+    return config

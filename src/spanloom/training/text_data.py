@@ -1,0 +1,142 @@
+"""The text of pre-training: streamed from files through a cache, with notes on blocks and masks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spanloom.corpora import raw_text
+from spanloom.corpora.folder import locate
+from spanloom.data import text_cache
+from spanloom.data.blocks import FULL, Blocks
+from spanloom.data.collate import collate
+from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.text_cache import TextSource
+from spanloom.data.text_corpus import TextCorpus
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.model.plan import Plan, TaskPlan
+from spanloom.quantity import quantity
+from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions, PretrainingTargets
+
+_SAMPLE = 200  # blocks whose masks are measured
+
+
+@dataclass(frozen=True, slots=True)
+class TextData:
+    """The text of a task and its dev documents; ``key`` identifies both."""
+
+    text: TextCorpus
+    dev: tuple[Document, ...]
+    key: str
+
+    @property
+    def parts(self) -> tuple[tuple[Document, ...], TextCorpus]:
+        """Dev and text."""
+        return self.dev, self.text
+
+
+def is_streamed(plan: Plan, task: TaskPlan) -> bool:
+    """Whether a task is pre-training on raw text, which is never in memory as a whole.
+
+    Raises ``DataError`` where some of its sources are raw text and others are not.
+    """
+    if not isinstance(task.options, MaskingOptions):
+        return False
+    kinds = {name: _is_raw(plan, name) for name in task.sources}
+    if len(set(kinds.values())) > 1:
+        raw, other = ([name for name, is_raw in kinds.items() if is_raw is kind] for kind in (1, 0))
+        raise DataError(
+            f"task {task.name!r}: expected raw text alone or documents alone, got raw text "
+            f"({', '.join(raw)}) and documents ({', '.join(other)})"
+        )
+    return any(kinds.values())
+
+
+def _is_raw(plan: Plan, name: str) -> bool:
+    try:
+        return raw_text.is_raw_text(locate(name, plan.recipe_dir))
+    except DataError:
+        return False  # whoever reads the documents reports it
+
+
+def source(plan: Plan, task: TaskPlan) -> TextSource:
+    """Return the files of a task's text, and what of them it uses."""
+    options = task.options
+    assert isinstance(options, MaskingOptions), "pre-training has its options"
+    paths = tuple(locate(name, plan.recipe_dir) for name in task.sources)
+    return TextSource(paths, options.exclude, options.span_layer, options.span_labels)
+
+
+def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
+    """Map a task's text from its cache, which is built first if it is not there.
+
+    Raises ``DataError``, ``FormatError``, ``StorageError`` and ``ModelError``.
+    """
+    text_source = source(plan, task)
+    corpus, key = text_cache.read_text(text_source, plan.recipe.tokenization, pieces)
+    train, dev = text_cache.hold_out(text_source, corpus, seed=plan.recipe.seed)
+    return TextData(_sample(train, task, plan.recipe.seed), dev, key)
+
+
+def _sample(corpus: TextCorpus, task: TaskPlan, seed: int) -> TextCorpus:
+    """Return random documents, as many as ``examples`` asks for, all without."""
+    examples = task.spec.examples
+    if examples is None:
+        return corpus
+    share = float(examples[:-1]) / 100 if isinstance(examples, str) else examples / len(corpus)
+    rows = np.random.Generator(np.random.PCG64(seed)).permutation(len(corpus))
+    return corpus.select(np.sort(rows[: max(1, round(share * len(corpus)))]))
+
+
+def unigrams(text: TextCorpus, pieces: SubwordTokenizer) -> Tensor:
+    """Return how often each piece of the vocabulary occurs."""
+    size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+    return torch.from_numpy(text.unigrams(size)).double()
+
+
+def notes(
+    task: MaskedLMTask, text: TextCorpus, window: int, pieces: SubwordTokenizer
+) -> Iterator[str]:
+    """Yield lines on the text, on how full its blocks are, and on what is masked.
+
+    The masks of some blocks are measured, as spans that would pass the budget are drawn again,
+    which shortens them.
+    """
+    blocks = task.blocks.draw(text, window, Random(0))
+    sizes = blocks.num_pieces
+    full = sizes[sizes >= FULL * (window - 1)].sum() / max(1, sizes.sum())
+    yield (
+        f"{quantity(len(text), 'document')}, {text.num_pieces:,} pieces in "
+        f"{quantity(len(blocks), 'block')}, {full:.1%} of them in blocks filled to {FULL:.0%}"
+    )
+    if len(blocks):
+        yield _mask_note(task, blocks, pieces)
+
+
+def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> str:
+    """Return the share of masked pieces and the mean length of spans in some blocks."""
+    rows = np.linspace(0, len(blocks) - 1, min(len(blocks), _SAMPLE)).astype(int)
+    sample = list(blocks.select(rows))
+    num_masked = num_pieces = num_words = num_spans = 0
+    for instance in sample:
+        batch = collate([instance], pieces, instance.num_pieces)
+        _, targets = task.mask_inputs(batch, [instance], pieces, 0)
+        assert isinstance(targets, PretrainingTargets), "it masks its inputs"
+        masked = targets.masked
+        words = batch.position_to_word.flatten()[masked.rows]
+        num_masked += len(masked.rows)
+        num_pieces += instance.num_pieces
+        num_spans += len(masked.left.unique())
+        num_words += len(words.unique())
+    note = f"{num_masked / num_pieces:.1%} of pieces are masked"
+    if task.masking.scheme == "span":
+        note += (
+            f", in spans of {num_words / num_spans:.2f} words on average "
+            f"({task.masking.mean_length:.2f} as they are drawn; those over the budget are drawn "
+            f"again)"
+        )
+    return note

@@ -1,0 +1,265 @@
+"""Pre-training from raw text: what comes out, against transformers; resume; shares of processes."""
+
+import gzip
+import json
+import math
+from random import Random
+
+import pytest
+import tiny
+import torch
+from tokenizers import Tokenizer, processors
+from torch.nn import functional as F
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+from spanloom.config import recipe as recipes
+from spanloom.data.collate import collate
+from spanloom.embedders import transformer
+from spanloom.errors import RecipeError, TrainingError
+from spanloom.model.plan import resolve
+from spanloom.training import checkpoint, pretrain
+from spanloom.training.distributed import ProcessGroup
+from spanloom.training.gradients import GradientSum
+from spanloom.training.loop import METRICS, Run, StageTrainer
+from spanloom.training.metrics_log import MetricsLog
+from spanloom.training.progress_line import LogIntervals
+from spanloom.training.train import home, new_model
+
+TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
+STAGE = {"tasks": ["text"], "epochs": 1, "batch_words": 400, "precision": "fp32"}
+
+
+class Killed(BaseException):
+    """As a kill: nothing in between catches it."""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A folder with an encoder and raw text; its cache lies there, too."""
+    folder = tmp_path_factory.mktemp("pretrain")
+    torch.set_num_threads(1)
+    tiny.encoder(folder / "encoder")
+    tokenizer = Tokenizer.from_file(str(folder / "encoder" / "tokenizer.json"))
+    ends = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ends
+    )
+    tokenizer.save(str(folder / "encoder" / "tokenizer.json"))
+    rng = Random(3)
+    texts = ["\n".join(tiny_line(rng) for _ in range(rng.randint(2, 9))) for _ in range(20)]
+    (folder / "text").mkdir()
+    with gzip.open(folder / "text" / "all.txt.gz", "wt") as stream:
+        stream.write("\n\n".join(texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPANLOOM_CACHE", str(folder / "cache"))
+        yield folder
+
+
+def tiny_line(rng):
+    return " ".join(rng.choice(tiny.WORDS) for _ in range(rng.randint(3, 15)))
+
+
+def plan(bench, text=TEXT, trunk=None, **changes):
+    spec = {"trunk": [{"transformer": "encoder", "dropout": 0.0, **(trunk or {})}], "window": 32}
+    spec |= {"tasks": {"text": text}, "stages": [STAGE], "seed": 4, **changes}
+    return resolve(recipes.loads(json.dumps(spec)), bench)
+
+
+def run(a_plan, out, **options):
+    lines = []
+    result = pretrain.pretrain(a_plan, out, lines.append, device="cpu", **options)
+    return result, lines
+
+
+@pytest.fixture(scope="module")
+def encoder(bench):
+    """An encoder that was trained on after another one."""
+    result, lines = run(plan(bench), bench / "out", pace=LogIntervals(checkpoint=0))
+    return bench / "out", result, lines
+
+
+def test_what_is_printed_counts_pieces_and_says_how_blocks_and_masks_are(encoder):
+    _, result, lines = encoder
+    assert result.progress.pieces >= result.progress.words > 0
+    assert result.pieces_per_second == result.progress.pieces / result.progress.seconds
+    assert 0 < result.utilization.share < 1
+    notes = [line for line in lines if line.startswith("text:")]
+    assert "of them in blocks filled to 90%" in notes[0]
+    assert "as they are drawn; those over the budget are drawn again" in notes[1]
+    assert {"text.inverse_perplexity"} == result.progress.metrics.keys()
+
+
+def test_transformers_and_our_trunk_read_the_same_vectors(bench, encoder):
+    out, *_ = encoder
+    model, _ = new_model(plan(bench, trunk={"transformer": str(out)}), "cpu")
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    words = "add 5 ml of the cold buffer".split()
+    theirs = tokenizer(words, is_split_into_words=True, return_tensors="pt")
+    ours = [piece for word in model.subword_tokenizer(words) for piece in word]
+    assert theirs["input_ids"][0, 1:-1].tolist() == ours
+    loaded = AutoModel.from_pretrained(out).eval()
+    trunk = model.network.eval().transformer.encoder
+    inputs = {"input_ids": theirs["input_ids"], "attention_mask": theirs["attention_mask"]}
+    with torch.inference_mode():
+        expected = loaded(**inputs, output_hidden_states=True).hidden_states
+        for a, b in zip(trunk(**inputs).hidden_states, expected, strict=True):
+            torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
+    before = transformer.load_pretrained(str(bench / "encoder"), transformer.Options())
+    assert not before.get_input_embeddings().weight.equal(trunk.get_input_embeddings().weight)
+
+
+def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encoder):
+    out, _, first = encoder
+    model, prepared = new_model(plan(bench, trunk={"transformer": str(out)}), "cpu")
+    assert f"text: starts with the masked language head of {out}" in prepared.notes
+    assert not any("starts with" in line for line in first)
+    theirs = AutoModelForMaskedLM.from_pretrained(out).eval()
+    ids = torch.randint(5, 40, (2, 9))
+    mask = torch.ones_like(ids)
+    head, trunk = model.network.eval().head("text"), model.network.transformer
+    with torch.inference_mode():
+        hidden = trunk.encoder(input_ids=ids, attention_mask=mask).hidden_states[-1]
+        ours = head(hidden.flatten(0, 1), trunk.piece_embeddings)
+        logits = theirs(input_ids=ids, attention_mask=mask).logits
+    torch.testing.assert_close(ours, logits.flatten(0, 1), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("call", [2, 5])
+def test_a_run_that_was_killed_ends_bit_by_bit_as_one_that_was_not(
+    bench, encoder, monkeypatch, call
+):
+    real, calls = checkpoint.save, []
+
+    def killing(*args):
+        calls.append(1)
+        if len(calls) == call:
+            raise Killed
+        real(*args)
+
+    out = bench / f"killed-{call}"
+    monkeypatch.setattr(checkpoint, "save", killing)
+    with pytest.raises(Killed):
+        run(plan(bench), out, pace=LogIntervals(checkpoint=0))
+    assert not out.exists()
+    monkeypatch.setattr(checkpoint, "save", real)
+    run(plan(bench), out, resume=True, pace=LogIntervals(checkpoint=0))
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        assert (out / name).read_bytes() == (encoder[0] / name).read_bytes()
+
+
+class Share(ProcessGroup):
+    """One of several processes; what all of them count is known."""
+
+    def __init__(self, rank, ranks, total):
+        self.rank, self.ranks, self.device, self.total = rank, ranks, torch.device("cpu"), total
+
+    def sum(self, tensor):
+        return torch.full_like(tensor, self.total)
+
+
+def test_the_gradients_of_two_processes_add_up_to_those_of_one(bench, tmp_path):
+    model, prepared = new_model(plan(bench), "cpu")
+    journal = MetricsLog(tmp_path / METRICS, print, active=False)
+    alone = ProcessGroup("cpu")
+    stage = StageTrainer(Run(model, prepared, tmp_path, alone, journal), model.recipe.stages[0])
+    update = next(update for update in stage.draw_epoch() if len(update[0].instances) > 2)
+    model.network.train()
+
+    def grads(processes):
+        model.network.zero_grad()
+        losses = GradientSum(model, prepared, processes, stage.spec).add(update, lambda *_: 7)
+        weights = model.network.named_parameters()
+        return losses, {n: w.grad.clone() for n, w in weights if w.grad is not None}
+
+    losses, whole = grads(alone)
+    assert losses.keys() == {"text.masked", "text.boundary", "text.next_sentence"}
+    total = sum(
+        model.tasks["text"].count_items(c.batch, c.targets["text"])
+        for c in GradientSum(model, prepared, alone, stage.spec)._collate(update, lambda *_: 7)
+    )
+    parts = [grads(Share(rank, 2, total)) for rank in range(2)]
+    for name, loss in losses.items():
+        torch.testing.assert_close(sum(part[0][name] for part in parts), loss)
+    for name, grad in whole.items():
+        torch.testing.assert_close(sum(part[1][name] for part in parts), grad, atol=1e-6, rtol=1e-3)
+
+
+def test_losses_are_those_of_a_loop_over_masked_pieces(bench):
+    """Per masked piece; next sentences weigh as much as their instance has masked pieces."""
+    model, prepared = new_model(plan(bench), "cpu")
+    task = model.tasks["text"]
+    blocks = list(task.blocks.draw(prepared.data["text"].text, 32, Random(1)))[:6]
+    assert {block.is_next for block in blocks} == {True, False}
+    pieces = model.subword_tokenizer
+    batch, targets = task.mask_inputs(collate(blocks, pieces, 32), blocks, pieces, 1)
+    head, network = model.network.eval().head("text"), model.network
+    with torch.inference_mode():
+        inputs = network.head_inputs(batch, ["text"])["text"]
+        losses = task.loss(head, inputs, batch, targets)
+        hidden = inputs.word_vectors.view(*batch.input_ids.shape, -1)
+        table, sums = inputs.piece_embeddings, dict.fromkeys(losses, 0.0)
+        rows = zip(*(t.tolist() for t in _columns(targets.masked)), strict=True)
+        num_masked = [0] * len(blocks)
+        for row, label, left, right, position in rows:
+            window, column = divmod(row, batch.input_ids.shape[1])
+            num_masked[window] += 1
+            mlm = head.transform(hidden[window, column][None])
+            sums["masked"] -= _log_prob(mlm @ table.T + head.decoder.bias, label)
+            boundary = head.span_boundary
+            place = boundary.position_embedding.weight[position]
+            flat = hidden.flatten(0, 1)
+            h0 = torch.cat([flat[left], flat[right], place])[None]
+            y = boundary.second(boundary.first(h0))
+            sums["boundary"] -= _log_prob(y @ table.T + boundary.decoder.bias, label)
+        for window, block in enumerate(blocks):
+            pooled = torch.tanh(head.next_sentence.pooler(hidden[window, 0]))
+            scores = head.next_sentence.classifier(pooled)[None]
+            sums["next_sentence"] -= num_masked[window] * _log_prob(scores, int(block.is_next))
+    assert sum(num_masked) == task.count_items(batch, targets)
+    for name, loss in losses.items():
+        assert math.isclose(float(loss), sums[name], rel_tol=1e-4)
+
+
+def _columns(masked):
+    return masked.rows, masked.labels, masked.left, masked.right, masked.span_position
+
+
+def _log_prob(scores, label):
+    return float(F.log_softmax(scores[0].double(), -1)[label])
+
+
+def test_random_pieces_come_from_the_corpus(bench):
+    model, prepared = new_model(plan(bench), "cpu")
+    counts = model.tasks["text"].unigrams
+    assert int(counts.sum()) == prepared.data["text"].text.num_pieces
+    distribution = model.tasks["text"]._random_pieces(model.subword_tokenizer)
+    drawn = set(distribution.draw(2000).tolist())
+    assert drawn <= set(counts.nonzero()[:, 0].tolist()) - model.subword_tokenizer.special_ids
+
+
+def test_other_tasks_and_other_trunks_are_refused(bench):
+    for changes, problem in (
+        ({"text": {"data": "text", "kind": "entities"}}, "expected masked_lm"),
+        ({"levels": [{"name": "up", "rnn": "lstm"}]}, "a transformer alone"),
+    ):
+        with pytest.raises(RecipeError, match=problem):
+            pretrain.check(plan(bench, **changes))
+    with pytest.raises(RecipeError, match="span_layer"):
+        plan(bench, text={**TEXT, "masking": "layer"})
+
+
+def test_a_vocabulary_is_trained_on_the_text_itself(bench):
+    out = bench / "scratch"
+    folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=70, cased=True)
+    assert folder.parent == home(out)
+    config = json.loads((folder / "config.json").read_text())
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert config["vocab_size"] == len(tokenizer) == 70
+    assert tokenizer.tokenize("add buffer") == ["add", "buffer"]
+    assert tokenizer.mask_token == "[MASK]"
+    fresh = plan(bench, trunk={"transformer": str(folder), "init": "random"})
+    _, lines = run(fresh, out)
+    assert AutoModel.from_pretrained(out).config.vocab_size == 70
+    assert any("documents" in line for line in lines)
+    with pytest.raises(TrainingError, match="has but"):
+        pretrain.untrained_encoder(plan(bench), bench / "no", vocab_size=30_000, cased=False)
