@@ -169,7 +169,9 @@ def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
     for name, value in progress.metrics.items():
         write_stdout(f"dev {name}: {100 * value:.2f}")
     for task, value in progress.best_per_task.items():
-        write_stdout(f"dev {task} at its own best: {100 * value:.2f} ({home(out) / OWN / task})")
+        own = home(out) / OWN / task
+        if own.exists():
+            write_stdout(f"dev {task} at its own best: {100 * value:.2f} ({own})")
     write_stdout(
         f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "
         f"{progress.cpu_seconds:.0f} s of CPU, {progress.global_step} updates"
