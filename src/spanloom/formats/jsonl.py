@@ -41,6 +41,7 @@ from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
 from spanloom.formats._json import a_list, a_string, an_object, only, parse_json
 
+_ROLES = Relation("", "", "", "").roles  # those that are not written
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
 _CHUNK = 4096  # annotations that are encoded at a time
 _KINDS: dict[str, type[Annotation]] = {
@@ -161,7 +162,7 @@ def _annotation_texts(
     quote = quoter.quote
     if not isinstance(annotations, AnnotationColumns):
         for annotation in annotations[start:end]:
-            yield quoter.encode(_annotation_record(annotation))
+            yield _format_annotation(annotation, quoter)
     elif annotations.referred_ids() is None:
         for key, label, first, last, score in annotations.rows(start, end):
             yield (
@@ -174,6 +175,24 @@ def _annotation_texts(
                 f'{{"id": {quote(key)}, "label": {quote(label)}, "head": {quote(head)}, '
                 f'"tail": {quote(tail)}{_format_score(score)}}}'
             )
+
+
+def _format_annotation(annotation: Annotation, quoter: _Quoter) -> str:
+    """Return the text of an annotation; that of spans and plain relations is put together here."""
+    quote = quoter.quote
+    match annotation:
+        case Span(key, label, fragments, score):
+            pairs = ", ".join(f"[{start}, {end}]" for start, end in fragments)
+            return (
+                f'{{"id": {quote(key)}, "label": {quote(label)}, '
+                f'"fragments": [{pairs}]{_format_score(score)}}}'
+            )
+        case Relation(key, label, head, tail, roles, score) if roles == _ROLES:
+            return (
+                f'{{"id": {quote(key)}, "label": {quote(label)}, "head": {quote(head)}, '
+                f'"tail": {quote(tail)}{_format_score(score)}}}'
+            )
+    return quoter.encode(_annotation_record(annotation))
 
 
 def _format_score(score: float | None) -> str:

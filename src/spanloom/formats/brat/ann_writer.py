@@ -103,11 +103,8 @@ class AnnWriter:
                 ]
             if self._unit.is_plain:
                 return list(self._column_lines(annotations, types))
-        return [
-            self._line(annotation, layer)
-            for annotation in annotations
-            if annotation.id not in with_line
-        ]
+        new = (annotation for annotation in annotations if annotation.id not in with_line)
+        return [self._line(annotation, layer) for annotation in new]
 
     def _column_lines(
         self, spans: AnnotationColumns[Annotation], types: Mapping[str, str]
@@ -165,6 +162,11 @@ class AnnWriter:
 
     def _span_line(self, span: Span, type_name: str) -> str:
         """Return a text-bound line, the span split at line breaks."""
+        if len(span.fragments) == 1 and self._unit.is_plain:
+            ((start, end),) = span.fragments
+            covered = self._text[start:end]
+            if "\n" not in covered and "\r" not in covered:
+                return f"{span.id}\t{type_name} {start} {end}\t{covered}"
         fragments = split_at_line_breaks(self._text, span.fragments)
         offsets = ";".join(f"{start} {end}" for start, end in self._unit.offsets(fragments))
         text = " ".join(self._text[start:end] for start, end in fragments)

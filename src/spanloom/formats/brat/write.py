@@ -173,7 +173,7 @@ def _check(document: Document) -> None:
     """Raise ``DocumentError`` for annotations that brat would refuse to read."""
     lookup = Lookup(document.layers)
     for layer in document.layers:
-        for annotations in layer.kinds():
+        for annotations in layer.kinds()[1:]:  # spans need nothing
             is_checked = isinstance(annotations, AnnotationColumns) and lookup.has_all(
                 annotations.referred_ids()
             )
@@ -189,18 +189,17 @@ def _check_annotation(annotation: Annotation, layer: str, lookup: Lookup, docume
             raise DocumentError(
                 f"{document}: {annotation.id} refers to {key!r}, which no line of brat can be"
             )
-    location = f"{document}: {annotation.id}"
     match annotation:
         case Event(trigger=trigger, label=label):
             span, span_layer = lookup.get(trigger), lookup.layer_of(trigger)
             if not isinstance(span, Span) or span_layer != layer or span.label != label:
-                raise DocumentError(
-                    f"{location}: expected a trigger of its own layer and label {label!r}, "
-                    f"got {getattr(span, 'label', None)!r} of {span_layer!r}"
-                )
+                expected = f"expected a trigger of its own layer and label {label!r}"
+                got = f"got {getattr(span, 'label', None)!r} of {span_layer!r}"
+                raise DocumentError(f"{document}: {annotation.id}: {expected}, {got}")
         case Relation(roles=(first, second)) if first == second:
-            raise DocumentError(f"{location}: expected two different roles, got {first!r} twice")
+            problem = f"expected two different roles, got {first!r} twice"
+            raise DocumentError(f"{document}: {annotation.id}: {problem}")
         case Equivalence(members=()):
-            raise DocumentError(f"{location}: expected members, got none")
+            raise DocumentError(f"{document}: {annotation.id}: expected members, got none")
         case _:
             pass
