@@ -8,6 +8,7 @@ import pytest
 from licensed_samples import SAMPLES, write_raw
 
 from spanloom.corpora.prepare import prepare
+from spanloom.model import evaluation
 from spanloom.studies.designs import plan
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.row import Rows
@@ -29,7 +30,8 @@ SMALL = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path):
+def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "LOG", tmp_path / "test-evaluations.jsonl")
     tiny = f"trunk=[{{transformer: {ROOT / 'fixtures/tiny/encoder'}, init: random}}]"
     study = load(path, (tiny, *SMALL))
     licensed = {
