@@ -107,8 +107,8 @@ class SpanRelation(nn.Module):
         gold: Int[Tensor, " gold"] | None,
     ) -> Float[Tensor, "span label"]:
         """Score in full the spans that coarse pruning keeps; the others get "none"."""
-        kept = coarse_scorer.select(coarse_scores, self.candidates, inputs.sentences, gold)
-        bounds = self.candidates.bounds(inputs.sentences)
+        sentences, bounds = inputs.sentences, self.candidates.bounds(inputs.sentences)
+        kept = coarse_scorer.select(coarse_scores, self.candidates, bounds, sentences, gold)
         kept_scores = self._score_bounds(inputs, bounds[kept])
         pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
         pruned_scores[0] = 0.0
@@ -119,8 +119,8 @@ class SpanRelation(nn.Module):
         bounds = self.candidates.bounds(inputs.sentences)
         if self.coarse_scorer is None:
             return ScoredSpans(self.score_spans(inputs), bounds, inputs.pair_groups)
-        coarse_scores = self.score_coarse(inputs)
-        bounds = bounds[self.coarse_scorer.select(coarse_scores, self.candidates, inputs.sentences)]
+        scores, sentences = self.score_coarse(inputs), inputs.sentences
+        bounds = bounds[self.coarse_scorer.select(scores, self.candidates, bounds, sentences)]
         return ScoredSpans(self._score_bounds(inputs, bounds), bounds, inputs.pair_groups)
 
     def _score_bounds(

@@ -347,14 +347,15 @@ class CoarseSpanScorer(nn.Module):
         self,
         scores: Float[Tensor, " span"],
         candidates: Candidates,
+        bounds: Int[Tensor, "span 2"],
         sentences: Int[Tensor, "sentence 2"],
         gold: Int[Tensor, " gold"] | None = None,
     ) -> Int[Tensor, " kept"]:
         """Return the indices of the candidates to score in full: the best, and those of ``gold``.
 
-        ``scores`` are the log-odds of all candidates.
+        ``scores`` are the log-odds of all candidates, ``bounds`` their bounds.
         """
-        group = group_of(candidates.bounds(sentences), sentences)
+        group = group_of(bounds, sentences)
         budget = Pruner(self.spans_per_word).budget(sentences)
         keep_mask = top_k_mask(scores.detach(), group, budget)
         if gold is not None:

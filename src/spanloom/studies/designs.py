@@ -14,7 +14,7 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Raw
 from spanloom.studies.comparison import Scores, is_higher
-from spanloom.studies.job import Job, job, subset, with_gold_inputs
+from spanloom.studies.job import Job, job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
     ChainsSpec,
@@ -115,8 +115,9 @@ class _Planner:
             name = " ".join((name, *settings))
             spec = self.study.spec
             given = [task for task in spec.gold_inputs if task in names]
-            built = job(name, recipe, self.data, names, spec.score, before, spec.weights)
-            self.built[content] = with_gold_inputs(built, given)
+            self.built[content] = job(
+                name, recipe, self.data, names, spec.score, before, spec.weights, given
+            )
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:

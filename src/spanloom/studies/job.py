@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -65,11 +65,13 @@ def job(
     score: str,
     before: Job | None = None,
     weights: Weights = "own",
+    gold_inputs: Sequence[str] = (),
 ) -> Job:
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
-    the rows of earlier runs valid. Nor are ``weights`` where there is one task.
+    the rows of earlier runs valid. Nor are ``weights`` where there is one task, and
+    ``gold_inputs`` where there are none.
     """
     sources = dict.fromkeys((*recipe.all_sources, *recipe.exclude_texts_of))
     hashed: dict[str, Any] = {
@@ -82,18 +84,12 @@ def job(
     }
     if weights == "shared" and len(tasks) > 1:
         hashed["weights"] = weights
+    if gold_inputs:
+        hashed["gold_inputs"] = sorted(gold_inputs)
     text = json.dumps(hashed, sort_keys=True, ensure_ascii=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
-    return Job(name, recipes.to_plain(recipe), tuple(tasks), score, key, before, weights)
-
-
-def with_gold_inputs(job: Job, tasks: Sequence[str]) -> Job:
-    """Return the job whose tasks, some of them, are scored with gold mentions or spans, too."""
-    if not tasks:
-        return job
-    text = f"{job.key} gold inputs {sorted(tasks)}"
-    key = hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
-    return replace(job, key=key, gold_inputs=tuple(tasks))
+    scored = score, key, before, weights, tuple(gold_inputs)
+    return Job(name, recipes.to_plain(recipe), tuple(tasks), *scored)
 
 
 @cache
