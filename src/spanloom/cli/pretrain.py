@@ -1,19 +1,15 @@
 """``spanloom pretrain``: an encoder from raw text, from scratch or from another one."""
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import StatusLine, write_stdout
-from spanloom.cli.train import print_sizes, refuse_foreign, report_interrupt, resume_command
+from spanloom.cli.console import write_stdout
+from spanloom.cli.train import print_sizes, refuse_foreign, resumable, resume_command
 
 if TYPE_CHECKING:
     from spanloom.training.pretrain import PretrainingResult
-
-_STATUS_SECONDS = 0.5  # that a line on the terminal stands
 
 
 def pretrain(
@@ -48,7 +44,6 @@ def pretrain(
     from spanloom.config import recipe as recipes
     from spanloom.model.plan import resolve
     from spanloom.training import pretrain as training
-    from spanloom.training.progress_line import LogIntervals, Status
 
     refuse_foreign(out)
     logging.disable_progress_bar()
@@ -61,18 +56,11 @@ def pretrain(
     if dry_run:
         print_sizes(plan, device)
         return
-    try:
-        line = StatusLine()
-        status = Status(line.show, _STATUS_SECONDS) if sys.stderr.isatty() else None
-        pace = LogIntervals(status=status)
+    options = [] if vocab_size is None else ["--vocab-size", str(vocab_size)]
+    options += ["--cased"] if cased else []
+    command = resume_command("pretrain", source, out, settings or (), options, device)
+    with resumable(command) as (line, pace):
         result = training.pretrain(plan, out, line.log, resume=resume, pace=pace, device=device)
-    except KeyboardInterrupt as interrupt:
-        if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
-            raise typer.Exit(1) from None
-        options = [] if vocab_size is None else ["--vocab-size", str(vocab_size)]
-        options += ["--cased"] if cased else []
-        command = resume_command("pretrain", source, out, settings or (), options, device)
-        raise report_interrupt(interrupt, command) from None
     if training.is_first_process():
         _print_result(result, out)
 

@@ -4,7 +4,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from spanloom.quantity import quantity
 if TYPE_CHECKING:
     from spanloom.model.plan import Plan
     from spanloom.training.checkpoint import Progress
+    from spanloom.training.progress_line import LogIntervals
 
 Kinds = Annotated[
     list[str] | None,
@@ -56,7 +58,6 @@ def train(
     from spanloom.model.plan import resolve
     from spanloom.training import train
     from spanloom.training.from_data import read_recipe
-    from spanloom.training.progress_line import LogIntervals, Status
 
     recipe, recipe_dir = read_recipe(
         source, settings or [], log, pairs("--kind", kinds or ()), encoding
@@ -71,25 +72,31 @@ def train(
 
     began = time.monotonic()
     train.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
-    try:
-        line = StatusLine()
-        status = Status(line.show, _STATUS_SECONDS) if sys.stderr.isatty() else None
-        pace = LogIntervals(status=status)
+    options = [part for kind in kinds or () for part in ("--kind", kind)]
+    options += [] if encoding == "utf-8" else ["--encoding", encoding]
+    command = resume_command("train", source, out, settings or [], options, device)
+    with resumable(command) as (line, pace):
         progress = train.train(plan, out, line.log, resume=resume, pace=pace, device=device)
-    except KeyboardInterrupt as interrupt:
-        if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
-            raise typer.Exit(1) from None
-        options = [part for kind in kinds or () for part in ("--kind", kind)]
-        options += [] if encoding == "utf-8" else ["--encoding", encoding]
-        command = resume_command("train", source, out, settings or [], options, device)
-        raise report_interrupt(interrupt, command) from None
     _print_end(progress, out, time.monotonic() - began)
 
 
-def report_interrupt(interrupt: KeyboardInterrupt, command: str) -> TrainingError:
-    """Return the error of a run that was interrupted; ``command`` resumes it."""
-    left = f"{interrupt}; " if str(interrupt) else ""
-    return TrainingError(f"interrupted; {left}to go on: {command}")
+@contextmanager
+def resumable(command: str) -> "Iterator[tuple[StatusLine, LogIntervals]]":
+    """Yield a line of progress and how often a run says what; ``command`` resumes the run.
+
+    Raises ``TrainingError`` with that command for an interrupt.
+    """
+    from spanloom.training.progress_line import LogIntervals, Status
+
+    line = StatusLine()
+    status = Status(line.show, _STATUS_SECONDS) if sys.stderr.isatty() else None
+    try:
+        yield line, LogIntervals(status=status)
+    except KeyboardInterrupt as interrupt:
+        if int(os.environ.get("RANK", "0")):  # only the first of several processes reports
+            raise typer.Exit(1) from None
+        left = f"{interrupt}; " if str(interrupt) else ""
+        raise TrainingError(f"interrupted; {left}to go on: {command}") from None
 
 
 def resume_command(
