@@ -170,14 +170,13 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
 
 
 def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
-    from spanloom.training.loop import OWN
-    from spanloom.training.train import home
+    from spanloom.training.train import home, own_model
 
     for name, value in progress.metrics.items():
         write_stdout(f"dev {name}: {100 * value:.2f}")
     for task, value in progress.best_per_task.items():
-        own = home(out) / OWN / task
-        if own.exists():
+        own = own_model(home(out), task)
+        if own is not None:
             write_stdout(f"dev {task} at its own best: {100 * value:.2f} ({own})")
     write_stdout(
         f"trained {progress.seconds:.0f} s on the clock ({seconds:.0f} s with reading and dev), "

@@ -25,7 +25,6 @@ from spanloom.studies import row as rows
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Split, SplitScore, given_gold, row_path
 from spanloom.training import train
-from spanloom.training.loop import OWN
 from spanloom.training.prepare import read_dev
 
 Log = Callable[[str], None]
@@ -113,15 +112,14 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     scores: TaskScores = {}
     own_scores: TaskScores = {}
     for name in job.tasks:
-        own = train.home(out) / OWN / name
-        has_own = own.exists()
-        is_shared = not has_own or job.weights == "shared"
-        model = load(out if is_shared else own, device="cpu")
+        own = train.own_model(train.home(out), name)
+        used = out if own is None or job.weights == "shared" else own
+        model = load(used, device="cpu")
         scores[name] = _score_splits(model, name, splits, log)
         if name in job.gold_inputs:
             given = model.with_gold_inputs()
             scores[given_gold(name)] = _score_splits(given, name, splits, log)
-        if has_own and is_shared:
+        if own is not None and own != used:
             own_scores[name] = _score_splits(load(own, device="cpu"), name, splits, log)
         for part in (scores, own_scores):
             _log_test_evaluation(job, plan, out, name, dict(splits), part)
@@ -160,13 +158,12 @@ def _score_splits(model: Model, name: str, splits: Splits, log: Log) -> dict[Spl
 def _log_test_evaluation(
     job: Job, plan: Plan, out: Path, name: str, documents: Mapping[str, Documents], part: TaskScores
 ) -> None:
-    """Log an evaluation on test, if there was one."""
-    if "test" not in part.get(name, {}):
-        return
+    """Log the evaluations of a task on test, if there were any."""
     look = f"spanloom study run: {job.name}", str(out), plan.tasks[name].spec.data, "test"
-    metrics = {name: part[name]["test"].metrics}
-    test = documents["test"][name]
-    evaluation.log_test_evaluation(evaluation.LOG, *look, test, plan.recipe.seed, metrics)
+    for scored in (name, given_gold(name)):
+        if "test" in part.get(scored, {}):
+            metrics, test = {scored: part[scored]["test"].metrics}, documents["test"][name]
+            evaluation.log_test_evaluation(evaluation.LOG, *look, test, plan.recipe.seed, metrics)
 
 
 def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> SplitScore | None:

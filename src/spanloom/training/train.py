@@ -140,12 +140,18 @@ def train(
     return progress
 
 
+def own_model(run_dir: Path, task: str) -> Path | None:
+    """Return the folder of the weights that were best for a task, None if the run kept none."""
+    folder = run_dir / OWN / task
+    return folder if folder.exists() else None
+
+
 def _tune_biases(run: Run, log: Log) -> Model:
     """Tune the biases of the best model, and of each task's own; return the best one."""
     dev, progress = {name: data.dev for name, data in run.prepared.data.items()}, run.progress
     for task in [name for name in progress.best_per_task if name in run.model.tasks]:
-        folder = run.home / OWN / task
-        if not folder.exists():  # the recipe keeps no weights per task
+        folder = own_model(run.home, task)
+        if folder is None:
             continue
         own, metrics = biases.tune_weights(run.model, folder, dev, [task], log)
         if metrics:
