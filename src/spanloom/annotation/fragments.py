@@ -85,11 +85,11 @@ def losses(spans: Sequence[Span]) -> frozenset[str]:
         for link in layer.relations
     }
     back = join_fragments(Layer("", tuple(merged.values()), tuple(links.values())))
-    found = {(span.label, tuple(sorted(span.fragments))) for span in back.spans}
+    rejoined = {(span.label, tuple(sorted(span.fragments))) for span in back.spans}
     return frozenset(
         span.id
         for span in spans
-        if len(span.fragments) > 1 and (span.label, tuple(sorted(span.fragments))) not in found
+        if len(span.fragments) > 1 and (span.label, tuple(sorted(span.fragments))) not in rejoined
     )
 
 

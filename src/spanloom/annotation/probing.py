@@ -184,8 +184,8 @@ def _number(sentence: Sentence, relation: str) -> str | None:
 
 def word_content(sentence: Sentence, words: frozenset[str]) -> str | None:
     """WC: the only one of some words that the sentence has."""
-    found = {word.lower() for word in sentence.words} & words
-    return found.pop() if len(found) == 1 else None
+    present = {word.lower() for word in sentence.words} & words
+    return present.pop() if len(present) == 1 else None
 
 
 def shifted_bigram(sentence: Sentence, rng: Random) -> tuple[str, ...] | None:
@@ -230,14 +230,14 @@ def inverted_coordination(sentence: Sentence) -> tuple[str, ...] | None:
 
 def _subtree(sentence: Sentence, root: int) -> set[int]:
     """Return a word and all that depend on it."""
-    found, queue = {root}, [root]
+    subtree, queue = {root}, [root]
     while queue:
         head = queue.pop()
         for child, parent in enumerate(sentence.heads):
-            if parent == head and child not in found:
-                found.add(child)
+            if parent == head and child not in subtree:
+                subtree.add(child)
                 queue.append(child)
-    return found
+    return subtree
 
 
 @dataclass(slots=True)

@@ -172,7 +172,7 @@ def configure(documents: Iterable[Document], out: Path, source: Path | None = No
     log(f"written to {out}/: {quantity(count, 'document')}")
 
 
-def _configuration(found: "Config", source: Path | None) -> str:
+def _configuration(needed: "Config", source: Path | None) -> str:
     """Return the text of an annotation.conf: that of a folder with more types, or a new one."""
     from spanloom.formats.brat import conf
     from spanloom.formats.brat.conf_extension import extend
@@ -180,12 +180,12 @@ def _configuration(found: "Config", source: Path | None) -> str:
 
     path = None if source is None or not source.is_dir() else source / conf.NAME
     if path is None or not path.is_file():
-        return conf.dumps(found)
+        return conf.dumps(needed)
     try:
-        return extend(read_text_file(path), found)
+        return extend(read_text_file(path), needed)
     except FormatError as error:
         log(f"{error}; a new {conf.NAME} is written")
-        return conf.dumps(found)
+        return conf.dumps(needed)
 
 
 def save_file(

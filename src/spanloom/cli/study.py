@@ -168,12 +168,13 @@ def _probing_sets(options: ProbeOptions) -> "list[ProbingSet]":
         return probing_sets.read(options.tasks)
     assert options.data is not None, "one of both is given"
     sets = probing_sets.make(probing_sets.read_pool(options.data), options.sentences, options.seed)
-    for name in probing_sets.FILES.keys() - {each.name for each in sets}:
+    for name in probing_sets.FILES.keys() - {probing_set.name for probing_set in sets}:
         log(f"{name}: left out, too few sentences of each class")
     folder = options.out / "tasks"
     folder.mkdir(parents=True, exist_ok=True)
-    for each in sets:
-        write_file(folder / f"{probing_sets.FILES[each.name]}.txt", each.dumps().encode())
+    for probing_set in sets:
+        path = folder / f"{probing_sets.FILES[probing_set.name]}.txt"
+        write_file(path, probing_set.dumps().encode())
     if not sets:
         raise DataError(f"{options.data}: too few sentences for any task")
     return sets

@@ -61,8 +61,8 @@ def similarity(options: SimilarityOptions) -> None:
     if options.study is not None:
         singles, joint, data = _models_of(options.study, options.data, options.runs)
         models, common = [*models, *singles], common or joint
-    found = measure(models, data, common, options.sentences, options.batches, log)
-    for path in write_page(found, options.out):
+    measured = measure(models, data, common, options.sentences, options.batches, log)
+    for path in write_page(measured, options.out):
         log(f"written to {path}")
 
 
@@ -116,8 +116,8 @@ def correlate(
     _check_page(out)
     study, folders = open_study(file, data, None, results, settings)
     rows = compare_conditions(study, *read_rows(study, folders))
-    found = relatedness.correlate(study.name, rows, similarity.read(similarities))
-    for path in write_page(found, out):
+    related = relatedness.correlate(study.name, rows, similarity.read(similarities))
+    for path in write_page(related, out):
         log(f"written to {path}")
 
 

@@ -163,8 +163,8 @@ def make(pool: Pool, size: int = SIZE, seed: int = 1) -> list[ProbingSet]:
             ("O", "I"),
         ),
     }
-    made = [ProbingSet(name, _balanced(maker(pool, seed), size)) for name, maker in makers.items()]
-    return [each for each in made if all(each.size(split) for split in SPLITS)]
+    sets = (ProbingSet(name, _balanced(maker(pool, seed), size)) for name, maker in makers.items())
+    return [task for task in sets if all(task.size(split) for split in SPLITS)]
 
 
 def _by_label(
@@ -188,10 +188,10 @@ def _word_content(pairs: Sequence[tuple[str, Sentence]]) -> Labelled:
 
 def _top_constituents(pairs: Sequence[tuple[str, Sentence]]) -> Labelled:
     """Label by the most frequent sequences; all others are one class."""
-    found = list(_by_label(pairs, probing.top_constituents))
-    counts = Counter(label for _, label, _ in found)
+    labelled = list(_by_label(pairs, probing.top_constituents))
+    counts = Counter(label for _, label, _ in labelled)
     frequent = {label for label, n in counts.most_common(_TOP_CLASSES) if n >= _RARE}
-    return ((doc, label if label in frequent else _OTHER, words) for doc, label, words in found)
+    return ((doc, label if label in frequent else _OTHER, words) for doc, label, words in labelled)
 
 
 def _changed(

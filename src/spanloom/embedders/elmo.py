@@ -101,8 +101,8 @@ class WordCharacters(nn.Module):
     def forward(self, characters: Int[Tensor, "word character"]) -> Float[Tensor, "word dim"]:
         """Return one vector per word from the rows of its characters."""
         vectors = self.embedding(characters).transpose(1, 2)
-        found = [self.activation(filters(vectors).amax(-1)) for filters in self.filters]
-        words = torch.cat(found, dim=-1)
+        features = [self.activation(filters(vectors).amax(-1)) for filters in self.filters]
+        words = torch.cat(features, dim=-1)
         for transform, gate in zip(self.transforms, self.gates, strict=True):
             share = gate(words).sigmoid()  # of what is new
             words = share * transform(words).relu() + (1 - share) * words
@@ -182,16 +182,16 @@ class Elmo(nn.Module):
         begin, end = vectors[0], vectors[1]
         rows = torch.tensor([distinct[word] for word in words], device=vectors.device)
         plain = vectors[rows]
-        found: Tensor = plain.new_zeros(self.shape.lstm.n_layers + 1, len(words), self.dim)
-        found[0] = torch.cat([plain, plain], dim=-1)
+        layers: Tensor = plain.new_zeros(self.shape.lstm.n_layers + 1, len(words), self.dim)
+        layers[0] = torch.cat([plain, plain], dim=-1)
         for indices, lengths in padded_groups(runs, _MAX_PADDED):
             states, is_word = pad(plain, indices), _is_word(lengths, indices.shape[1])
             ahead = self._read(self.forward_layers, states, begin)
             back = self._read(self.backward_layers, _reverse(states, lengths), end)
             for number, sides in enumerate(zip(ahead, back, strict=True), 1):
                 both = torch.cat([sides[0], _reverse(sides[1], lengths)], dim=-1)
-                found[number, indices[is_word]] = both[is_word]
-        return found
+                layers[number, indices[is_word]] = both[is_word]
+        return layers
 
     def _read(
         self,
@@ -206,8 +206,8 @@ class Elmo(nn.Module):
         states = torch.cat([marker.expand(len(words), 1, -1), words], dim=1)
         outputs = []
         for number, layer in enumerate(stack):
-            found = layer(states)
-            states = found + states if number and self.shape.lstm.use_skip_connections else found
+            output = layer(states)
+            states = output + states if number and self.shape.lstm.use_skip_connections else output
             outputs.append(states[:, 1:])
         return outputs
 

@@ -169,11 +169,11 @@ class _Reader:
         """Return the characters of a row; raises ``FormatError`` if they are not its form."""
         with errors_at(self.path, row.line):
             start, end = offset_of.get(row.start, -1), offset_of.get(row.end, -1)
-            found = text[start:end] if 0 <= start <= end else ""
-            if found not in (row.form, unescape(row.form)) or not found:
+            covered = text[start:end] if 0 <= start <= end else ""
+            if covered not in (row.form, unescape(row.form)) or not covered:
                 raise ValueError(
                     f"expected {row.form!r:.40} at {row.start}-{row.end}, the text "
-                    f"has {found!r:.40}"
+                    f"has {covered!r:.40}"
                 )
             return start, end
 

@@ -155,8 +155,8 @@ def items(cell: str) -> Iterator[tuple[str, int]]:
 
 def attributes_of(layer: Layer) -> Mapping[str, dict[str, str]]:
     """Return name and value of the attributes of each annotation."""
-    found: dict[str, dict[str, str]] = {}
+    values_of: dict[str, dict[str, str]] = {}
     for attribute in layer.attributes:
         if attribute.value is not None:
-            found.setdefault(attribute.target, {}).setdefault(attribute.label, attribute.value)
-    return found
+            values_of.setdefault(attribute.target, {}).setdefault(attribute.label, attribute.value)
+    return values_of

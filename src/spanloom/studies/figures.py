@@ -124,22 +124,24 @@ def probing_bars(name: str, accuracies: Sequence[Accuracy]) -> str:
 
     A line across each pair is the accuracy of always saying the most frequent label.
     """
-    tasks = list(dict.fromkeys(each.task for each in accuracies))
-    poolings = list(dict.fromkeys(each.pooling for each in accuracies))
+    tasks = list(dict.fromkeys(accuracy.task for accuracy in accuracies))
+    poolings = list(dict.fromkeys(accuracy.pooling for accuracy in accuracies))
     figure, axes = new_figure((1.6 + 0.7 * len(tasks), 3.2))
     width = 0.8 / len(poolings)
     for number, pooling in enumerate(poolings):
-        own = {each.task: each for each in accuracies if each.pooling == pooling}
-        places = [tasks.index(task) + width * (number - (len(poolings) - 1) / 2) for task in own]
-        values = [100 * each.accuracy for each in own.values()]
+        own = {accuracy.task: accuracy for accuracy in accuracies if accuracy.pooling == pooling}
+        positions = [tasks.index(task) + width * (number - (len(poolings) - 1) / 2) for task in own]
+        values = [100 * accuracy.accuracy for accuracy in own.values()]
         errors = [
-            [100 * (each.accuracy - each.low) for each in own.values()],
-            [100 * (each.high - each.accuracy) for each in own.values()],
+            [100 * (accuracy.accuracy - accuracy.low) for accuracy in own.values()],
+            [100 * (accuracy.high - accuracy.accuracy) for accuracy in own.values()],
         ]
-        axes.bar(places, values, width, yerr=errors, capsize=2, label=pooling)
-    for each in accuracies:
-        place = tasks.index(each.task)
-        axes.plot([place - 0.45, place + 0.45], [100 * each.majority] * 2, "k:", linewidth=1)
+        axes.bar(positions, values, width, yerr=errors, capsize=2, label=pooling)
+    for accuracy in accuracies:
+        position = tasks.index(accuracy.task)
+        axes.plot(
+            [position - 0.45, position + 0.45], [100 * accuracy.majority] * 2, "k:", linewidth=1
+        )
     axes.set_xticks(range(len(tasks)), tasks, rotation=30, ha="right")
     axes.set_ylim(0, 100)
     axes.set_ylabel("accuracy")

@@ -80,7 +80,7 @@ def probe(
     ``PackageMissing`` without scikit-learn, and ``RecipeError`` for a file that is none of vectors.
     """
     PackageMissing.check("study probe", "studies", "sklearn")
-    sentences = list(dict.fromkeys(e.words for each in sets for e in each.examples))
+    sentences = list(dict.fromkeys(example.words for task in sets for example in task.examples))
     log(f"{len(sentences):,} sentences are encoded")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -88,11 +88,11 @@ def probe(
     pooled = encode(model, sentences, source)
     index = {words: row for row, words in enumerate(sentences)}
     accuracies = []
-    for each in sets:
-        log(f"{each.name}: {', '.join(f'{each.size(split):,} {split}' for split in SPLITS)}")
-        rows = np.array([index[example.words] for example in each.examples])
+    for task in sets:
+        log(f"{task.name}: {', '.join(f'{task.size(split):,} {split}' for split in SPLITS)}")
+        rows = np.array([index[example.words] for example in task.examples])
         for (name, pooling), matrix in pooled.items():
-            accuracies.append(_accuracy(each, name, pooling, matrix[rows]))
+            accuracies.append(_accuracy(task, name, pooling, matrix[rows]))
     return accuracies
 
 
@@ -106,14 +106,14 @@ def _word_vectors(model: Model, path: Path | None, sentences: Iterable[Words]) -
 
     def word_vectors(batch: Batch) -> dict[str, Float[Tensor, "word dim"]]:
         words = torch.cat([network.embed(row, batch) for row in range(len(network.trunk))], dim=-1)
-        found = {} if bag is None else {BAG: bag(batch)}
+        vectors = {} if bag is None else {BAG: bag(batch)}
         above = network.encode_above(words, batch, levels)
-        found |= {name: above[name].word_vectors for name in (TRUNK, *levels)}
+        vectors |= {name: above[name].word_vectors for name in (TRUNK, *levels)}
         if not levels:
             random = untrained.encode(batch, [TRUNK])
-            return found | {f"{UNTRAINED}{TRUNK}": random[TRUNK].word_vectors}
+            return vectors | {f"{UNTRAINED}{TRUNK}": random[TRUNK].word_vectors}
         random = untrained.encode_above(words, batch, levels)
-        return found | {f"{UNTRAINED}{name}": random[name].word_vectors for name in levels}
+        return vectors | {f"{UNTRAINED}{name}": random[name].word_vectors for name in levels}
 
     return word_vectors
 
@@ -151,14 +151,14 @@ def encode(model: Model, sentences: Sequence[Words], word_vectors: WordVectors) 
     for group in bucket_by_length(instances, BATCH_WORDS, window=window):
         batch = collate(group, model.subword_tokenizer, window).to(model.compute.device)
         with torch.inference_mode(), model.compute.autocast():
-            found = {name: each.float().cpu() for name, each in word_vectors(batch).items()}
+            by_name = {name: rows.float().cpu() for name, rows in word_vectors(batch).items()}
         lengths = [len(instance.tokens) for instance in group]
         ends = list(accumulate(lengths))
         for instance, length, end in zip(group, lengths, ends, strict=True):
             row = instance.document  # a sentence that is too long for a window has several parts
             is_first = counts[row] == 0
             counts[row] += length
-            for name, vectors in found.items():
+            for name, vectors in by_name.items():
                 words = vectors[end - length : end].numpy()
                 for pooling in POOLINGS:
                     shape = len(sentences), words.shape[1]
@@ -235,17 +235,24 @@ def to_csv(accuracies: Sequence[Accuracy]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     names = "task vectors pooling accuracy low high majority classes".split()
     writer.writerow([*names, "train", "dev", "test"])
-    for each in accuracies:
-        row = asdict(each)
+    for accuracy in accuracies:
+        row = asdict(accuracy)
         numbers = [f"{row[name]:.6f}" for name in ("accuracy", "low", "high", "majority")]
-        kept = each.task, each.vectors, each.pooling, *numbers, each.classes, *each.sizes
+        kept = (
+            accuracy.task,
+            accuracy.vectors,
+            accuracy.pooling,
+            *numbers,
+            accuracy.classes,
+            *accuracy.sizes,
+        )
         writer.writerow(kept)
     return stream.getvalue()
 
 
 def to_json(accuracies: Sequence[Accuracy]) -> str:
     """Return the accuracies as JSON."""
-    return json.dumps([asdict(each) for each in accuracies], indent=1) + "\n"
+    return json.dumps([asdict(accuracy) for accuracy in accuracies], indent=1) + "\n"
 
 
 def to_text(accuracies: Sequence[Accuracy]) -> str:
@@ -253,10 +260,10 @@ def to_text(accuracies: Sequence[Accuracy]) -> str:
 
     Each number has half of its interval; below stand the majority and the sentences of test.
     """
-    tasks = list(dict.fromkeys(each.task for each in accuracies))
+    tasks = list(dict.fromkeys(accuracy.task for accuracy in accuracies))
     by_row: dict[str, dict[str, Accuracy]] = {}
-    for each in accuracies:
-        by_row.setdefault(f"{each.vectors}, {each.pooling}", {})[each.task] = each
+    for accuracy in accuracies:
+        by_row.setdefault(f"{accuracy.vectors}, {accuracy.pooling}", {})[accuracy.task] = accuracy
     first = next(iter(by_row.values()), {})
     lines = [["", *tasks]]
     for name, row in by_row.items():
@@ -271,11 +278,11 @@ def to_text(accuracies: Sequence[Accuracy]) -> str:
     )
 
 
-def _cell(each: Accuracy) -> str:
-    return f"{100 * each.accuracy:.1f}±{50 * (each.high - each.low):.1f}"
+def _cell(accuracy: Accuracy) -> str:
+    return f"{100 * accuracy.accuracy:.1f}±{50 * (accuracy.high - accuracy.low):.1f}"
 
 
 def by_vectors(accuracies: Sequence[Accuracy]) -> Iterator[tuple[str, list[Accuracy]]]:
     """Yield what was measured of each kind of vectors."""
-    for name in dict.fromkeys(each.vectors for each in accuracies):
-        yield name, [each for each in accuracies if each.vectors == name]
+    for name in dict.fromkeys(accuracy.vectors for accuracy in accuracies):
+        yield name, [accuracy for accuracy in accuracies if accuracy.vectors == name]

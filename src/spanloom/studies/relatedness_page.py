@@ -28,36 +28,36 @@ _NAMES = {
 }
 
 
-def write_page(found: Relatedness, path: Path) -> list[Path]:
+def write_page(related: Relatedness, path: Path) -> list[Path]:
     """Write the page to ``path`` and the values as JSON beside it; return both paths.
 
     Raises ``StorageError``, and ``PackageMissing`` without matplotlib.
     """
     PackageMissing.check("study correlate", "studies", "matplotlib")
     values = path.with_suffix(".json")
-    write_file(values, found.to_json().encode())
-    write_file(path, _page(found).encode())
+    write_file(values, related.to_json().encode())
+    write_file(path, _page(related).encode())
     return [path, values]
 
 
-def _page(found: Relatedness) -> str:
-    design, baseline = html.escape(found.design), html.escape(found.baseline)
-    tasks = {name for pair in found.pairs for name in (pair.source, pair.target)}
+def _page(related: Relatedness) -> str:
+    design, baseline = html.escape(related.design), html.escape(related.baseline)
+    tasks = {name for pair in related.pairs for name in (pair.source, pair.target)}
     parts = [
-        f"<p>{len(found.pairs)} pairs of {len(tasks)} tasks, of the study "
-        f"<code>{html.escape(found.study)}</code>. A gain is the score of the design {design} "
+        f"<p>{len(related.pairs)} pairs of {len(tasks)} tasks, of the study "
+        f"<code>{html.escape(related.study)}</code>. A gain is the score of the design {design} "
         f"minus that of {baseline}, in points.</p>",
-        figure(draw_pairs(found.pairs), "Gain by each predictor; one colour per target."),
+        figure(draw_pairs(related.pairs), "Gain by each predictor; one colour per target."),
         "<h2>Correlation with gain</h2>",
-        table(_CORRELATION_HEAD, map(_correlation_row, sorted(found.correlations, key=_scope))),
+        table(_CORRELATION_HEAD, map(_correlation_row, sorted(related.correlations, key=_scope))),
         "<h2>What its first choice gives</h2>",
-        table(_CHOICE_HEAD, map(_choice_row, found.first_choices)),
+        table(_CHOICE_HEAD, map(_choice_row, related.first_choices)),
         "<h2>Sources by their mean gain</h2>",
-        table(_SOURCE_HEAD, map(_source_row, source_gains(found.pairs))),
+        table(_SOURCE_HEAD, map(_source_row, source_gains(related.pairs))),
     ]
-    if found.ceilings:
-        parts += ["<h2>Two models of one task</h2>", _ceilings(found)]
-    parts += ["<h2>All pairs</h2>", _pairs(found), _NOTES]
+    if related.ceilings:
+        parts += ["<h2>Two models of one task</h2>", _ceilings(related)]
+    parts += ["<h2>All pairs</h2>", _pairs(related), _NOTES]
     return page("What predicts gain", parts)
 
 
@@ -125,19 +125,19 @@ def _source_row(source: SourceGain) -> str:
     )
 
 
-def _ceilings(found: Relatedness) -> str:
-    tasks = list(dict.fromkeys(task for values in found.ceilings.values() for task in values))
+def _ceilings(related: Relatedness) -> str:
+    tasks = list(dict.fromkeys(task for values in related.ceilings.values() for task in values))
     rows = []
     for task in tasks:
-        values = [found.ceilings[name].get(task) for name in found.ceilings]
+        values = [related.ceilings[name].get(task) for name in related.ceilings]
         cells = "".join(f'<td class="number">{_number(value)}</td>' for value in values)
         rows.append(f"<td>{html.escape(task)}</td>{cells}")
-    return table(("task", *(_NAMES[name] for name in found.ceilings)), rows)
+    return table(("task", *(_NAMES[name] for name in related.ceilings)), rows)
 
 
-def _pairs(found: Relatedness) -> str:
+def _pairs(related: Relatedness) -> str:
     rows = []
-    for pair in sorted(found.pairs, key=lambda pair: (pair.target, -pair.gain)):
+    for pair in sorted(related.pairs, key=lambda pair: (pair.target, -pair.gain)):
         cells = "".join(
             f'<td class="number">{_number(pair.predictors.get(name))}</td>' for name in PREDICTORS
         )

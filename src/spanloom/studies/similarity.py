@@ -150,8 +150,8 @@ def compare_tasks(
     for task, target in targets.items():
         sources = [model for model in models if model is not target]
         log(f"{task}: {len(sources)} models read its sentences")
-        sentences[task], found = _compare(target, sources, cosines, num_sentences)
-        pairs += found
+        sentences[task], compared = _compare(target, sources, cosines, num_sentences)
+        pairs += compared
     return Similarity(sentences, tuple(pairs))
 
 

@@ -69,7 +69,7 @@ def tsne(vectors: Vectors) -> Points:
     left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     points = 0.01 * left[:, :2] * sizes[:2] / max(sizes[0], _TINY)
     for factor, steps in ((_EXAGGERATION, 50), (1.0, 1000)):
-        found = minimize(
+        optimum = minimize(
             divergence,
             points.ravel(),
             args=(factor * similarities,),
@@ -77,7 +77,7 @@ def tsne(vectors: Vectors) -> Points:
             method="BFGS",
             options={"maxiter": steps},
         )
-        points = found.x.reshape(-1, 2)
+        points = optimum.x.reshape(-1, 2)
     result: Points = points - points.mean(0)
     return result
 

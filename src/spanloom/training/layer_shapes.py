@@ -110,7 +110,7 @@ def _events(sample: LayerSample) -> Iterator[Need]:
     scheme = collect(sample.layers)
     divided = with_division(scheme, sample.layers)
     shared, lost = (
-        sum(losses(layer, each).shared for layer in sample.layers) for each in (scheme, divided)
+        sum(losses(layer, events).shared for layer in sample.layers) for events in (scheme, divided)
     )
     if shared >= _SHARE * num_events and lost < shared / 2:
         yield (

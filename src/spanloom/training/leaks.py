@@ -39,8 +39,8 @@ class HeldOutTexts:
 
     def leaks(self, corpus: str, document: Document) -> frozenset[str]:
         """Return the other corpora whose dev or test has a text of a document of ``corpus``."""
-        found = (self.corpora_of.get(text) for text in normalized_texts(document, self.split))
-        return frozenset().union(*filter(None, found)) - {corpus}
+        corpora = (self.corpora_of.get(text) for text in normalized_texts(document, self.split))
+        return frozenset().union(*filter(None, corpora)) - {corpus}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ _SPANS = ("entities", "events")  # a span's type may stand in either section
 _BEFORE = "# types found in the documents"
 
 
-def extend(text: str, found: Config) -> str:
-    """Return a configuration's text with the types of ``found`` that it lacks.
+def extend(text: str, needed: Config) -> str:
+    """Return a configuration's text with the types of ``needed`` that it lacks.
 
     Raises ``FormatError`` for a configuration with mistakes.
     """
     known = conf.loads(text)
-    missing = {name: _missing(known, found, name) for name in SECTIONS}
+    missing = {name: _missing(known, needed, name) for name in SECTIONS}
     if not any(missing.values()):
         return text
     end = "\r\n" if "\r\n" in text else "\n"
@@ -39,11 +39,11 @@ def extend(text: str, found: Config) -> str:
     return end.join(lines)
 
 
-def _missing(known: Config, found: Config, section: str) -> list[Entry]:
+def _missing(known: Config, needed: Config, section: str) -> list[Entry]:
     """Return the entries of types that a configuration has no entry for."""
     sections = _SPANS if section == "entities" else (section,)
     labels = {entry.label for name in sections for entry in known.section(name)}
-    return [entry for entry in found.section(section) if entry.label not in labels]
+    return [entry for entry in needed.section(section) if entry.label not in labels]
 
 
 def _last_lines(lines: list[str]) -> dict[str, int]:
